@@ -41,9 +41,11 @@ const MostSkew = 30 * time.Second
 
 // Checks runs the health checks of a deployment. It changes nothing.
 //
-// For a server, Checks covers health, release, message path, consumers of queues, clock and dead letters. For
-// a stack, Checks covers access to the tables, permission to send, release, consumers of queues, dead
-// letters, sweeps, stored definitions, quotas and clock.
+// Checks covers these subjects:
+//
+//   - Server: health, release, message path, consumers of queues, clock, dead letters.
+//   - Stack: access to the tables, permission to send, release, consumers of queues, dead letters, sweeps,
+//     stored definitions, quotas, clock.
 //
 // Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
 // is CheckUnknown.

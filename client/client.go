@@ -49,7 +49,7 @@ type (
 	State = core.State
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is an operator's statement whether the call of a step had an effect.
+	// Fact is an operator's statement about whether the call of a step had an effect.
 	Fact = core.Fact
 )
 
@@ -65,8 +65,9 @@ type Order struct {
 	// ID is the caller's own ID: 1 to 128 of the characters A-Z a-z 0-9 . _ : -. It must not begin with "-"
 	// and must not be "." or "..".
 	ID       string
-	Workflow string // name of the workflow
-	// Content is the order itself. The client encodes it as JSON, but sends a json.RawMessage unchanged.
+	Workflow string
+	// Content is the order itself. The client encodes it as JSON. A json.RawMessage keeps its value, but not
+	// its white space.
 	Content  any
 	Priority string    // "normal" (default) or "high"
 	ReplyTo  string    // logical name of the queue or bus for statuses; "" means none
@@ -172,8 +173,8 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		Build())
 }
 
-// again calls f until f succeeds, f returns an error that is not repeatable, a limit of the attempts is
-// reached, or ctx ends.
+// again calls f repeatedly. It stops when f succeeds or returns an error that is not repeatable, when the
+// attempts reach a limit, or when ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
 	var last error // the library does not return this error if ctx ends
@@ -192,8 +193,9 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 // If the same order exists, Submit returns a receipt with Known set. If a different order has the same ID,
 // Submit returns ErrRefused.
 //
-// On AWS, Submit returns when the order is in the intake queue, with Queued set. Wait then returns the errors
-// that only the deployment can detect, such as an unknown workflow or a different order with the same ID.
+// On AWS, Submit returns when the order is in the intake queue, and the receipt has Queued set. Wait then
+// returns the errors that only the deployment can detect, such as an unknown workflow or a different order
+// with the same ID.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {

@@ -41,7 +41,7 @@ func IfCommand(number int) CommandOption {
 }
 
 // By sets the sender's name, of at most 128 bytes, and the reason, of at most 512 bytes. The task stores name
-// and reason with the verdict. Close and Erase have arguments for both, and a Reply has fields for both.
+// and reason with the verdict. Close, Erase and Answer also set the name and the reason.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
@@ -58,7 +58,6 @@ func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
 
-// ofResubmit returns an option that changes a Resubmit and no other command.
 func ofResubmit(set func(*core.Resubmit)) CommandOption {
 	return func(c *command) {
 		if e, ok := c.event.(core.Resubmit); ok {
@@ -201,8 +200,8 @@ func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, err
 	})
 }
 
-// PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and its
-// present and its new definition. A program can test the Move with these documents.
+// PlanMoveDocuments is PlanMove with additional results: the stored task, the order's content, the present
+// definition and the new definition. A program can test the Move with these documents.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, true)
@@ -216,8 +215,8 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 }
 
 // Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
-// may contain personal data. States, times and identity stay. The task stores the argument by, which is the
-// name of the sender, and the reason. After an Erase, an order accepts only a repeated Erase.
+// may contain personal data. States, times and identity stay. The task stores the reason and the argument by,
+// which is the name of the sender. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }

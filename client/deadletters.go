@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// MissedSweeps is the name of a stack's queue for invocations of the Supervisor that failed.
+// MissedSweeps is the name of a stack's queue for failed invocations of the Supervisor.
 const MissedSweeps = "missed-sweeps"
 
 // DeadLetterQueue describes a queue of dead letters or of quarantined messages.
@@ -24,8 +24,8 @@ type DeadLetterQueue struct {
 	// the quarantine, it is "quarantine". For the queue of missed sweeps, it is MissedSweeps.
 	Queue    string `json:"queue"`
 	Messages int    `json:"messages"` // number of messages, including hidden ones; on AWS an estimate
-	// Oldest is the time at which the oldest of the messages read was sent. It is zero if no message was
-	// visible.
+	// Oldest is the time at which a sender sent the oldest message that the client read. It is zero if no
+	// message was visible.
 	Oldest   time.Time `json:"oldest,omitzero"`
 	LookedAt int       `json:"lookedAt"` // number of messages read for Oldest, at most ten
 	// Problem is the reason why the client could not read the queue. All fields except Queue and Problem are
@@ -148,7 +148,7 @@ type DeadLetter struct {
 }
 
 // DeadLetters returns at most the given number of messages of a queue, oldest first. The argument queue is
-// the Queue of a DeadLetterQueue.
+// the field Queue of a DeadLetterQueue.
 //
 // A program can read the messages of an SQS queue only by receiving them. DeadLetters therefore hides the
 // messages from other readers for at most 30 seconds, and each read counts as a receive. The result does not
@@ -169,7 +169,6 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 	return all, err
 }
 
-// deadQueue returns a queue by its name. If the name is unknown, the error lists the known names.
 func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
@@ -186,16 +185,15 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters, with the transport that converts the queue's errors.
 type operated struct {
 	port.Queue
 	name string
 	via  Transport
 }
 
-// walk receives at most the given number of messages, hides each for the duration hold, and calls f once for
-// each. taken reports whether f has deleted the message. more reports whether walk continues. At its end,
-// walk makes the messages visible that f has not deleted.
+// walk receives at most the given number of messages, and hides each message for the duration hold. It calls
+// f once for each message. The result taken reports whether f has deleted the message, and more reports
+// whether walk continues. At its end, walk makes the other messages visible again.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message
@@ -243,7 +241,6 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known holds the JSON members that identify a message, for all kinds of messages.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`

@@ -57,7 +57,7 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 }
 
 // Redrivable returns an error for a Wake or a Settle, which only the server itself may send. It also returns
-// an error for an order that it cannot read, or whose workflow the server has not loaded.
+// an error for an unreadable order, and for an order whose workflow the server has not loaded.
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
@@ -90,7 +90,7 @@ func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) err
 	return h.QueueError(ctx, "SendMessage", queue, err)
 }
 
-// QueueError converts an error of the SQS adapter to an error of this package.
+// QueueError converts an error of package sqs to an error of this package.
 func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err error) error {
 	var api smithy.APIError
 	var answer *awshttp.ResponseError

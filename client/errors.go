@@ -18,7 +18,7 @@ var (
 	ErrRefused     = errors.New("refused")
 	ErrForbidden   = errors.New("forbidden")             // the caller has no permission
 	ErrBusy        = errors.New("busy")                  // too many requests; try again later
-	ErrUnavailable = errors.New("unavailable")           // such as a shutdown or a full disk; try again later
+	ErrUnavailable = errors.New("unavailable")           // a shutdown or a full disk, for example; try again
 	ErrConnection  = errors.New("connection failed")     // no response, or an incomplete response
 	ErrAnswer      = errors.New("unreadable answer")     // the server is probably not a Stepkeeper server
 	ErrInternal    = errors.New("failure at the server") // the server's log contains the details
@@ -38,7 +38,7 @@ type Error struct {
 	RetryAfter time.Duration
 	RequestID  string // ID of the request in the server's log, for internal failures
 
-	verdict *Verdict // verdict of a refused command
+	verdict *Verdict
 }
 
 // Errorf returns an Error with the given status. A Transport uses Errorf for errors that do not come from a
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Is reports whether target is the kind of the error. errors.Is calls this method.
+// Is reports whether target is the kind of the error, such as ErrNotFound. errors.Is calls this method.
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
 // Undecided is the error of a command whose verdict did not arrive. The Scheduler may still execute the
@@ -108,7 +108,6 @@ func (e *Error) kind() error {
 	return ErrInvalid
 }
 
-// repeatable reports whether a further attempt of the call may succeed.
 func repeatable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

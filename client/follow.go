@@ -34,8 +34,8 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 	}
 }
 
-// followOnce follows a task over one connection. A broken connection is not an error if the connection has
-// delivered a version or has lasted for a while.
+// followOnce follows a task over one connection. It returns no error for a broken connection if a version has
+// arrived, or if brokenUse reports true.
 func (c *Client) followOnce(ctx context.Context, id string, after int64,
 	yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()

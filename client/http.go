@@ -229,7 +229,7 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 }
 
 // Command posts a command to the path of the command's kind. The body of the request is the command's JSON.
-// For an answer, the names in the body differ, see answerBody.
+// For an answer, answerBody makes the body.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())

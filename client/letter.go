@@ -71,7 +71,6 @@ func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter
 	return c.via.Redrivable(ctx, l.Queue, l.Body)
 }
 
-// readable returns an error if the consumer of the queue could not read the body.
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):

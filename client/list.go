@@ -98,8 +98,8 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 // the workflow needs. If these agents are unknown, it checks the queues of all agents. A server ignores
 // workflow, and checks the queues of all external agents.
 //
-// On AWS, a call takes at most a few seconds. If the check of some queues fails, Unattended returns an error
-// together with the results for all other queues.
+// On AWS, a call takes at most a few seconds. If the check of some queues fails, Unattended returns
+// its results so far, and an error that names these queues.
 func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended, error) {
 	via, ok := c.via.(interface {
 		Unattended(ctx context.Context, workflow string) ([]Unattended, error)

@@ -21,13 +21,12 @@ type many struct {
 	mu      sync.Mutex
 	change  sync.Cond
 	waiting []sending
-	sent    int   // number of orders in waiting that the present connection has sent
-	ended   bool  // the source has no more orders
-	err     error // error of the source
-	over    bool  // SubmitMany has returned, so read must stop
+	sent    int  // number of orders in waiting that the present connection has sent
+	ended   bool // the source has no more orders
+	err     error
+	over    bool // SubmitMany has returned, so read must stop
 }
 
-// locked calls f with the mutex locked, then wakes the goroutines that wait for a change.
 func (m *many) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,9 +102,8 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf returns the final Result of an order. If the server refused the order only for the moment,
-// resultOf submits the order again with a separate call, with the usual pauses. The stream waits during this
-// call.
+// resultOf returns the final Result of an order. If the server refuses an order with a RetryAfter, resultOf
+// submits the order again with a separate call. The stream waits during this call.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
 	var e *Error

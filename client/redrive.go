@@ -37,7 +37,7 @@ type Handling struct {
 	// the outcome. Record must return only after it has made the record durable. If Record returns an error,
 	// Redrive or Discard ends.
 	Record func(Handled) error
-	// DryRun reports the expected outcome of each message to Record, without any change.
+	// If DryRun is true, Record gets the expected outcome of each message, and nothing changes.
 	DryRun bool
 }
 
@@ -64,11 +64,11 @@ type HandledResult string
 // are outcomes.
 const (
 	Begun     HandledResult = "begun"
-	Redriven  HandledResult = "redriven"  // sent to the original queue, and deleted as a dead letter
-	Discarded HandledResult = "discarded" // deleted
-	NotTaken  HandledResult = "refused"   // not sent, because the original queue would refuse it; see Text
-	Failed    HandledResult = "failed"    // a call failed, see Text; the message probably stays
-	Missing   HandledResult = "missing"   // the queue has no visible message with the ID
+	Redriven  HandledResult = "redriven" // sent to the original queue, and deleted as a dead letter
+	Discarded HandledResult = "discarded"
+	NotTaken  HandledResult = "refused" // not sent, because the original queue would refuse it; see Text
+	Failed    HandledResult = "failed"  // a call failed, see Text; the message probably stays
+	Missing   HandledResult = "missing" // the queue has no visible message with the ID
 )
 
 // Redrive sends each selected message to the original queue, and then deletes the message from the queue of
@@ -202,7 +202,6 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	return true, more, x.report(r, done, "")
 }
 
-// carryOut deletes the message. For a Redrive, carryOut first sends the message to the original queue.
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}

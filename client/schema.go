@@ -29,8 +29,9 @@ func (c *Client) OrderSchema(ctx context.Context, workflow string) (*OrderSchema
 	return s, err
 }
 
-// Check returns ErrInvalid, with the places and the reasons, if the order does not match the schema. Over
-// HTTP, Submit returns the same error. On AWS, the Scheduler detects the mismatch after Submit has returned.
+// Check returns ErrInvalid if the order does not match the schema. The error names the places and the
+// reasons. Over HTTP, Submit returns the same error. On AWS, the Scheduler detects the mismatch after Submit
+// has returned.
 func (s *OrderSchema) Check(o Order) error {
 	content, err := json.Marshal(o.Content)
 	if err != nil {

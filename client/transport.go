@@ -28,8 +28,8 @@ type Transport interface {
 	Order(ctx context.Context, id string) (json.RawMessage, error)
 	// Page returns one page of a listing.
 	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
-	// Follow yields the versions of a task whose number is larger than the argument after. After an error it
-	// yields nothing more.
+	// Follow yields each version of a task with a number above the argument after. After an error it yields
+	// nothing more.
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
 	// Command sends a command and returns its verdict, which may be a refusal. It returns *Undecided if the
 	// command was sent and the verdict did not arrive.

@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// To use a resource, a principal of a different account needs two permissions: one in the policy of the
-// resource, and one in its own account. Every policy statement in this file lists its principals by ARN.
+// To use a resource, a principal of another account needs two permissions: one in the policy of the resource,
+// and one in its own account. Every policy statement in this file lists its principals by ARN.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
@@ -52,7 +52,6 @@ func (c *checker) shared(p Props, own string) {
 	}
 }
 
-// allowAccounts adds statements for principals of other accounts to the policies of queues, ledgers and key.
 func (s *Stepkeeper) allowAccounts() {
 	if who := s.props.Submitters; len(who) > 0 {
 		for _, q := range s.withHigh(port.Intake) {

@@ -68,8 +68,8 @@ func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
 }
 
 // sendsAs records the IDs of the roles with which an agent sends replies: SenderIDs, or the ID of the given
-// role if the app creates it. The Scheduler uses the IDs to check that a reply comes from the agent (rule
-// 32).
+// role if the app creates it. The Scheduler uses the IDs to check that a reply comes from the agent (rule 32
+// of docs/reference/aws-rules.md).
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)
 	switch {
@@ -140,8 +140,8 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 }
 
 // adoptFunction adds permissions and environment variables to a function that the app provides. For an
-// imported function, it adds only permissions, and only if CDK may change the function's role. adoptFunction
-// returns the function's role, and the policies that must exist before the event source mapping.
+// imported function, it adds only permissions, and only if CDK may change the function's role. It returns the
+// function's role, and the policies that must exist before the event source mapping.
 func (s *Stepkeeper) adoptFunction(name string,
 	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
 	role = a.Function.Role()
@@ -163,8 +163,8 @@ func (s *Stepkeeper) adoptFunction(name string,
 	return role, policies
 }
 
-// allowLoop sets RecursiveLoop: Allow on a function, so that Lambda does not stop a loop that contains the
-// function (rule 1). It returns false if the function is imported.
+// allowLoop sets RecursiveLoop: Allow, so that Lambda does not stop a loop that contains the function (rule 1
+// of docs/reference/aws-rules.md). It returns false if the function is imported.
 func allowLoop(f awslambda.Function) bool {
 	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
 	if is {

@@ -22,9 +22,9 @@ type alarm struct {
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // whether the alarm goes off below the threshold or without data
-	silent    bool // whether the alarm notifies nobody
-	essential bool // whether AlarmsEssential includes the alarm
+	below     bool // the alarm goes off below the threshold, or without data
+	silent    bool // the alarm notifies nobody
+	essential bool // AlarmsEssential includes the alarm
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -86,8 +86,8 @@ func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
 // causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
-// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs a report in each of two
-// periods, so a circuit breaker that is open for only some seconds usually raises no alarm.
+// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs reports in two periods, so a
+// circuit breaker that is open for only some seconds usually raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -116,7 +116,7 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 // longest period of these alarms is an hour.
 const maxPeriods = 24
 
-// kinds lists the suffixes of alarm IDs that several queues, functions, tables or agents share.
+// kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
 func (s *Stepkeeper) thresholdsFit() error {

@@ -31,9 +31,8 @@ func synthesise(add func(app awscdk.App) error) (err error) {
 	return nil
 }
 
-// Explain converts the panic of a construct to an error without the CDK's stack trace. The argument panicked
-// is the result of recover. If panicked is nil, Explain returns err. If panicked is a runtime.Error, Explain
-// panics again.
+// Explain converts the panic of a construct to an error without the CDK's stack trace. panicked is the result
+// of recover. If panicked is nil, Explain returns err. It panics again with a runtime.Error.
 func Explain(panicked any, err error) error {
 	switch p := panicked.(type) {
 	case nil:

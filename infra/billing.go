@@ -14,14 +14,13 @@ type Provisioned struct {
 	// Index is the capacity of the index. The default is a third of Orders, because an order of four steps
 	// writes to the index twice, and to the table six times.
 	Index Range
-	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90. The default is 70. The unused
-	// capacity is for bursts, because scaling takes minutes and DynamoDB throttles requests above the
+	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90; default 70. The unused
+	// capacity is for bursts, because scaling takes minutes, and DynamoDB throttles requests above the
 	// capacity.
 	Target int
 }
 
-// Range is the range of a scaled capacity in units per second. The values are 1 to 1,000,000. In Min, 0 means
-// 1.
+// Range is the range of a scaled capacity, 1 to 1,000,000 units per second. In Min, 0 means 1.
 type Range struct{ Min, Max Throughput }
 
 const maxUnits = 1_000_000

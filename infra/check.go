@@ -30,8 +30,8 @@ var (
 // maxFunction is Lambda's limit for the timeout of a function.
 const maxFunction = 15 * time.Minute
 
-// maxAgents is the maximum number of agents in one deployment. The environment of a function must have room
-// for the agents' queues and roles, and the template must have room for their resources.
+// maxAgents limits the agents of one deployment. The environment of a function must have room for the agents'
+// queues and roles, and the template must have room for their resources.
 const maxAgents = 20
 
 func (p Props) withDefaults() (Props, error) {
@@ -130,8 +130,8 @@ func (c *checker) replyTo(p Props) {
 	}
 }
 
-// principal matches the ARN of a role or a user. With the ARN of something else, such as a session, the
-// deployment would succeed, but the queue's policy would refuse the sender.
+// principal matches the ARN of a role or a user. With another ARN, such as that of a session, the deployment
+// would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
 var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
@@ -145,7 +145,7 @@ func (c *checker) principals(what string, arns []string) {
 }
 
 // clashes reports agents whose constructs would have the same ID, because IDs are made from agent names. It
-// also reports agents that use the same function.
+// also reports agents that share a function.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -175,8 +175,8 @@ func (c *checker) clashes(p Props) {
 	}
 }
 
-// maxPriorities is the maximum number of entries in Priorities. It keeps the template and the functions'
-// environments within their limits (rule 28).
+// maxPriorities limits the entries in Priorities, so that the template and the functions' environments stay
+// within their limits (rule 28 of docs/reference/aws-rules.md).
 const maxPriorities = 5
 
 func (c *checker) priorities(p Props) {
@@ -239,7 +239,7 @@ func (c *checker) tuning(t *Tuning) {
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
 	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, content.Least, maxFunction, time.Second)
-	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
+	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3 of docs/reference/aws-rules.md
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers,
 		t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
@@ -262,9 +262,8 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved checks a reserved concurrency n. The argument mapped is the concurrency of the function's
-// mappings. If n is smaller than mapped, Lambda throttles executions, and each throttled message counts as
-// received.
+// reserved checks a reserved concurrency n. mapped is the concurrency of the function's mappings. If n is
+// smaller than mapped, Lambda throttles executions, and each throttled message counts as received.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -275,7 +274,8 @@ func (c *checker) mapping(what string, m *Mapping, batch int) {
 	m.Batch = cmp.Or(m.Batch, batch)
 	m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)
 	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
-	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: every mapping needs a limit
+	// Every mapping needs a limit (rule 2 of docs/reference/aws-rules.md).
+	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000)
 	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
 }
 

@@ -61,8 +61,8 @@ func (c *checker) tables(p Props) {
 	}
 }
 
-// placed checks settings that depend on the stack's account and Region. If one of them is unknown at
-// synthesis, placed skips most checks, but refuses Replicas without a known Region (see also accounts).
+// placed checks settings that depend on the stack's account and Region. If the account or the Region is
+// unknown at synthesis, placed skips most of these checks. It always refuses Replicas without a known Region.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("the scope is missing; give a stack")
@@ -141,7 +141,7 @@ func (p Props) outsiders() (all []outsider) {
 }
 
 // accounts reports outsiders that do not belong to the stack's account, because the deployment would not
-// work. If this account is unknown at synthesis, accounts compares all outsiders with the first one instead.
+// work. If this account is unknown at synthesis, accounts compares all outsiders with the first outsider.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {

@@ -11,8 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addDashboard adds a CloudWatch dashboard for operators, if the props require it. The dashboard shows orders
-// in Error, the most overdue task, queues, functions and tables. It needs no additional metrics.
 func (s *Stepkeeper) addDashboard() {
 	if !s.props.Dashboard {
 		return
@@ -20,8 +18,8 @@ func (s *Stepkeeper) addDashboard() {
 	page := awscloudwatch.NewDashboard(s.Construct, str("Dashboard"),
 		&awscloudwatch.DashboardProps{DefaultInterval: seconds(3 * time.Hour)})
 	page.AddWidgets(
-		// Each workflow with orders in Error has its own metric. The dashboard searches for these metrics
-		// when a person opens it.
+		// CloudWatch has one metric for each workflow with orders in Error. The dashboard searches for these
+		// metrics each time that a person opens the page.
 		s.graph("Orders in Error", s.found(deployment.MetricInError, "Maximum")),
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
 		s.graph("Most overdue task, seconds", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
@@ -88,7 +86,6 @@ func labelled(label string) *string {
 	return &label
 }
 
-// found returns an expression that searches for the metrics with the given name, over all workflows.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +

@@ -4,7 +4,7 @@
 //	infra.NewStepkeeper(stack, "Shop", &infra.Props{
 //		Workflows:  []string{"workflows"},
 //		Agents: map[string]infra.Agent{
-//			"payment":  {HTTP: "agents.yaml"},           // the ready HTTP agent, with its settings
+//			"payment":  {HTTP: "agents.yaml"},           // the ready-made HTTP agent
 //			"shipping": {Folder: "./agents/shipping"},    // a Go main package that calls agent.Serve
 //			"mail":     {Function: existing},             // a function of your own
 //			"printer":  {External: true},                 // a process elsewhere that reads the queue
@@ -17,11 +17,11 @@
 //
 // The defaults are for production. Tables and queues are encrypted, and stay if the stack is deleted. Tables
 // have deletion protection, and can be restored to any second of the last 35 days. CloudFormation generates
-// all names, so that an account can have several deployments. Every permission names its actions and its
-// resources.
+// all names, so that an account can have several deployments. Every permission names its actions. Every
+// permission also names its resources, except two whose actions have no resources (rule 21).
+//
+// The app builds the functions with the Go toolchain. The app's go.mod states the version of their source
+// code. Two builds of the same version have the same bytes (rule 18).
 //
 // Comments in this package cite the rules of docs/reference/aws-rules.md by number.
-//
-// The app builds the functions with the Go toolchain, from the version of this module that the app requires.
-// Each build of a version has the same bytes (rule 18).
 package infra

@@ -7,8 +7,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addKey sets the deployment's key, which encrypts all data, if the props require a key (rule 22). The key is
-// Props.Key or a new key. addKey allows CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
+// addKey sets the key that encrypts all data of the deployment (rule 22). The key is Props.Key, or a new key
+// if Props.CustomerManagedKey is set. Otherwise AWS's own keys encrypt the data. addKey also allows
+// CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
 func (s *Stepkeeper) addKey() {
 	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
 		return

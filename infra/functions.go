@@ -18,12 +18,12 @@ import (
 
 type function struct {
 	id, folder, description string
-	language                build.Language // language of an agent's folder; the zero value means Go
+	language                build.Language // language of an agent's program; the zero value means Go
 	memory                  int
 	timeout                 time.Duration
 	environment             map[string]*string
 	access                  []awsiam.PolicyStatement
-	loops                   bool // whether the function is part of the loop Scheduler, agent, Scheduler
+	loops                   bool // true for the Scheduler and for agents, which invoke each other
 	reserved                int
 	vpc                     awsec2.IVpc
 	subnets                 *awsec2.SubnetSelection
@@ -39,12 +39,10 @@ var (
 		build.Python: "agent.handler", build.TypeScript: "index.handler"}
 )
 
-// addFunction adds a function with its own role and log group (rules 18, 20).
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
-	// The ARN of a log group includes the log streams of the group.
 	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 		logs.LogGroupArn()))
 	if s.key != nil {
@@ -72,7 +70,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		// The level limits Lambda's own log lines, because each costs as much as a line of Stepkeeper.
+		// CloudWatch charges for Lambda's own log lines too, so the level limits these lines.
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
@@ -85,7 +83,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		props.SecurityGroups = &f.groups
 	}
 	if f.loops {
-		// Rule 1: the hop budget limits loops, so Lambda need not stop them (P23, a hop budget bounds
+		// The hop budget limits such loops, so Lambda need not stop them (rule 1; P23, a hop budget bounds
 		// claims).
 		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW
 	}
@@ -100,8 +98,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	return made, role
 }
 
-// addMapping adds an event source mapping, so that a function consumes a queue (rules 2 to 4). It does not
-// use CDK's SqsEventSource, because an SqsEventSource grants more permissions than needed.
+// addMapping adds an event source mapping, so that a function consumes a queue (rules 2 to 4). CDK's
+// SqsEventSource is not suitable, because it grants more permissions than needed.
 func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awslambda.EventSourceMapping {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),

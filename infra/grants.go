@@ -13,12 +13,12 @@ import (
 )
 
 // GrantSubmit allows a role or user of the app to submit, follow and cancel orders, and to answer a step with
-// a token. Like the other Grant methods, it panics if the principal belongs to a different account than the
-// stack.
+// a token. GrantSubmit panics if the principal belongs to a different account than the stack. The other Grant
+// methods also panic in this case.
 //
 // If the app does not create the principal, attach the policy that Application returns instead. A program
-// that answers without a token needs engine.Control().GrantSendMessages(role). This grant permits the program
-// to send every command.
+// that answers without a token needs Control().GrantSendMessages(role) in addition. With that grant, the
+// program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
@@ -32,9 +32,9 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 // add the role to Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// As inline policies, the statements would exceed the limit of a role. The role must refer to the
-	// policies, because the policies already refer to the event source mappings. If the policies referred to
-	// the role, the role of an agent's function would depend on itself.
+	// Inline policies would exceed the size limit of a role. The policies must refer to the role, not the
+	// role to the policies. They already refer to the event source mappings, and so to the functions and
+	// their roles. Otherwise the role of an agent's function could depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}
@@ -66,9 +66,9 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	}
 }
 
-// AllowLoop sets RecursiveLoop: Allow on a function of the app that receives statuses and sends orders or
-// commands in response. Without this setting, Lambda stops the function after about 16 rounds and drops the
-// status. With this setting, the function itself must end the loop.
+// AllowLoop sets RecursiveLoop: Allow on a function of the app. Call it for a function that receives statuses
+// and sends orders or commands in response. By default, Lambda stops such a function after about 16 rounds
+// and drops the status. With RecursiveLoop: Allow, the function itself must end the loop.
 //
 // AllowLoop panics if the app does not create the function. In this case, set RecursiveLoop where the
 // function is created. The functions of agents already have this setting.
@@ -94,8 +94,7 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 }
 
 // Scheduler returns the role of the Scheduler, which sends statuses. If a reply-to queue belongs to a
-// different stack or account, the policy of the queue may have to allow this role. The same applies to the
-// queue's key.
+// different stack or account, the policies of the queue and of its key may have to allow this role.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
 // Agent returns the function of an agent. An app can give the function additional permissions, as in
@@ -135,12 +134,13 @@ func (s *Stepkeeper) Alarms() awssns.ITopic { return s.alarms }
 // Alerts returns the topic for alerts about orders in Error.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
-// Application returns the managed policy for roles of applications. It allows them to submit, follow and
-// cancel orders, and to answer with a token.
+// Application returns the managed policy for roles of applications. The policy allows them to submit, follow
+// and cancel orders, and to answer with a token.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
-// Operator returns the managed policies for operators. They allow all commands, listings, and access to dead
-// letters. An operator needs all of them, because one policy could exceed IAM's size limit.
+// Operator returns the managed policies for operators. The policies allow all commands, listings, and access
+// to dead letters. An operator needs every policy of the list. The permissions are divided, because a single
+// policy could exceed IAM's size limit.
 func (s *Stepkeeper) Operator() []awsiam.IManagedPolicy {
 	all := make([]awsiam.IManagedPolicy, len(s.operator))
 	for i, policy := range s.operator {

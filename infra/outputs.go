@@ -13,11 +13,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OutputVersion is the major version of the outputs that addOutputs adds. Package client/aws reads these
-// outputs.
+// OutputVersion is the major version of the stack's outputs. Package client/aws reads the outputs.
 const OutputVersion = "1"
 
-// addOutputs adds the outputs of the stack, which clients need. The key of an output consists of the
+// addOutputs adds the outputs that clients read from the stack. The key of an output consists of the
 // construct's ID and a name, as in ShopIntakeUrl. Some names contain the name of an agent or a workflow, for
 // example:
 //

@@ -58,7 +58,7 @@ func (s *Stepkeeper) requests(agent string) (arns []*string) {
 }
 
 // orderActions returns the actions that Scheduler and Supervisor need on the table Orders. If orders expire,
-// a commit also updates the time to live of content that is stored separately.
+// a commit also updates the time to live of an order's content. Large content has an item of its own.
 func (s *Stepkeeper) orderActions() []string {
 	if s.props.TaskTTL > 0 {
 		return append(slices.Clone(getAndPut), "dynamodb:UpdateItem")
@@ -85,7 +85,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// If a step can use one of several agents, the Scheduler compares the lengths of their queues (P44,
+	// If a step can use one of several agents, the Scheduler compares the lengths of the agents' queues (P44,
 	// several agents can do one step).
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
@@ -135,13 +135,14 @@ func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 // requests (P16, the Supervisor hands back and gives up), so it has no permission to send to an agent's
 // queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// The Supervisor reads how many messages wait for a consumer (P32, queue time is not a failure).
+	// The Supervisor reads the number of waiting messages to detect a backlog (P32, queue time is not a
+	// failure).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
-	if len(s.content.Scheduled) > 0 { // the Supervisor starts scheduled orders
+	if len(s.content.Scheduled) > 0 { // the Supervisor submits the orders of schedules
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
@@ -171,8 +172,8 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 	return append(statements, secretAccess(a)...)
 }
 
-// callAccess returns the permissions for the calls of AWS services in the agent's entry of the agents file.
-// Each permission names the resources of its calls.
+// callAccess returns the permissions for the AWS services that the agent calls, as configured in the agents
+// file. Each permission names the resources of its calls.
 func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
 	resources := map[string][]string{}
 	agent := s.content.Checked.Agents[name]
@@ -225,17 +226,17 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// readMetrics returns an operator's permission to read metrics. IAM cannot restrict cloudwatch:GetMetricData
-// to resources or namespaces. The permission therefore covers all metrics of the account.
+// readMetrics returns an operator's permission to read metrics. IAM cannot restrict cloudwatch:GetMetricData,
+// so the permission covers all metrics of the account.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
-const metrics = "Metrics" // ID of the statement of readMetrics
+const metrics = "Metrics"
 
-// vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The names of the
-// interfaces are unknown, and the Describe actions have no resources. Among the permissions of roles, only
-// this one and readMetrics have the resource "*".
+// vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The resource is
+// "*", because the names of the interfaces are unknown and the Describe actions have no resources. Only
+// readMetrics also has the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

@@ -12,8 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addPolicies adds the managed policies for applications and operators (rule 21). The user of the construct
-// attaches them to roles.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow, cancel and answer them",
 		s.applicationAccess())
@@ -46,16 +44,15 @@ var wildcards = map[string]string{
 const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with " +
 	"the wildcard of AWS itself."
 
-// Sizes in characters. IAM's limit for a managed policy is 6,144 (rule 28). With the longest names that
-// CloudFormation generates, the ARN of a queue or a table has about 120 characters. Both constants include a
-// reserve.
+// Sizes in characters. IAM's limit for a managed policy is 6,144 (rule 28). The longest generated ARN of a
+// queue or a table has about 120 characters. Both constants include a reserve.
 const (
 	policySize = 6_000
 	arnSize    = 130
 )
 
-// split divides the statements into policies of at most policySize characters. It may divide the resources of
-// a statement, but never replaces resources by a wildcard.
+// split divides the statements into policies of at most policySize characters. If a statement does not fit
+// into one policy, split divides its resources. It never replaces resources by a wildcard.
 func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.PolicyStatement {
 	var policies [][]awsiam.PolicyStatement
 	room := 0
@@ -123,10 +120,10 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
+const stackOutputs = "Outputs"
 
-// stackARN returns a pattern that matches the stack in IAM. A caller with the name of the stack requests
-// stack/NAME/*, and a caller with the ARN requests stack/NAME/UUID.
+// stackARN returns a pattern that matches the stack in IAM. IAM sees a request by stack name as stack/NAME/*,
+// and a request by ARN as stack/NAME/UUID.
 func (s *Stepkeeper) stackARN() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	return stack.FormatArn(&awscdk.ArnComponents{

@@ -25,9 +25,9 @@ type AlarmLevel string
 const (
 	// AlarmsFull adds all alarms.
 	AlarmsFull AlarmLevel = "Full"
-	// AlarmsEssential adds only the alarms about orders that do not proceed by themselves. They cover dead
-	// letters, the quarantine, missed sweeps, overdue tasks, and a schedule that does not run. With
-	// Props.Canary they also cover failing functions.
+	// AlarmsEssential adds only the alarms about orders that do not proceed by themselves. These alarms cover
+	// dead letters, the quarantine, missed sweeps, overdue tasks, and a schedule that does not run. With
+	// Props.Canary, they also cover failing functions.
 	AlarmsEssential AlarmLevel = "Essential"
 	// AlarmsNone adds no alarms. The deployment still sends alerts about orders in Error.
 	AlarmsNone AlarmLevel = "None"

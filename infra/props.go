@@ -50,9 +50,9 @@ type Props struct {
 	// RemovalPolicy applies to tables, queues, key and logs (default RETAIN; with ProfileDev DESTROY). With
 	// DESTROY, the tables have no deletion protection.
 	RemovalPolicy awscdk.RemovalPolicy
-	// Operators lists ARNs of roles and users of the stack's account that may redrive dead letters. Apart
-	// from Operators, only the functions and the roles of external agents may send to the queues other than
-	// intake and control.
+	// Operators lists ARNs of roles and users of the stack's account that may redrive dead letters. Most
+	// queues accept messages only from the functions, the roles of external agents, and Operators. The intake
+	// and control queues accept other senders too.
 	Operators []string
 
 	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues (default
@@ -223,14 +223,14 @@ type Tuning struct {
 	SystemLogLevel awslambda.SystemLogLevel
 	// Warm is the initial throughput of new tables, for a busy first day.
 	Warm Warm
-	// OldestMessage is the age of a message in the queues intake, replies and control that raises an alarm
+	// OldestMessage is the age at which a message in the queues intake, replies and control raises an alarm
 	// (default 5 m). For the queue control, the age is at least 20 m, because messages in this queue may have
 	// a delay of 15 m.
 	OldestMessage time.Duration
-	// OldestRequest is the age of a message in an agent's queue that raises an alarm (default 15 m). A
+	// OldestRequest is the age at which a message in an agent's queue raises an alarm (default 15 m). A
 	// request may wait for a long time without a failure of its step.
 	OldestRequest time.Duration
-	// OldestOverdue is the lateness of an overdue task that raises an alarm (default SweepInterval plus 4 m).
+	// OldestOverdue is the delay at which an overdue task raises an alarm (default SweepInterval plus 4 m).
 	OldestOverdue time.Duration
 	// Thresholds replaces the thresholds of alarms. A key is the ID of one alarm without the suffix Alarm,
 	// such as IntakeAge or PaymentErrors. A key can also be a suffix that several IDs share: Age, Dead,
@@ -279,8 +279,8 @@ type Agent struct {
 	Folder string
 	// Function is your own function, which receives the queue's messages as SQS events. It must be in the
 	// stack's account. Timeout must not exceed the function's timeout. If the app creates the function, the
-	// construct adds the function's settings and permissions. If the app imports the function, you have to
-	// add both.
+	// construct adds the required settings and permissions. If the app imports the function, you have to add
+	// them.
 	Function awslambda.IFunction
 	// External means that a process outside the stack is the agent. The process receives messages from the
 	// queue requests-<name> and sends replies to the queue replies, and needs permissions for both queues.
@@ -289,13 +289,12 @@ type Agent struct {
 	SenderARNs []string
 	// Account is the account of an external agent's roles, 12 digits (default the stack's account). Roles of
 	// a different account must exist before the deployment, and also need permissions in their own account.
-	// In the stack, the policies of queues, ledger and key give the roles in SenderARNs the permissions of
-	// the agent.
+	// The stack's policies give the roles in SenderARNs access to the queues, the ledger and the key.
 	Account string
 	// SenderIDs lists the IDs of the roles with which the agent sends replies: AROA…, as `aws iam get-role`
-	// prints them. The Scheduler refuses replies in the agent's name from other roles. SenderIDs is necessary
-	// only if the app does not create the role. Without the ID of the role, the Scheduler cannot check the
-	// agent's replies, and synthesis prints a warning.
+	// prints them. The Scheduler refuses replies in the agent's name from other roles. If the app creates the
+	// role, SenderIDs is not necessary. Otherwise, without SenderIDs, the Scheduler cannot check the agent's
+	// replies, and synthesis prints a warning.
 	SenderIDs []string
 
 	Mapping

@@ -35,8 +35,8 @@ func (s *Stepkeeper) addQueues() {
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	// For SQS, the age of a message includes the message's delay. Messages of waiting steps have delays of up
-	// to 15 minutes (rule 5).
+	// SQS includes the delay of a message in its age. Messages of waiting steps have delays of up to 15
+	// minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
 	if len(s.content.Children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
@@ -80,7 +80,7 @@ func (s *Stepkeeper) ownQueues() []string {
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
 	id, dead := queueID(name), s.deadOf(name)
 	props := s.queueProps(retention)
-	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
+	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3 states the factor
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,
 		MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
 	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m,
@@ -111,9 +111,9 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 	return props
 }
 
-// removal returns the removal policy of queues, logs and secrets. Instead of RETAIN, it returns
-// RETAIN_ON_UPDATE_OR_DELETE, so that CloudFormation deletes them if the first deployment fails. They hold no
-// data of orders at this time, and would otherwise stay in the account without a stack.
+// removal returns the removal policy of queues, logs and secrets. It replaces RETAIN by
+// RETAIN_ON_UPDATE_OR_DELETE, so that CloudFormation deletes these resources if the first deployment fails.
+// Otherwise the empty resources would stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
@@ -121,9 +121,12 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	return s.props.RemovalPolicy
 }
 
-// nameSenders sets the policy of each queue. The policy refuses unknown senders, even if a policy of the
-// sender's role permits the call (rules 20, 21). Intake and control queues accept principals of the account
-// that may send, and intake queues also Submitters. Other queues accept only the senders in their policy.
+// nameSenders sets the policies of the queues. A policy refuses all other senders, even if their roles permit
+// the call (rules 20, 21):
+//
+//   - Intake queues accept principals of the stack's account, and Submitters.
+//   - The control queue accepts principals of the stack's account.
+//   - Each other queue accepts only the senders that its policy lists.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -140,9 +143,9 @@ func (s *Stepkeeper) nameSenders() {
 	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts, unless the argument except contains the principal. It
-// also refuses services of AWS that act for other accounts. A service has no account (rule 29). A service's
-// request contains the account for which it acts or, for example with SNS, the resource.
+// onlyThisAccount refuses principals of other accounts, except those in the argument except. It also refuses
+// AWS services that act for other accounts. A service has no account (rule 29). Its request contains the
+// account or the resource for which the service acts.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})

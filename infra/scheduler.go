@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addScheduler adds the Scheduler's function, with a separate event source mapping for each queue. A flood of
-// orders therefore does not delay replies.
+// addScheduler adds the Scheduler's function. Each queue has a separate event source mapping, so that a flood
+// of orders does not delay replies.
 func (s *Stepkeeper) addScheduler() error {
 	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
@@ -114,15 +114,15 @@ func (s *Stepkeeper) traced(environment map[string]*string) {
 	}
 }
 
-// namePeers adds the agents to the Scheduler's environment. It must run after the agents' roles exist.
+// namePeers adds the agents to the Scheduler's environment. Call it after the creation of the agents' roles.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
 // peers returns the agents with their queues, in the form of deployment.Peers. If senders is true, the result
-// includes the IDs of the roles with which the agents send replies. To save space, the common prefix of the
-// queues' names is written only once. A name that CloudFormation has shortened does not have this prefix and
-// is written in full.
+// includes the IDs of the roles with which the agents send replies. To save space, the result contains the
+// common prefix of the queue names only once. CloudFormation may shorten a queue name, so that the prefix is
+// missing. The result contains such a name in full.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
@@ -150,7 +150,6 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	return &text
 }
 
-// shortened returns the name of a queue, with deployment.Start instead of the prefix start.
 func shortened(q awssqs.Queue, start string) string {
 	if start == "" {
 		return *q.QueueName()

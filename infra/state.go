@@ -11,7 +11,7 @@ import (
 )
 
 // State contains the resources of a deployment that must not be lost: the tables, the key, and the secret
-// with the token keys. In a separate stack, these resources stay if the stack of the Stepkeeper is replaced
+// with the token keys. If State is in a separate stack, these resources stay when the other stack is replaced
 // or deleted.
 type State struct {
 	constructs.Construct

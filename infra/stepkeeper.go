@@ -153,7 +153,7 @@ func (s *Stepkeeper) build() error {
 // agentNames sorts the names, so that equal props always give the same template.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
-// warn adds a warning about a setting that AWS accepts but that causes problems after the deployment.
+// warn adds a warning about a setting that AWS accepts, although it causes problems after the deployment.
 // Synthesis prints warnings with the same ID and text only once.
 func (s *Stepkeeper) warn(id, format string, args ...any) {
 	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))

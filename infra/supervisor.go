@@ -17,8 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Limits for the invocations by the schedule (rule 16). An invocation that does not start within a minute, or
-// fails at each retry, goes to the queue MissedSweeps. The next invocation does the same work.
+// Limits for the invocations by the schedule (rule 16). An invocation goes to the queue MissedSweeps if it
+// does not start in time, or if all its attempts fail. The next invocation does the same work.
 const (
 	tickRetries = 2
 	tickAge     = 60 // seconds
@@ -34,7 +34,7 @@ func (s *Stepkeeper) addSupervisor() error {
 		s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
-		capacity[name] = a.taken() // P32, queue time is not a failure
+		capacity[name] = a.taken() // more messages are a backlog (P32, queue time is not a failure)
 	}
 	object, err := json.Marshal(capacity)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Stepkeeper) addSupervisor() error {
 	if s.props.PagesPerSweep > 0 {
 		environment[deployment.VarSweepPages] = jsii.Sprintf("%d", s.props.PagesPerSweep)
 	}
-	// Lambda sends failed invocations to the queue MissedSweeps, and uses the function's role to do so.
+	// Lambda uses the function's role to send failed invocations to the queue MissedSweeps.
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
 		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables adds the tables. Definitions has the same removal policy as Orders, because tasks pin
-// definitions. Orders keeps a tombstone of each expired order (P26, an ID never runs twice).
+// addTables adds the tables. Definitions has the same removal policy as Orders, because each task refers to
+// its definition by hash. Orders keeps a tombstone of each expired order (P26, an ID never runs twice).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
 	index := &awsdynamodb.GlobalSecondaryIndexPropsV2{
@@ -44,8 +44,8 @@ func (s *Stepkeeper) addTables() {
 }
 
 // warnOfEmptyTables warns if Props.Tables contains Orders but not all other tables. A new stack creates the
-// missing tables empty, although running orders need their contents. In the stack that originally created the
-// missing tables, ignore the warning.
+// missing tables empty, although running orders need the former contents. The warning does not matter in the
+// stack that created the tables.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
 	if there.Orders == "" {
@@ -79,7 +79,7 @@ func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table describes a table. For an existing table, the field there contains the ARN of the table.
+// table describes a table. The field there is the ARN of an existing table, or "" for a new table.
 type table struct {
 	id, key, there string
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2
@@ -88,9 +88,9 @@ type table struct {
 	capacity       Range // the zero value means on-demand capacity
 }
 
-// table imports an existing table or adds a new one. A new table is a global table even if it has only one
-// Region, so that a later deployment can add replicas to the same table (rule 14). The consistency between
-// Regions is eventual, because strong consistency requires three Regions.
+// table imports an existing table or adds a new one. A new table is a global table even in a single Region,
+// so that a later deployment can add replicas (rule 14). The consistency between Regions is eventual, because
+// strong consistency requires three Regions.
 func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if t.there != "" {
 		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))
@@ -101,7 +101,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 		WarmThroughput:         t.warm.units(),
 		Billing:                s.props.Billing.mode(t.capacity),
 		TableClass:             s.props.TableClass,
-		Encryption:             awsdynamodb.TableEncryptionV2_DynamoOwnedKey(), // rule 22
+		Encryption:             awsdynamodb.TableEncryptionV2_DynamoOwnedKey(), // the default key (rule 22)
 		RemovalPolicy:          s.props.RemovalPolicy,
 		DeletionProtection:     jsii.Bool(s.props.RemovalPolicy != awscdk.RemovalPolicy_DESTROY),
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{

@@ -30,8 +30,6 @@ func (s *Stepkeeper) addTokenKeys() {
 	s.tokenKeys = secret
 }
 
-// secretARN returns the complete ARN of a secret. If the complete ARN is unknown at synthesis, it returns the
-// partial ARN.
 func secretARN(secret awssecretsmanager.ISecret) *string {
 	if full := secret.SecretFullArn(); full != nil {
 		return full

@@ -11,8 +11,6 @@ import (
 
 const cloudWatch = "cloudwatch.amazonaws.com"
 
-// addTopics adds the topic to which the functions publish alerts and, unless Alarms is AlarmsNone, the topic
-// to which CloudWatch publishes alarms. Props.AlertTopic and Props.AlarmTopic replace these topics.
 func (s *Stepkeeper) addTopics() {
 	if s.alerts = s.props.AlertTopic; s.alerts == nil {
 		s.alerts = s.addTopic("Alerts", "Stepkeeper", s.key)
@@ -54,9 +52,8 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key of the alarm topic. This is the deployment's key or, if the deployment has no key,
-// a new key. The key alias/aws/sns is not suitable, because its policy does not allow CloudWatch to use the
-// key, and nobody can change this policy.
+// alarmKey returns the deployment's key or, if the deployment has no key, a new key. The alarm topic cannot
+// use the key alias/aws/sns, because the policy of this key does not allow CloudWatch to use it.
 func (s *Stepkeeper) alarmKey() awskms.IKey {
 	if s.key != nil {
 		return s.key

@@ -41,8 +41,6 @@ func behind(f awslambda.IFunction) awslambda.IFunction {
 	return f
 }
 
-// addCanaries makes CodeDeploy shift the calls of each alias to a new version. If the function's error alarm
-// goes off, CodeDeploy shifts the calls back.
 func (s *Stepkeeper) addCanaries() {
 	if s.props.Canary == nil {
 		return
@@ -53,8 +51,8 @@ func (s *Stepkeeper) addCanaries() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
-		// The alias's ARN is composed from the function's ARN. A reference to the alias would make alias,
-		// deployment group and role depend on each other.
+		// The policy contains the alias's ARN as text. A reference to the alias would make alias, deployment
+		// group and role depend on each other.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
 	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{
@@ -73,7 +71,7 @@ func (s *Stepkeeper) addCanaries() {
 			&awscodedeploy.LambdaDeploymentGroupProps{
 				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,
 				Alarms: &[]interfacesawscloudwatch.IAlarmRef{alarms[name]},
-				Role:   role.WithoutPolicyUpdates(nil), // so that CDK adds no managed policy of AWS (rule 20)
+				Role:   role.WithoutPolicyUpdates(nil), // CDK then adds no managed policy of AWS (rule 20)
 			})
 	}
 }

@@ -50,8 +50,8 @@ func Answers(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// run writes the scripts to the user's cache folder and runs one of them. The scripts install LocalStack in
-// the same folder, unless the environment variable STATE names another folder.
+// run writes the scripts to the user's cache folder and runs one of them. The environment variable STATE
+// names the folder where the scripts install LocalStack. By default, run uses a folder beside the scripts.
 func run(ctx context.Context, out io.Writer, script string, args ...string) error {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -74,7 +74,6 @@ func run(ctx context.Context, out io.Writer, script string, args ...string) erro
 	return nil
 }
 
-// unpack writes the scripts into the folder dir. It skips a script whose file already has the same content.
 func unpack(dir string) error {
 	return fs.WalkDir(scripts, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -51,7 +51,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 
 // Fitted returns the scenario with an order that matches the workflow's order schema. If the scenario has no
 // order, Fitted draws one. It returns an error if the order does not match the schema. It changes nothing if
-// the workflow has no schema, or the scenario has Begun.
+// the workflow has no order schema, or if the scenario starts with a stored order.
 func Fitted(sc Scenario) (Scenario, error) {
 	def := sc.Definition
 	if len(def.Order) == 0 || sc.Begun != nil {

@@ -25,7 +25,8 @@ type (
 	Stats = world.Stats
 	// Violation is a broken invariant.
 	Violation = world.Violation
-	// Explained describes a broken invariant for the author of the workflow, and how to correct it.
+	// Explained describes a broken invariant for the author of the workflow. It also says how to correct the
+	// problem.
 	Explained = world.Explained
 	// Party is the person who can correct a finding.
 	Party = world.Party
@@ -39,7 +40,7 @@ type (
 	Chooser = world.Chooser
 	// Plain never chooses a fault.
 	Plain = world.Plain
-	// Choice is a choice that differs from the normal course.
+	// Choice is a recorded choice that differs from the normal course.
 	Choice = world.Choice
 	// Fault is a kind of fault.
 	Fault = world.Fault

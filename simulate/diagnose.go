@@ -18,11 +18,12 @@ type Finding struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"text"`
 	Fix         string `json:"fix"`
-	// Step is the name of the affected step, and Agent is the name of its agent. Step is "" if the finding is
-	// about no step. Agent is also "" if the step has no agent.
+	// Step is the name of the affected step, or "" if the finding is about no step. Agent is the name of the
+	// step's agent, or "" if the step has no agent.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice is true if the problem only delays the end of the order, or a stored order waits for an answer.
+	// Advice is true if the problem only delays the end of the order. It is also true if a stored order waits
+	// for an answer.
 	Advice bool `json:"advice,omitempty"`
 }
 
@@ -42,7 +43,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	// Child orders also count, so Ends may hold more than Orders.
+	// Ends also counts child orders, so it may count more than Orders.
 	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
 		return nil
 	}
@@ -98,8 +99,8 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unanswered returns a finding for the first step that waits for an answer, has no timeout value, and gets no
-// answer from the scenario.
+// unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for
+// this step, and the step has no timeoutValue.
 func unanswered(sc Scenario, what string) (Finding, bool) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
@@ -114,7 +115,6 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// exampleOf returns an example of a value that the step accepts.
 func exampleOf(a *core.Answer) string {
 	if len(a.Values) > 0 {
 		return a.Values[0]
@@ -146,8 +146,9 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	return ""
 }
 
-// diagnosePlain simulates the loss of the first reply, for each plain step with several attempts and without
-// a check. It returns a finding for each step whose further attempts were useless.
+// diagnosePlain simulates the loss of the first reply of each plain service. It skips a step that has only
+// one attempt. It also skips a step whose agent can check the service. It returns a finding for each step
+// whose further attempts are useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

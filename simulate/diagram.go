@@ -42,9 +42,8 @@ func Diagram(story []Line) string {
 	return b.String()
 }
 
-// About returns the lines of a story that concern the violation. These are the lines about the order that the
-// violation names, and the lines that name no order. If the violation names no order, About returns all
-// lines.
+// About returns the lines of a story that concern the order of the violation. It also returns the lines that
+// name no order. If the violation names no order, About returns all lines.
 func About(story []Line, v *Violation) []Line {
 	id := orderName.FindString(v.Text)
 	if id == "" {

@@ -22,7 +22,7 @@ type Report struct {
 	OrdersPerS   float64            `json:"orders_per_s"` // orders per second and worker
 	FaultsByKind map[string]int     `json:"faults"`       // number of injected faults, by kind
 	Cells        map[string]int     `json:"cells"`        // number of occurrences of each fault at each site
-	CellCount    int                `json:"cells_in_all"` // number of cells that can exist with these faults
+	CellCount    int                `json:"cells_in_all"` // number of possible pairs of a fault and a site
 	Invariants   map[string]int     `json:"invariants"`   // number of checks, by invariant
 	Ends         map[core.State]int `json:"ends"`         // number of ended orders, by state
 	Violation    *Violation         `json:"violation,omitempty"`
@@ -61,7 +61,8 @@ type Search struct {
 	Shrink   int         // largest number of runs for shrinking; 0 means 3,000
 }
 
-// Find runs seeds until a run breaks an invariant, or until a limit of the search is reached.
+// Find runs simulations with one seed after another. It ends if a run breaks an invariant, or if a limit of
+// the search is reached.
 func Find(sc Scenario, s Search) *Report {
 	sc.Prepare()
 	if s.Workers == 0 {
@@ -149,7 +150,6 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks the finding and runs it again to record its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {

@@ -38,7 +38,6 @@ type operation struct {
 	Schema any `yaml:"schema"`
 }
 
-// serviceFields lists the keys in the file that set fields of Service.
 var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
 	"slowLatency"}
 
@@ -79,7 +78,6 @@ func readEntry(e *serviceEntry, data []byte) error {
 	return yaml.UnmarshalWithOptions(text, &e.Service, yaml.CustomUnmarshaler(readSpan))
 }
 
-// samples is the largest number of values that are drawn from a schema.
 const samples = 8
 
 func (o operation) outputs() ([]json.RawMessage, error) {

@@ -57,9 +57,9 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, gives the
-// order each possible ID, and drops the choices about other orders. If the choices name no more orders than
-// the run has, fewer also tries to keep all of them.
+// fewer tries runs with fewer orders, at most mostMatter. Each run keeps the choices about one order and
+// drops the choices about other orders. The kept order gets each possible ID in turn. If a run has enough
+// orders for all orders that the choices name, fewer also tries to keep the choices about all of them.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -134,8 +134,8 @@ func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 
 func orderID(n int) string { return "o" + strconv.Itoa(n) }
 
-// orderIn returns the ID of the order at the beginning of a choice's subject, or "" if the subject begins
-// with no order.
+// orderIn returns the ID of the order at the beginning of a choice's subject, or "" if the subject does not
+// begin with an ID.
 func orderIn(of string) string {
 	digits, found := strings.CutPrefix(of, "o")
 	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
@@ -145,7 +145,6 @@ func orderIn(of string) string {
 	return of[:1+n]
 }
 
-// drop removes sequences of choices, and tries long sequences first.
 func (s *shrinking) drop() (shorter bool) {
 	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
 		for from := 0; from < len(s.best) && s.left > 0; {

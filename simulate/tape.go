@@ -60,8 +60,8 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape records a run as a list of the choices that differ from the normal course. Unlike a
-// seed, a tape usually stays valid when the code changes.
+// Tape records a run as a list of the choices that are not 0. The choice 0 means no fault and no delay.
+// Unlike a seed, a tape usually stays valid when the code changes.
 type Tape struct {
 	Schema   int               `json:"schema"` // always 1
 	Note     string            `json:"note,omitempty"`

@@ -3,7 +3,7 @@ package workflows
 
 import "embed"
 
-// Files are the workflow files, *.yaml.
+// Files holds the workflow files (*.yaml).
 //
 //go:embed *.yaml
 var Files embed.FS

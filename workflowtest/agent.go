@@ -41,13 +41,13 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent returns the error of a service that refuses a call for good. The call has no effect. The step
+// Permanent returns the error of a service that refuses a call permanently. The call has no effect. The step
 // fails without another attempt.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient returns the error of a service that refuses a call for now. The call has no effect. The step
+// Transient returns the error of a service that refuses a call temporarily. The call has no effect. The step
 // tries again as its retry settings allow.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
@@ -150,7 +150,6 @@ func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []s
 	return nil
 }
 
-// errNoAnswer is the error of a call to which the service did not respond within the step's timeout.
 var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
 
 // run is the operation that the worker calls. It plays the script of the fake service.

@@ -9,14 +9,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// fatal ends the test. The failure contains the timeline of the order.
 func (r *Run) fatal(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s",
 		append(append([]any{r.id}, args...), r.Timeline())...)
 }
 
-// wrong fails the test but lets it continue. The failure contains the timeline of the order.
 func (r *Run) wrong(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Errorf("order %s "+format+"; what happened:\n%s",
@@ -124,7 +122,6 @@ func (r *Run) ExpectCalls(operation string, n int) {
 	r.wrong("called %s %d times%s, expected %d", operation, len(calls), whose, n)
 }
 
-// mostNamed is the maximum number of orders that a failure of ExpectCalls names.
 const mostNamed = 10
 
 // ExpectOutput fails the test unless the output of the order equals want as JSON.

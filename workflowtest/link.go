@@ -17,8 +17,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// OpenLink opens the page behind a link from the workflow, as a browser does. It sends no answer. It returns
-// the status and the text of the page (P39, a token is an answer's permission).
+// OpenLink opens the page behind a link from the workflow, as a browser does. It returns the status and the
+// text of the page. It sends no answer: the token in the link only permits one (P39, a token is an answer's
+// permission).
 func (r *Run) OpenLink(link string) (status int, page string) {
 	r.w.t.Helper()
 	return r.browse(http.MethodGet, link, nil)
@@ -52,7 +53,6 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-// linked implements answerpage.Backend.
 type linked struct{ w *Workflow }
 
 func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {

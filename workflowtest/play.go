@@ -19,7 +19,6 @@ const (
 
 var farFuture = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// held is a reply that was not delivered yet.
 type held struct {
 	at    time.Time
 	reply *message.Reply
@@ -86,7 +85,6 @@ func (w *Workflow) one() bool {
 	return report.Overdue+report.Asked+report.Unreported > 0
 }
 
-// listen reads the statuses that the application has received.
 func (w *Workflow) listen() {
 	w.t.Helper()
 	read := func(context.Context, string, []port.Delivery) []string { return nil }
@@ -122,7 +120,6 @@ func (w *Workflow) step(queue string,
 	return &batch[0]
 }
 
-// replied schedules the delivery of a reply.
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
@@ -131,7 +128,6 @@ func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	w.held = slices.Insert(w.held, place, held{at, r})
 }
 
-// arrive delivers the replies that are due.
 func (w *Workflow) arrive() {
 	w.t.Helper()
 	for len(w.held) > 0 && !w.held[0].at.After(w.clock.Now()) {

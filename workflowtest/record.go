@@ -11,13 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// moment is one line of a timeline.
 type moment struct {
 	at   time.Time
 	text string
 }
 
-// alerts records the alerts to the operator.
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
@@ -27,7 +25,6 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed records the changes of a task after a commit.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)
@@ -41,7 +38,7 @@ func (w *Workflow) committed(c state.Change) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for _, begun := range []bool{false, true} { // Ends come first, because they cause beginnings.
+	for _, begun := range []bool{false, true} { // ended steps first, because their ends cause claims
 		for i := range t.Steps {
 			var was core.Step
 			if s := old.Step(t.Steps[i].Name); s != nil { // A Move may have changed the position of the step.
@@ -61,7 +58,6 @@ func (w *Workflow) committed(c state.Change) {
 	}
 }
 
-// stepped records the change of one step.
 func (r *Run) stepped(was, now *core.Step) {
 	if was.State == now.State && was.Attempt == now.Attempt {
 		return
@@ -102,7 +98,6 @@ func (w *Workflow) wake(s *core.Step) string {
 	return " until " + w.since(s.Wait.At.Std())
 }
 
-// answered records the delivery of a reply.
 func (r *Run) answered(reply *message.Reply) {
 	text := ""
 	if reply.Error != nil {
@@ -143,7 +138,6 @@ func (r *Run) Timeline() string {
 	return b.String()
 }
 
-// timelines returns the timelines of all orders.
 func (w *Workflow) timelines() string {
 	var b strings.Builder
 	for _, r := range w.order {

@@ -14,7 +14,6 @@ type Operation struct {
 	place int
 }
 
-// behaviour is one answer of a script.
 type behaviour struct {
 	do     func(Call) (any, error)
 	times  int // number of calls that get this answer; 0 means one call, or no limit for the last answer
@@ -53,8 +52,8 @@ func (o *Operation) Fail(err error) *Operation {
 	return o.Func(func(Call) (any, error) { return nil, err })
 }
 
-// FailTimes adds a failure for n calls, where n is at least 1. Unless a further answer is added, later calls
-// return "done" with the output null.
+// FailTimes adds a failure for n calls. The number n must be at least 1. If no further answer is added, later
+// calls return "done" with the output null.
 func (o *Operation) FailTimes(n int, err error) *Operation {
 	o.w.t.Helper()
 	if n < 1 {

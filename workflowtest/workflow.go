@@ -144,7 +144,6 @@ func (w *Workflow) uses(def *core.Definition) {
 	}
 }
 
-// wire creates the actors and connects them with in-memory adapters.
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)

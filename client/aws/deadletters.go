@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue converts a key of Outputs.Dead to the queue's name for Queues.Queue.
+// deadQueue returns the name of the queue for a key of Outputs.Dead.
 func deadQueue(name string) string {
 	if name == port.Quarantine || name == client.MissedSweeps {
 		return name
@@ -55,8 +55,8 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 		t.Outputs.Operator}, err)
 }
 
-// QueueError converts an error of the SQS adapter to an error of package client. If a permission is missing,
-// the error names the permission and the policy that allows it.
+// QueueError converts an error of package sqs to an error of package client. If a permission is missing, the
+// error names the permission and the policy that allows it.
 func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue

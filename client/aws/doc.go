@@ -1,12 +1,13 @@
-// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. The package is separate from
-// package client, so that a program that uses only HTTP does not contain the SDKs of DynamoDB and
-// CloudFormation.
+// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. It needs the SDKs of
+// DynamoDB and CloudFormation. It is separate from package client, because a program that uses only HTTP does
+// not need these SDKs.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})
 //	task, err := c.Wait(ctx, "order-1001")
 //
-// The client calls AWS directly, with the caller's own permissions (rule 21 of docs/reference/aws-rules.md):
+// The client calls AWS directly, with the caller's own permissions. Each policy names its actions and
+// resources (rule 21 of docs/reference/aws-rules.md). The client makes these calls:
 //
 //   - Open reads the stack's outputs (cloudformation:DescribeStacks).
 //   - Orders, cancels, and answers that have a token go to the intake queue (sqs:SendMessage).
@@ -26,7 +27,7 @@
 //   - Submit returns when the order is in the intake queue. The receipt has Queued set, and never Known.
 //     Submit refuses malformed orders immediately, by the same rules as a server.
 //   - Wait returns the errors that only the deployment can detect. If a different order has the same ID, Wait
-//     returns ErrRefused. If the workflow is unknown, Wait returns ErrRefused after the time Patience.
+//     returns ErrRefused. If the workflow is unknown, Wait returns ErrRefused after the duration Patience.
 //   - Wait, Follow and the commands read the task repeatedly, with pauses of increasing length.
 //   - List returns open orders and orders in Error. It also returns ended orders if the stack was deployed
 //     with the index of finished orders.

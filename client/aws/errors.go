@@ -34,7 +34,6 @@ const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
 
-// unreadable converts an error of message.DecodeSubmit to an error of package client.
 func unreadable(err error) *client.Error {
 	var r *message.Refusal
 	if !errors.As(err, &r) {
@@ -49,7 +48,6 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// Error codes of AWS services, grouped by their cause.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -116,15 +114,14 @@ func Failed(ctx context.Context, u Use, err error) error {
 }
 
 // disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may contain
-// the context.DeadlineExceeded of a single call. The caller would take this error for the end of the caller's
+// the context.DeadlineExceeded of a single call. Callers would confuse that error with the end of their own
 // context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
 // statusOf returns the HTTP status of the response in err, or 0 if there was no response. A proxy between the
-// client and AWS may send a response without an error code. In this case, only the status shows the kind of
-// the error.
+// client and AWS may send a response without an error code. Only the status then shows the kind of error.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

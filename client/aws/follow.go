@@ -33,8 +33,8 @@ func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	return port.Sleep(ctx, d)
 }
 
-// Follow reads the task repeatedly until the task has ended. It yields the task only if the task's version is
-// larger than the argument after and than the last yielded version. It can miss versions between two reads.
+// Follow reads the task repeatedly until the task has ended. It yields each new version that it reads,
+// beginning with the first version above the argument after. It can miss versions between two reads.
 func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
 	return func(yield func(*client.Task, error) bool) {
 		for p := t.pauses(); ; {

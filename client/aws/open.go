@@ -30,8 +30,11 @@ type Options struct {
 // Open reads the outputs of a CloudFormation stack and returns a client for the stack. The argument name is
 // the name of the stack. If the stack contains several Stepkeepers, name has the form STACK/CONSTRUCT.
 //
-// The error wraps ErrNoStack if the stack does not exist, client.ErrForbidden if credentials or a permission
-// are missing, and client.ErrConnection if AWS does not respond. Other errors are possible.
+// The error wraps one of these errors, or is a different error:
+//
+//   - ErrNoStack: the stack does not exist.
+//   - client.ErrForbidden: credentials or a permission are missing.
+//   - client.ErrConnection: AWS does not respond.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// outputVersion is the major version of the stack outputs that this program reads.
 const outputVersion = "1"
 
 // Outputs holds the outputs of a stack that describe a Stepkeeper.
@@ -28,7 +27,7 @@ type Outputs struct {
 	Finished bool // whether ended orders are in the index
 	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
 	IntakeCommands        bool
-	FairQueues            bool   // whether the group of a message is its order's tenant
+	FairQueues            bool   // whether the SQS message group is the order's tenant
 	Application, Operator string // ARNs of managed policies; Operator is the first policy for operators
 	Concurrency           int    // maximum of concurrent executions; 0 means unknown
 	// Shared is the part of Concurrency for functions without reserved concurrency.
@@ -36,13 +35,13 @@ type Outputs struct {
 	// Release is the release of the functions. It is the zero value if the stack does not have this output.
 	Release  view.Release
 	Requests map[string]string // URLs of the request queues, by agent
-	// High contains the URLs of the queues for high priority, by queue. A queue that has no queue for high
-	// priority is absent (P46, priority changes the order of requests only).
+	// High contains the URLs of the queues for high priority, by queue. It has no entry for a queue without a
+	// queue for high priority (P46, priority changes the order of requests only).
 	High map[string]string
 	// Mappings contains the UUIDs of the event source mappings, by queue. The UUID is "" if the agent is
 	// external.
 	Mappings  map[string]string
-	Workflows map[string]string // hashes of definitions, by workflow in the spelling of idOf
+	Workflows map[string]string // hashes of definitions; the keys are idOf(workflow)
 	Scheduled []string          // names of the workflows that have a schedule
 	Paused    bool              // whether the event source mappings are disabled
 	// Dead contains the URLs of the queues for dead letters, by source, such as "intake" or "requests-mail".
@@ -57,8 +56,8 @@ type Outputs struct {
 // ErrNoStack means that no stack with the given name contains a Stepkeeper.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of one of the
-// Stepkeepers in the stack, or empty if the stack contains only one Stepkeeper. ReadOutputs returns
+// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of a
+// Stepkeeper in the stack. It may be empty if the stack contains only one Stepkeeper. ReadOutputs returns
 // ErrNoStack if the stack does not contain the Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
@@ -95,7 +94,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // older stacks do not have this output
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"])
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
@@ -162,7 +161,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf returns the construct ID with which the output keys begin, as in ShopIntakeUrl and ShopVersion.
+// prefixOf returns the construct ID that begins all output keys, such as Shop in ShopIntakeUrl.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {
@@ -188,7 +187,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf converts a logical name to its spelling in output keys: requests-mail becomes RequestsMail.
 func idOf(name string) string {
-	if name == port.Tasks { // the outputs of this queue have a special name
+	if name == port.Tasks {
 		return "TaskMessages"
 	}
 	var b strings.Builder

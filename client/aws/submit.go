@@ -58,7 +58,7 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 	var hashes []string
 	var places []int
 	for i, text := range orders {
-		o, err := message.DecodeSubmit(text) // a malformed order is not sent
+		o, err := message.DecodeSubmit(text)
 		answers[i].OrderID, _ = o.Known()
 		if len(t.Outputs.High) == 0 {
 			answers[i].Notes = message.Notes(o.Priority)
@@ -100,7 +100,6 @@ const (
 	linger = 3 * time.Millisecond
 )
 
-// underway is a batch that is being sent. The channel done receives the batch's outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {
@@ -108,8 +107,7 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches concurrently. It calls answer for each order, in the sequence in which the
-// orders came from next.
+// Stream sends several batches concurrently. It calls answer for each order, in the sequence of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -155,8 +153,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and the orders that arrive soon after it, within the duration linger. It
-// returns nil when the channel is closed and empty.
+// gather returns one order, and the orders that arrive within the duration linger after it. It returns nil
+// when the channel is closed and empty.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -48,8 +48,8 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	// Poll is the first pause between two reads of a task. Later pauses are longer, up to 5 s. 0 means 100
-	// ms.
+	// Poll is the first pause between two reads of a task. Later pauses are longer, up to 5 s. The zero value
+	// means 100 ms.
 	Poll time.Duration
 	// Patience is the time that the client waits for the task of a queued order, and for the verdict of a
 	// command. After this time, the client returns an error. 0 means the constant Patience.
@@ -81,12 +81,12 @@ type Transport struct {
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
 }
 
-// ReadUse returns the Use of a read of a task.
+// ReadUse returns the Use that describes a read of a task.
 func (t *Transport) ReadUse() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
-// IndexUse returns the Use of a query of the index.
+// IndexUse returns the Use that describes a query of the index.
 func (t *Transport) IndexUse() Use {
 	return Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
 		t.Outputs.Operator}
@@ -129,9 +129,9 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get, or nil if the workflow is not
-// deployed or def is nil. If the deployed definition cannot be read, for example because no order has used it
-// yet, the result is a copy of def with the hash of the deployed definition.
+// deployed returns the definition that new orders of the task's workflow get. It returns nil if the workflow
+// is not deployed, or if def is nil. If no order has used the deployed definition yet, it cannot be read.
+// deployed then returns a copy of def with the hash of the deployed definition.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
@@ -201,8 +201,12 @@ func notFound(id string) error {
 		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present returns a task, or nil if an order that this client sent may still be in the intake queue. Its
-// errors are an unknown order, an order without a task after Patience, and a different order with this ID.
+// present reads a task. It returns nil if this client sent the order and the task does not exist yet. It
+// returns an error in three cases:
+//
+//   - This client did not send the order, and there is no task.
+//   - This client sent the order, and there is no task after Patience.
+//   - The task belongs to a different order with this ID.
 func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
@@ -308,8 +312,8 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
-// Definition returns a stored definition. The Scheduler stores a definition with its first order. A
-// definition without an order is only part of the functions' code.
+// Definition returns a stored definition. The Scheduler stores a definition with its first order. Until then,
+// the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)
@@ -404,7 +408,7 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to its queue, and reads the task repeatedly until the task contains the verdict
+// Command sends a command to its queue. It then reads the task repeatedly until the task contains the verdict
 // (P5, commands have a number and an ID).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {

@@ -1,4 +1,5 @@
-// Package agents writes the agents file of the demo's services.
+// Package agents writes the agents file of the demo's services. The file states the address and the
+// operations of each service.
 package agents
 
 import (
@@ -9,8 +10,8 @@ import (
 )
 
 // operations lists the operations of each service. check is true if the service can report whether a call had
-// its effect. Shipping is a plain service and has no such report, so the operator resolves calls in doubt
-// (P31, a plain service needs a ledger).
+// its effect. Shipping is a plain service and cannot report this. The operator therefore resolves its calls
+// in doubt (P31, a plain service needs a ledger).
 var operations = []struct {
 	agent      string
 	operations []string
@@ -22,8 +23,8 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
-// settings holds the settings of every agent. The services fail in about one of twelve calls. The breaker
-// must not treat a series of these failures as an outage.
+// settings holds the settings of every agent. The services fail in about one of twelve calls. The circuit
+// breaker must not open because of these failures.
 const settings = `    concurrency: 32
     allow: {loopback: true}
     breaker: {failures: 10, window: 20, delay: 2s}

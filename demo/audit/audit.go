@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// service describes one of the four services.
 type service struct {
 	name      string
 	effect    string // name of the effect in violations
@@ -31,8 +30,8 @@ func services() []service {
 }
 
 // Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file.
-// The Result contains all violations. Run returns an error if a ledger cannot be read or if orders contains
-// an order twice. The audit then proves nothing.
+// The Result contains all violations. Run returns an error if it cannot read a ledger, or if orders contains
+// an order twice. An audit with an error proves nothing.
 func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
@@ -71,7 +70,7 @@ func (a *auditor) violation(order, service, what, expected, found string) {
 // ledger checks the rows of each key against the grade of the service.
 func (a *auditor) ledger(s service, rows []row) {
 	type keyState struct {
-		open   []row // dos that were not undone
+		open   []row // rows of dos that were not undone
 		dos    int
 		fenced bool
 	}
@@ -114,7 +113,6 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-// accounts checks that the balance of each account matches the rows of the ledger.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
@@ -124,11 +122,10 @@ func (a *auditor) accounts(s service, accounts []account) {
 	}
 }
 
-// standing describes the rows of one order at one service.
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
-	effect int // number of dos minus number of undos
+	effect int // number of dos minus the number of undos
 	open   []row
 }
 
@@ -164,7 +161,6 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without removes the newest row with the key.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {
@@ -174,7 +170,6 @@ func without(open []row, key string) []row {
 	return open
 }
 
-// order compares the effects of an order at one service with the outcome of the order.
 func (a *auditor) order(s service, o Order, n standing) {
 	switch o.Outcome {
 	case Processed:
@@ -212,7 +207,7 @@ func (a *auditor) order(s service, o Order, n standing) {
 	}
 }
 
-// ended reports an acknowledged order that has not ended.
+// ended adds a violation if an acknowledged order has not ended.
 func (a *auditor) ended(o Order) {
 	switch o.Outcome {
 	case Processed, Undone, Refused, Error:

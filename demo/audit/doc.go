@@ -1,7 +1,7 @@
 // Package audit checks the ledgers of the demo's remote services. It proves that every processed order had
 // each effect exactly once, and that no undone order has an effect left.
 //
-// The package shares no code with the engine, the services or the runner. It uses only the expected effects
+// The package shares no code with Stepkeeper, the services or the runner. It uses only the expected effects
 // of an order and the tables of a ledger. It opens a ledger read-only.
 //
 // The audit checks each order by its outcome:
@@ -13,14 +13,15 @@
 //	refused     No ledger has a row for the order.
 //	error       The order has each effect at most once, so that the operator can finish it.
 //	unfinished  The order was acknowledged and has not ended, which is a violation.
-//	lost        The order was acknowledged and the engine does not know it, which is a violation.
+//	lost        The order was acknowledged and Stepkeeper does not know it, which is a violation.
 //
 // The audit also checks each ledger as a whole:
 //
 //   - Every effect belongs to a known order.
 //   - Every key has the form <order>/<run>/<step>.
-//   - A service that knows keys has at most one do for each key.
+//   - A fenced or idempotent service has at most one do for each key.
 //   - Every undo follows a do and has the same amount.
-//   - No do follows a fence of its key. At the fenced service, no do follows an undo of its key either.
+//   - No do follows a fence of its key. A fence is a row for an undo that found no do.
+//   - At the fenced service, no do follows an undo of its key.
 //   - The balance of each account matches the rows.
 package audit

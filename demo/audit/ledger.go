@@ -13,7 +13,6 @@ import (
 	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
-// row is one row of a ledger.
 type row struct {
 	Kind   string // "do", "undo" or "fence"
 	Key    string
@@ -28,7 +27,7 @@ type account struct {
 	Opened, Balance, Moved int64
 }
 
-// book is the content of a ledger. The rows are in the sequence in which they were written.
+// book is the content of a ledger. The oldest row comes first.
 type book struct {
 	rows     []row
 	accounts []account
@@ -52,8 +51,8 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	return b, nil
 }
 
-// read runs a query whose rows are JSON objects. It decodes all rows into a slice. The argument into is a
-// pointer to this slice.
+// read runs a query whose rows are JSON objects. It decodes all rows into a slice. The argument into points
+// to this slice.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
 	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+

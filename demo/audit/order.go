@@ -10,7 +10,7 @@ const (
 	Refused    Outcome = "refused"    // never acknowledged; the sender got the reason
 	Error      Outcome = "error"      // stopped, and waits for the operator
 	Unfinished Outcome = "unfinished" // acknowledged, but still running when the audit began
-	Lost       Outcome = "lost"       // acknowledged, but unknown to the engine when the audit began
+	Lost       Outcome = "lost"       // acknowledged, but unknown to Stepkeeper when the audit began
 )
 
 // Order describes the expected effects of one order. All fields except ID and Outcome come from the content

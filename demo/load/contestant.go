@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// most is the maximum number of orders and the maximum concurrency of a request.
 const most = 10_000_000
 
 type response struct {
@@ -55,11 +54,11 @@ type Contestant struct {
 	out *bufio.Scanner
 }
 
-// goSettings lists the environment variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
-// Start starts a contestant. The process gets the environment of this process without goSettings, and env in
-// addition. Close ends the process. If ctx ends first, the process is killed.
+// Start starts a contestant. The process inherits the environment of this process, except for the variables
+// in goSettings. Start adds the variables in env. Close ends the process. If ctx ends first, the process is
+// killed.
 func Start(ctx context.Context, env []string, program string, args ...string) (*Contestant, error) {
 	//nolint:gosec // the program of the benchmark's own flags
 	cmd := exec.CommandContext(ctx, program, args...)

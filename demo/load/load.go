@@ -39,8 +39,8 @@ type Result struct {
 	P99MS      float64 `json:"p99_ms"`
 }
 
-// Run runs the orders 0, 1, 2 and so on. It blocks until all started orders have returned. After the first
-// error of an order, or after the end of the context, it starts no more orders and returns the error.
+// Run runs the orders 0, 1, 2 and so on. It blocks until all started orders have returned. After an order
+// fails or ctx ends, Run starts no more orders and returns the error.
 func Run(ctx context.Context, r Request, order func(i int) error) (Result, error) {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -88,8 +88,8 @@ func Run(ctx context.Context, r Request, order func(i int) error) (Result, error
 // Median returns the median of the values. It returns 0 if there are no values.
 func Median(all []float64) float64 { return Percentile(all, 0.5) }
 
-// Percentile returns the value below which the share p of all values lies. It returns 0 if there are no
-// values.
+// Percentile returns the percentile p of the values. p is between 0 and 1; 0.5 means the median. Percentile
+// returns 0 if there are no values.
 func Percentile(all []float64, p float64) float64 {
 	if len(all) == 0 {
 		return 0

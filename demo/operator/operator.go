@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockMargin is how long the operator waits after the last time at which a call could begin. A call may
+// clockMargin is the wait after the latest time at which a call can begin. A call that began in time may
 // still take effect during this wait.
 const clockMargin = 500 * time.Millisecond
 
@@ -37,7 +37,7 @@ func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 		Undone: map[string]int{}}
 }
 
-// maxResubmits is how often the operator continues an order before giving up the order.
+// maxResubmits limits how often the operator continues an order. After that, the operator gives up the order.
 const maxResubmits = 5
 
 // GivenUp returns how many of the stopped orders the operator has given up.
@@ -81,7 +81,6 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 	return p.resume(ctx, t)
 }
 
-// resume lets the order continue, or undoes the order.
 func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	if p.Undoes != nil && p.Undone[t.OrderID] == 0 && p.Undoes(t.OrderID) {
 		verdict, err := p.Client().Undo(ctx, t.OrderID, client.IfCommand(t.Command))
@@ -103,7 +102,6 @@ func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }
 
-// latestStart returns the latest time at which a call of the step can have begun.
 func latestStart(s view.Step) time.Time {
 	last := s.StopBy.Std()
 	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {

@@ -71,7 +71,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	// CommandContext would kill the process. Stop ends the process in an orderly way instead.
+	// exec.CommandContext would kill the process at the end of ctx. Stop sends SIGTERM first.
 	cmd := exec.Command(s.Binary, s.Args...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
@@ -132,11 +132,10 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	// Read the rest, so that a line that is too long does not block the process.
+	// A line that is too long ends the loop. Read the rest, so that a full pipe does not block the process.
 	_, _ = io.Copy(io.Discard, stdout)
 }
 
-// err returns ErrProcess with the name of the process.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
 // Pid returns the ID of the present process. It returns 0 before the first start.

@@ -15,18 +15,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// After a listing of the orders, the coordinator waits five times as long as the listing took, but at least
-// pollEvery and at most pollAtLeast. Until the last kill it waits for pollEvery.
+// minPoll is the shortest wait between two listings of the orders. maxPoll is the longest wait. The usual
+// wait is five times the duration of the last listing. Until the last kill, the wait is minPoll.
 const (
-	pollEvery   = 200 * time.Millisecond
-	pollAtLeast = 2 * time.Second
+	minPoll = 200 * time.Millisecond
+	maxPoll = 2 * time.Second
 )
 
-// pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
-// coordinator runs the demo. It counts the lines with a final outcome (Progress.Ends). It starts the outage
-// and the kills when the count reaches the numbers in outageAt and killsAt.
+// coordinator runs the demo. It starts the outage and the kills when enough lines of the input have a final
+// outcome.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -37,14 +36,18 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // count at which the outage starts
+	outageAt int // the outage starts when this number of lines have a final outcome
 	outage   bool
-	killsAt  []int         // counts at which the kills happen
+	killsAt  []int         // a kill happens when one of these numbers of lines have a final outcome
 	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs until the time limit, or until every line has a response and every order has ended or was
-// given up by the operator.
+// coordinate runs the demo until its work is done, or until the time limit. The work is done when three
+// conditions hold:
+//
+//   - Every line has a response.
+//   - Every accepted order has ended.
+//   - The operator has given up every order that is still in Error.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
@@ -69,12 +72,10 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	return err
 }
 
-// drawFaults draws the counts at which the outage and the kills happen.
 func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
-		// The kills happen after 30 to 60 % of the lines have a final outcome.
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
 		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
 	}
@@ -96,7 +97,8 @@ func (d *coordinator) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// Kill Stepkeeper while it works, instead of while it starts. If no work is left, kill it at once.
+		// Kill Stepkeeper after it has called a service, not while it starts. If no work is left, kill it at
+		// once.
 		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
@@ -110,9 +112,9 @@ func (d *coordinator) watch(ctx context.Context) error {
 		if over {
 			return nil
 		}
-		wait := min(max(pollEvery, 5*took), pollAtLeast)
+		wait := min(max(minPoll, 5*took), maxPoll)
 		if len(d.killsAt) > 0 {
-			wait = pollEvery // With a longer wait, a slow machine would miss the moment of the kill.
+			wait = minPoll // With a longer wait, a slow machine would miss the moment of the kill.
 		}
 		if err := port.Sleep(ctx, wait); err != nil {
 			return err
@@ -121,13 +123,13 @@ func (d *coordinator) watch(ctx context.Context) error {
 }
 
 // due reports whether the next kill is due: enough lines have a final outcome, or enough lines have a
-// response. Responses are counted too, because they need no listing, which may be slow.
+// response. A slow listing may hide final outcomes, but responses need no listing.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
-// look lists all orders. It returns an error if the context has ended, or if the engine has ended by itself.
-// If the listing fails for a different reason, the next call tries again.
+// look lists all orders. A failed listing is not an error, because the next call tries again. look returns an
+// error only after ctx or Stepkeeper has ended.
 func (d *coordinator) look(ctx context.Context) error {
 	d.AtWork()
 	var list []client.Summary
@@ -140,7 +142,7 @@ func (d *coordinator) look(ctx context.Context) error {
 	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	// Check the context first, because an interrupt from the keyboard ends the engine too.
+	// Check the context first, because an interrupt from the keyboard ends Stepkeeper too.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -153,7 +155,6 @@ func (d *coordinator) look(ctx context.Context) error {
 	return nil
 }
 
-// runOutage stops the payment service for the duration of the outage.
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.Fleet.BeginOutage(services.Payment)
@@ -162,7 +163,6 @@ func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service is back")
 }
 
-// powerCut kills Stepkeeper and starts it again with the same data.
 func (d *coordinator) powerCut(ctx context.Context) error {
 	p := d.book.Progress()
 	if err := d.Kill(); err != nil {
@@ -177,8 +177,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle the orders in Error. It prints the operator's errors and continues,
-// because the next call handles the remaining orders.
+// handleStopped lets the operator handle the orders in Error. It prints the operator's errors and continues.
+// The next call handles the orders that stay in Error.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

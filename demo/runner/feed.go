@@ -13,18 +13,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pauseAfterBreak is how long the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each line has a response. If the stream breaks, the feeder
-// sends the lines without a response again. Submitting a line again is harmless.
+// feeder submits the lines of the input, one order each, at an even pace. If the stream breaks, it sends the
+// lines without a response again. Submitting a line again is harmless.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book
 	perSec int
 }
 
-// run returns after each line has a response, or when the context ends.
 func (f *feeder) run(ctx context.Context) {
 	for {
 		places := f.book.Open()
@@ -74,7 +72,6 @@ func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }
 
-// write writes the lines at the given places, at the demo's rate.
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 	r := load.Request{Orders: len(places), Concurrency: 1, PerSecond: float64(f.perSec)}
 	_, err := load.Run(ctx, r, func(i int) error {

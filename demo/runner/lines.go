@@ -20,8 +20,8 @@ func readOrders(path string) ([]byte, error) {
 	return text, nil
 }
 
-// bookOf returns a Book with the lines of a file. It accepts any kind of line ends. It skips a byte order
-// mark and blank lines.
+// bookOf returns a Book with the lines of a file. A line ends with LF or CRLF. bookOf skips a byte order mark
+// and blank lines.
 func bookOf(text []byte) *stage.Book {
 	book := &stage.Book{}
 	for part := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\n")) {

@@ -11,11 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// violationsShown is the maximum number of violations in the text output. The JSON report contains all
-// violations.
+// violationsShown limits the text output. The JSON report contains all violations.
 const violationsShown = 20
 
-// print writes the report as text.
 func (r *Report) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds,
 		r.Seed, r.Restarts)
@@ -83,7 +81,6 @@ func (r *Report) printAudit(out io.Writer) {
 	}
 }
 
-// reasons returns the words with their counts, the most frequent word first.
 func reasons(counts map[string]int) string {
 	type one struct {
 		word string

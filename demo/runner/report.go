@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Orders    string `json:"orders,omitempty"` // file with the user's orders; absent for the built-in orders
 	Seed      uint64 `json:"seed"`
-	Submitted int    `json:"submitted"` // number of lines, including refused lines
+	Submitted int    `json:"submitted"` // number of input lines, including refused lines
 	Processed int    `json:"processed"` // number of orders
 	Undone    int    `json:"undone"`    // number of orders
 	Refused   int    `json:"refused"`   // number of lines
@@ -50,7 +50,7 @@ type Recovery struct {
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
-// report returns a Report that has no results of the audit yet.
+// report returns the Report without the results of the audit.
 func (d *coordinator) report() Report {
 	p := d.book.Progress()
 	refused, undone := d.book.Reasons()
@@ -81,10 +81,9 @@ func (d *coordinator) report() Report {
 	return r
 }
 
-// auditPatience is how long the audit waits for hanging calls to end.
 const auditPatience = 15 * time.Second
 
-// audit stops the engine and audits the ledgers after the last call has ended.
+// audit stops Stepkeeper and audits the ledgers after the last call has ended.
 func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err := d.Engine.Stop(); err != nil {
 		return err

@@ -31,22 +31,21 @@ type Options struct {
 	Report    string // path of the JSON report; "" means no report
 	Binary    string // path of the program stepkeeper
 	Workflows string // folder of workflow files
-	// Dir is the folder for ledgers, data and log. The name "" means a temporary folder, which is removed if
-	// the demo succeeds.
+	// Dir is the folder for ledgers, data and log. An empty Dir means a temporary folder. Run removes the
+	// temporary folder if the demo succeeds.
 	Dir      string
 	Out      io.Writer // writer for progress and report; nil means no output
-	Terminal bool      // true if Out is a terminal, which shows a progress bar
+	Terminal bool      // true if Out is a terminal; the demo then shows a progress bar
 
 	Rates map[string]services.Rates // fault rates by service; nil means services.DefaultRates
 	// PerSec is the number of orders to submit per second. 0 means a tenth of the lines, but at least 100.
 	PerSec int
-	Outage time.Duration // length of the payment service's outage; 0 means 3 s, negative means none
-	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, negative means none
+	Outage time.Duration // length of the payment outage; 0 means 3 s, a negative value means no outage
+	Kills  int           // number of kills and restarts; 0 means one, a negative value means none
 	// Limit is the time limit of the run. 0 means 55 s, and 1 s more for each 50 lines above 1,000.
 	Limit time.Duration
 }
 
-// complete returns the options with default values filled in.
 func (o Options) complete(lines int) Options {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -119,8 +118,6 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 	return conclude(ctx, o, d, report)
 }
 
-// conclude audits the ledgers and prints the report. It returns ErrNotProven if the audit fails or an order
-// did not end.
 func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))

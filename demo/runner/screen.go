@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// plainEvery is the interval between progress lines if the output is not a terminal.
 const plainEvery = 2 * time.Second
 
 // screen shows the progress of the demo. Its methods may be called concurrently.
@@ -29,7 +28,6 @@ func newScreen(out io.Writer, terminal bool, lines int) screen {
 	return &plainScreen{out: out, began: time.Now()}
 }
 
-// plainScreen prints progress as lines, for logs and pipes.
 type plainScreen struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -55,7 +53,6 @@ func (s *plainScreen) event(format string, args ...any) {
 
 func (s *plainScreen) close() {}
 
-// barScreen keeps a progress bar at the bottom of a terminal. Events scroll above the bar.
 type barScreen struct {
 	all   *mpb.Progress
 	bar   *mpb.Bar
@@ -86,7 +83,7 @@ func (s *barScreen) update(p stage.Progress) {
 }
 
 func (s *barScreen) event(format string, args ...any) {
-	// The write fails after the bar is complete.
+	// The write fails after the bar is complete. The event is then not shown.
 	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
 }
 
@@ -95,7 +92,6 @@ func (s *barScreen) close() {
 	s.all.Wait()
 }
 
-// line returns the progress as one line.
 func line(p stage.Progress, d time.Duration) string {
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",

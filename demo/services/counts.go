@@ -2,7 +2,7 @@ package services
 
 import "sync"
 
-// Counts holds the counts of one service.
+// Counts holds the numbers of requests and faults of one service.
 type Counts struct {
 	Calls   int `json:"calls"`   // POST requests, including requests with a fault
 	Repeats int `json:"repeats"` // calls with the operation and key of an earlier call
@@ -25,7 +25,6 @@ type tally struct {
 	calls  map[string]int
 }
 
-// next counts an event with the given name and returns the new count.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,14 +20,17 @@
 //	book     {"shipTo":{"country":"DE"}}                         {"shipmentId":"…"}
 //	confirm  anything                                            {"messageId":"…"}
 //
-// An undo needs only the key. A service refuses a call with status 422 if the call can never succeed. It
-// refuses a call with status 409 if the key is fenced or if there is nothing to cancel. The body of a refusal
-// is {"error":{"code","message"}}.
+// An undo needs only the key. A service refuses a call with one of two statuses:
+//
+//   - 422 if the call can never succeed
+//   - 409 if the key was released before, or if there is nothing to cancel
+//
+// The body of a refusal is {"error":{"code","message"}}.
 //
 // An audit can read these tables:
 //
-//   - The table ledger is append-only and has one row for each effect: kind (do, undo or fence), key, amount,
-//     unit and time.
+//   - The table ledger is append-only and has one row for each effect: kind, key, amount, unit and time. The
+//     kind is do, undo or fence. A fence is a row for an undo that found no do.
 //   - The table accounts has the opening balance and the present balance of each account, such as a card.
 //   - The table parts has the amount that each row has moved, by account.
 package services

@@ -45,7 +45,6 @@ func DefaultRates() map[string]Rates {
 	}
 }
 
-// kind is the kind of a fault.
 type kind int
 
 const (
@@ -59,7 +58,6 @@ const (
 	lie
 )
 
-// fault describes how one call misbehaves.
 type fault struct {
 	kind    kind
 	slow    bool

@@ -25,7 +25,7 @@ const (
 // Names returns the names of the services in the sequence in which the demo's workflow calls them.
 func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
 
-// Options configures a fleet.
+// Options configures a Fleet.
 type Options struct {
 	Dir   string           // folder for the ledgers; it must exist and contain no ledgers
 	Seed  uint64           // seed for the injected faults

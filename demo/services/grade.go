@@ -7,7 +7,6 @@ import (
 	"net/http"
 )
 
-// grade is a service's guarantee for repeated keys.
 type grade int
 
 const (
@@ -29,7 +28,6 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service describes one of the four services of the demo.
 type service struct {
 	name    string
 	do      string
@@ -40,7 +38,6 @@ type service struct {
 	lacking func(account string) *refusal
 }
 
-// perform executes a do and returns the output.
 func (s *service) perform(ctx context.Context, l *ledger, key string, input []byte) (string, error) {
 	output := ""
 	err := l.change(ctx, func(tx *sql.Tx) error {
@@ -52,8 +49,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// A service that knows keys never executes a key twice. It returns the output of the first call, even
-		// if the effect was undone.
+		// A fenced or idempotent service never executes a key twice. It returns the output of the first call,
+		// even if the effect was undone.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil
@@ -68,7 +65,6 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 	return output, err
 }
 
-// reverse executes an undo.
 func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	return l.change(ctx, func(tx *sql.Tx) error {
 		h, err := historyOf(ctx, tx, key)

@@ -16,7 +16,6 @@ const (
 	maxKey   = 300
 )
 
-// server is the HTTP server of one service.
 type server struct {
 	*service
 	ledger *ledger
@@ -27,14 +26,14 @@ type server struct {
 	rates  Rates
 	tally  tally
 	clock  func() time.Time
-	ctx    context.Context // context of the fleet, so that an effect continues without its caller
+	ctx    context.Context // ends with the program, so that an effect continues without its caller
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
-	arrival    func()       // function called at each request; the fleet keeps the time of the first one
+	arrival    func()       // called at each POST request; Fleet keeps the time of the first one
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +54,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call executes an operation, unless a fault prevents it.
 func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) {
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
@@ -106,7 +104,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		// The caller disconnects during this wait. The wait therefore uses the context of the fleet.
+		// The caller disconnects during this wait. The wait therefore uses the context of the program.
 		s.pause(s.ctx, s.rates.HangFor)
 	}
 	output, err := s.effect(operation, key, input)
@@ -127,7 +125,6 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 	}
 }
 
-// effect executes a do or an undo. It records the time of the first effect after an outage.
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
 		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
@@ -178,7 +175,6 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 	}
 }
 
-// pause waits for the duration d. It returns early if ctx ends or the fleet is closed.
 func (s *server) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -187,7 +183,6 @@ func (s *server) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// spoil responds like a service during an outage: with 503, or with a broken connection.
 func spoil(w http.ResponseWriter, polite bool) {
 	if !polite {
 		panic(http.ErrAbortHandler)

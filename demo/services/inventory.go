@@ -14,10 +14,9 @@ const (
 	LimitedPieces = 25
 )
 
-// usualPieces is the stock of a SKU without one of these prefixes.
+// usualPieces is the stock of a SKU that has neither of the prefixes SoldOut and Limited.
 const usualPieces = 1_000_000
 
-// line holds the fields of an item that the inventory service reads.
 type line struct {
 	SKU      string `json:"sku"`
 	Quantity int64  `json:"quantity"`
@@ -61,7 +60,6 @@ func readReserve(key string, input []byte) (effect, error) {
 	return e, nil
 }
 
-// reference returns a reference number for a key.
 func reference(prefix, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("%s-%X", prefix, sum[:5])

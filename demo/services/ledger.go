@@ -50,7 +50,6 @@ type part struct {
 	quantity int64
 }
 
-// effect is the change that an accepted do makes.
 type effect struct {
 	amount int64
 	unit   string
@@ -58,17 +57,14 @@ type effect struct {
 	parts  []part
 }
 
-// history summarises the rows of a key.
 type history struct {
 	dos, undos, fences int
 	lastDo             int64 // column seq of the newest do
 	output             string
 }
 
-// open reports whether the key has an effect that was not undone.
 func (h history) open() bool { return h.dos > h.undos }
 
-// ledger is the database of one service.
 type ledger struct {
 	db      *sql.DB
 	clock   func() time.Time
@@ -98,7 +94,7 @@ func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledg
 	return &ledger{db: db, clock: clock}, nil
 }
 
-// change runs f in one transaction. If f returns an error or a refusal, the ledger does not change.
+// change runs f in one transaction. If f returns an error, the ledger does not change.
 func (l *ledger) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// readEvery is the interval at which a Clock reads the file. It must be short compared with every clockSkew,
-// because all clocks with the same file must shift at almost the same time.
+// readEvery is the interval at which a Clock reads the file. All clocks with the same file must shift at
+// almost the same time. Therefore the interval must be short compared with the clock skew of every workflow.
 const readEvery = 10 * time.Millisecond
 
 // Clock returns the time of the system clock plus the offset in a file. It implements port.Clock.
@@ -32,7 +32,7 @@ func Open(path string) (*Clock, error) {
 	}
 	go func() {
 		for range time.Tick(readEvery) {
-			// If a read fails, for example during a write to the file, the offset stays the same.
+			// The offset stays the same after a failed read, for example during a write to the file.
 			_ = port.Guard(nil, "the clock", c.read)
 		}
 	}()

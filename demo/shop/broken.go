@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// A breaking returns a broken line. Its parameters are the lines before and after this line in the file.
+// A breaking makes a broken line for a place in the file. Its parameters are the lines before and after the
+// place.
 type breaking func(before, after []byte) []byte
 
-// broken returns every kind of broken line once or twice. The server must refuse all of these lines except
-// the lines that again returns.
+// broken returns every kind of broken line once or twice. The server must refuse each of these lines, except
+// for the lines that again makes.
 func broken() []breaking {
 	return []breaking{
 		without("orderId"),
@@ -37,8 +38,8 @@ func broken() []breaking {
 	}
 }
 
-// again returns the previous line, because a sender repeats a line after a lost response. The server accepts
-// the line, but nothing happens twice.
+// again repeats the previous line, as a sender does after a lost response. The server accepts the line, but
+// nothing happens twice.
 func again(before, _ []byte) []byte { return before }
 
 // otherContent returns an order with the ID of the previous order and different content.

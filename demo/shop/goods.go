@@ -1,6 +1,5 @@
 package shop
 
-// country is a country in which customers live.
 type country struct {
 	code, currency string
 	cities         []string
@@ -51,13 +50,11 @@ var products = []product{
 	{"LICENSE-PRO-1Y", 24900, false}, {"SONG-0042", 129, false}, {"GIFTCARD-25", 2500, false},
 }
 
-// SKUs with a limited stock, and SKUs without stock.
 var (
 	limited = []string{"LTD-PRINT-1", "LTD-VINYL-2"}
 	soldOut = []string{"SOLDOUT-CLOCK", "SOLDOUT-GLOBE"}
 )
 
-// Cards that the payment service accepts, and cards that it refuses.
 var (
 	goodCards = []string{"tok_visa", "tok_mastercard", "tok_amex", "tok_sepa"}
 	badCards  = []string{"tok_declined", "tok_expired", "tok_empty"}

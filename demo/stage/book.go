@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Book records the lines that the application has sent, the responses, and the listings of orders. It
-// contains only information that an application can get.
+// Book records the lines that the application sends, one order each. It also records the responses and the
+// listings of orders. It contains only information that an application can get.
 type Book struct {
 	mu       sync.Mutex
 	lines    []line
@@ -22,7 +22,6 @@ type Book struct {
 	stale    bool // true if the last listing failed
 }
 
-// line is one submitted line.
 type line struct {
 	text              []byte
 	id                string      // ID of the order; "" if the line cannot be parsed
@@ -31,9 +30,9 @@ type line struct {
 	reason            string // reason for the refusal
 }
 
-// order is an order according to its lines and to the listings.
+// order holds the facts about one order from its lines and from the listings.
 type order struct {
-	view.Summary // summary in the last listing that contained the order; zero before that
+	view.Summary // summary in the last listing that contained the order; zero before that listing
 
 	expect            audit.Order
 	accepted, refused bool // true after a line of the order was accepted or refused
@@ -155,7 +154,6 @@ func (b *Book) Observe(list []view.Summary, err error) {
 // refusal matches the error code of a service in the text of a refused call.
 var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
 
-// reasonOf returns a one-word reason why an order was undone.
 func reasonOf(e *view.TaskError) string {
 	if e == nil {
 		return ""
@@ -170,7 +168,6 @@ func terminal(s core.State) bool {
 	return s == core.Processed || s == core.Compensated || s == core.Cancelled
 }
 
-// outcome returns the outcome of the order according to the last listing that contained the order.
 func (o *order) outcome() audit.Outcome {
 	switch {
 	case o.State == core.Processed:
@@ -230,8 +227,8 @@ func (b *Book) Stopped() []string {
 	return ids
 }
 
-// Outcomes returns the input of the audit: each order with a readable line, and the outcome according to the
-// last listing.
+// Outcomes returns the input of the audit: each order with a known ID, and the outcome according to the last
+// listing.
 func (b *Book) Outcomes() []audit.Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// Stage holds the services and the engine of one run.
+// Stage holds the remote services (Fleet) and the Stepkeeper process (Engine) of one run.
 type Stage struct {
 	Dir    string
 	Fleet  *services.Fleet

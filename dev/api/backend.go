@@ -15,23 +15,22 @@ import (
 )
 
 // Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. problemOf
-// lists the errors that package api knows. Any other error is an internal failure.
+// translates the known errors of a Backend. Any other error is an internal failure.
 //
 // Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
 // again (P12a, who emits again).
 type Backend interface {
-	// Submit stores and starts orders. The orders have passed message.DecodeSubmit. The results are in the
-	// sequence of the orders. Submit returns only after the commit (P27, the embedded runtime survives its
-	// queues).
+	// Submit stores and starts orders that message.DecodeSubmit has accepted. The results have the sequence
+	// of the orders. Submit returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject handles a refused message from the SQS endpoint. The sender gets no error, because SQS
-	// acknowledges every message. If the reply-to is known, the backend sends the status "refused". Otherwise
-	// it puts the message into quarantine. Reject returns an error if the status or the message could not be
-	// stored. The sender must then send the message again.
+	// Reject handles a refused message that a client has sent in the protocol of SQS. The client gets no
+	// error, because SQS acknowledges every message. If the reply-to is known, the backend sends the status
+	// "refused". Otherwise it puts the message into quarantine. Reject returns an error if the status or the
+	// message could not be stored. The client must then send the message again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command executes a command. If a command with the same ID was executed before, Command returns the
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
-	// order. It returns core.ErrStale if the command names a later run than the order's present run.
+	// order. It returns core.ErrStale if the command names a run that the order has not begun.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil
 	// if a Cancel came before the order (P17, a cancel is kept).
@@ -39,22 +38,23 @@ type Backend interface {
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
-	// Target returns the definition that a move names. definition is a hash or message.Latest.
+	// Target returns the definition that a Move command names. definition is a hash or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
 	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
 	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
 	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
-	// Follow sends the present version of a task and each later committed version, if its number is larger
-	// than the argument after. A slow reader may miss versions, but always gets the last one. Follow closes
-	// the channel when ctx ends. The error may be port.ErrNotFound.
+	// Follow sends the present version of a task and each version that is committed later. It sends only
+	// versions with a larger number than the argument after. A slow reader may miss versions, but always gets
+	// the last one. Follow closes the channel when ctx ends. The error may be port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. Package api passes messages for
-	// "intake" and "control" to Submit and Command instead, so it never asks for these two queues.
+	// Queue returns a queue for clients with the protocol of SQS, or port.ErrNotFound. Package api passes
+	// messages for "intake" and "control" to Submit and Command instead, so it never asks for these two
+	// queues.
 	Queue(name string) (port.Queue, error)
 	// QueueNames returns the names of the queues.
 	QueueNames() []string
@@ -72,7 +72,7 @@ type Backend interface {
 // SubmitResult is the result of one submission.
 type SubmitResult struct {
 	OrderID string
-	Known   bool       // the same order with the same content was stored before
+	Known   bool       // true if the same order with the same content was stored before
 	State   core.State // state of the task after the commit
 	Notes   []string   // texts for people, about parts of the order that have no effect
 	// Unattended lists the request queues of the order's workflow that have no consumer.
@@ -82,7 +82,7 @@ type SubmitResult struct {
 	Err error
 }
 
-// Rejected is a message from the SQS endpoint that is refused.
+// Rejected is a refused message that a client has sent in the protocol of SQS.
 type Rejected struct {
 	Queue string               // port.Intake or port.Control
 	Body  []byte               // body as it was sent
@@ -105,13 +105,13 @@ func (e *BusyError) Error() string {
 
 // Health is the state of the runtime.
 type Health struct {
-	Ready  bool              `json:"ready"`            // the server accepts orders
+	Ready  bool              `json:"ready"`            // true if the server accepts orders
 	Checks map[string]string `json:"checks,omitempty"` // results by part: "ok" or the problem
 	Counts map[string]int64  `json:"counts,omitempty"` // counts by name: "running", "refused" …
-	// Unattended lists the request queues without a consumer, mostly because their agents do not run.
+	// Unattended lists the request queues without a consumer. Usually their agents do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled reports true. The SQS endpoint then returns an error after which an AWS SDK retries.
+// Throttled reports true. A client with the protocol of SQS then gets an error that AWS SDKs retry.
 func (e *BusyError) Throttled() bool { return true }

@@ -165,8 +165,8 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer fills in the present run and round if the sender has left them out. It fills in no round for an
-// event. It passes the answer on to the backend.
+// answer passes an answer to the backend. If the sender has left out the run or the round, answer fills in
+// the present one. For an event it fills in no round.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
@@ -194,7 +194,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
-// plan returns what a move would change. It does not move the order.
+// plan returns what a Move command would change. It does not move the order.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
@@ -223,8 +223,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command passes a command on to the backend, and returns the verdict. It makes an ID if the sender gave
-// none.
+// command passes a command to the backend and returns the verdict. It makes an ID for a command without an
+// ID.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
 	if given := core.CommandOf(c.Event); given.ID == "" {
 		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)

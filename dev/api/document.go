@@ -27,8 +27,12 @@ const (
 	eventsType = "text/event-stream"
 )
 
-// configOf returns the configuration of huma. With it, huma adds no $schema fields, serves no documentation
-// page (which would load scripts from other sites), accepts only JSON, and refuses unknown query parameters.
+// configOf returns the configuration of the HTTP library huma. With this configuration, huma:
+//
+//   - adds no $schema fields
+//   - serves no documentation page, because the page would load scripts from other sites
+//   - accepts only JSON
+//   - refuses unknown query parameters
 func configOf(version string) huma.Config {
 	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -71,7 +75,7 @@ func readFormat(data []byte, to any) error {
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
-	if generic, ok := to.(*any); ok { // huma compares a generic value with the schema
+	if generic, ok := to.(*any); ok { // huma validates a generic value against the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err := d.Decode(generic); err != nil {
@@ -82,7 +86,7 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // the schema accepts the value as an integer, but it does not fit the field
+	if errors.As(err, &wrong) { // the integer is valid for the schema, but too large for the field
 		// wrong.Field begins with the names of embedded types
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
@@ -133,7 +137,7 @@ func schemaOf[T any](doc huma.API) *huma.Schema {
 	return doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// responses returns the responses of an operation: those in by, and a Problem for each status in problems.
+// responses returns the responses in by, and a Problem for each status in problems.
 func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	for status, r := range by {
@@ -149,8 +153,8 @@ func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[str
 }
 
 // documentSubmit describes POST /v1/orders in the OpenAPI document. huma does not handle this operation,
-// because message.DecodeSubmit reads the body. So the refusals are the same as for messages in the intake
-// queue.
+// because message.DecodeSubmit reads the body. The refusals are therefore the same as for messages in the
+// intake queue.
 func (e *edge) documentSubmit(doc huma.API) {
 	ref := schemaOf[SubmitOrder](doc)
 	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =

@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config configures the edge.
+// Config configures the HTTP interface of the embedded runtime.
 type Config struct {
 	Backend Backend
 	Version string     // version of the program, for the OpenAPI document
@@ -52,7 +52,6 @@ func New(c Config) http.Handler {
 // answer page. It accepts every Host and Origin, because an answer needs a valid token.
 func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
 
-// routes returns the handler of the API, the metrics, the queues, and the pages for operators.
 func routes(c Config) http.Handler {
 	useProblems()
 	e := &edge{backend: c.Backend, clock: c.Clock}

@@ -80,7 +80,8 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// a move has changed the definition, or def is nil because a Cancel came before the order
+			// Read the definition again after a Move command. If a Cancel came before the order, def is still
+			// nil.
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d

@@ -143,7 +143,6 @@ func (w *response) finish(expect string, body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
-// loopbackHost reports whether the Host header names the loopback interface, with or without a port.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -159,7 +158,7 @@ func loopbackHost(host string) bool {
 }
 
 // recovered turns a panic into a problem. It logs the stack, but never the body. If the response has begun,
-// recovered breaks the connection, because the client could read an appended problem as a part of the
+// recovered breaks the connection. Otherwise the client could read an appended problem as a part of the
 // response.
 func recovered(w *response) {
 	v := recover()

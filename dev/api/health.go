@@ -31,7 +31,7 @@ type definitionInput struct {
 	Definition string `query:"definition" default:"latest" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a version, or latest: the one that new orders get"`
 }
 
-// output is a response body in the form that huma expects.
+// output is a response body in the form that the HTTP library huma expects.
 type output[T any] struct{ Body T }
 
 // read registers a GET operation. problems lists the statuses of the operation's error responses.

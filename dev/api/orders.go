@@ -17,7 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OrderPath is the order ID in a request's path. It is exported because huma requires exported types.
+// OrderPath is the order ID in a request's path. It is exported because the HTTP library huma requires
+// exported types.
 type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }
@@ -73,11 +74,11 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	if err != nil {
 		return v, err
 	}
-	order, _ := e.backend.Order(ctx, t) // if this fails, the response does not contain the inputs
+	order, _ := e.backend.Order(ctx, t) // after an error, the response lacks the inputs of the steps
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		// if this fails, the response does not describe the newest definition
+		// after an error, the response says nothing about the newest definition
 		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}
@@ -117,7 +118,6 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	return page, err
 }
 
-// parseAge parses a duration of package time, or a number of days such as "7d".
 func parseAge(text string) (time.Duration, bool) {
 	const maxDays = 36500
 	if days, ok := strings.CutSuffix(text, "d"); ok {

@@ -44,7 +44,6 @@ const (
 	codeExpired        = "expired"
 )
 
-// unavailableRetry is the pause that a response with CodeUnavailable asks for.
 const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).
@@ -70,7 +69,7 @@ type ProblemPlace struct {
 func (p *Problem) Error() string { return p.Detail }
 
 // GetStatus returns the HTTP status. The methods GetStatus, GetHeaders and ContentType make Problem the error
-// type of huma.
+// type of the HTTP library huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // GetHeaders returns the response headers of the problem.
@@ -95,7 +94,6 @@ func problem(status int, code, format string, args ...any) *Problem {
 		Detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf translates an error of a Backend into a problem.
 func problemOf(err error) *Problem {
 	var asked *Problem
 	var unreadable *message.Refusal
@@ -138,7 +136,7 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns the HTTP status for the code of a refusal. For an unlisted code it returns the argument
+// statusOf returns the HTTP status for the code of a refusal. For any other code it returns the argument
 // other.
 func statusOf(code string, other int) int {
 	switch code {

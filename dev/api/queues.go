@@ -10,11 +10,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// intake handles messages to the intake queue: orders, and the commands that message.IntakeOf accepts.
+// intake handles messages to the intake queue: orders, and the commands that message.IntakeOf accepts. It
+// returns one error for each message. The error is nil after the commit (P27, the embedded runtime survives
+// its queues).
 //
-// The error of a message is nil after the commit (P27, the embedded runtime survives its queues). intake
-// passes unreadable and refused messages to reject instead of returning an error, because SQS would
-// acknowledge these messages too. For a message with a newer schema it returns an error, because no newer
+// The sender of an unreadable or refused message gets no error, as from a queue on AWS. intake therefore
+// passes these messages to reject. For a message with a newer schema it returns an error, because no newer
 // program reads the queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
@@ -47,7 +48,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			}
 		}
 	}
-	for i, c := range commands { // after the orders, because a command may name one of these orders
+	for i, c := range commands { // commands run last, because they may name one of these orders
 		if c != nil {
 			errs[i] = e.handled(ctx, Rejected{Queue: port.Intake, Body: bodies[i]}, c)
 		}
@@ -55,8 +56,8 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// control handles commands to the control queue. It refuses a wake or a settle, because only the runtime
-// sends them.
+// control handles commands to the control queue. It refuses a Wake and a Settle, because only the runtime
+// sends these messages.
 func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	for i, body := range bodies {

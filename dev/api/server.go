@@ -19,7 +19,7 @@ const (
 	writeTimeout  = MaxWait + 30*time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	drainTimeout  = 3 * time.Second // less than the 5 s after SIGTERM in which the process must end
+	drainTimeout  = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
 )
 
 // Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 selects a free port.

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// spoolLimit is the size of unread results at which the stream stops until the client reads: about 150,000
-// lines. Below this limit, a client may send all its lines before it reads the results.
+// spoolLimit is the largest size of unread results in bytes: about 150,000 lines. At this size the stream
+// stops until the client reads. Below this size, a client may send all its lines before it reads the results.
 const spoolLimit = 16 << 20
 
 const spoolTimeout = time.Minute // time limit of one write

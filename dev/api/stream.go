@@ -63,8 +63,8 @@ type group struct {
 	done    chan struct{}
 }
 
-// submitStream reads lines, and submits the orders in groups. Several groups run at once. submitStream writes
-// the results in the sequence of the lines, and does not wait for the last line before it begins to write.
+// submitStream reads lines and submits the orders in groups. Several groups run at once. submitStream writes
+// the results in the sequence of the lines. It begins to write before the last line has come.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -73,8 +73,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := untilDrain(r.Context())
 	defer cancel()
-	// this runs before cancel, because a read deadline set by cancel would break the next requests on this
-	// connection
+	// This deferred call runs before cancel. Otherwise cancel would set a read deadline, and the deadline
+	// would break the next requests on this connection.
 	defer wakeReader(ctx, rc)()
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
@@ -136,7 +136,6 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return p.body.Read(b)
 }
 
-// readLines decodes the lines of a body, and sends them to lines.
 func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
@@ -236,7 +235,7 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 	settle(0)
 }
 
-// fill adds the first line, and all lines that are ready, up to the limits of a group. It stops at a line
+// fill adds the first line and all lines that are ready, up to the limits of a group. It stops at a line
 // whose order ID is already in progress, and returns this line as next. Otherwise the number of next is 0.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
@@ -326,7 +325,6 @@ func lineError(err error) *LineError {
 		RetryAfter: p.RetryAfter}
 }
 
-// appendLines appends the results as JSON, one per line.
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])

@@ -30,7 +30,6 @@ type Receipt struct {
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// submit handles POST /v1/orders.
 func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
 	wait, err := waitOf(r)
 	if err != nil {
@@ -111,8 +110,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waited blocks until the order ends or the time is over. It returns the version of the task that Wait
-// returned, without another read of the task.
+// waited blocks until the order ends or the time is over. It returns the task from Wait, and does not read
+// the task again.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
 	drained, cancel := untilDrain(ctx)
 	defer cancel()

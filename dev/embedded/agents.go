@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is an agent that workflows can name. If the agent has operations, this process runs it. Otherwise a
-// process of the user receives the requests from the agent's queue.
+// agent is an agent that workflows can name. An agent with operations runs in this process. The requests of
+// any other agent go to a process of the user, through the agent's queue.
 type agent struct {
 	httpagent.Agent
 	name       string
@@ -66,7 +66,6 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-// build creates the operations of an agent from the agents file.
 func (a *agent) build(clock port.Clock) (err error) {
 	if a.External {
 		return nil
@@ -104,7 +103,8 @@ func (s *Runtime) capacity(name string) int {
 	return 0
 }
 
-// wireAgents creates a worker and a pump for each agent that this process runs.
+// wireAgents creates a worker and a pump for each agent that this process runs. The pump passes requests from
+// the agent's queue to the worker.
 func (s *Runtime) wireAgents() error {
 	for _, a := range s.agents {
 		if a.operations == nil {
@@ -138,7 +138,6 @@ func (a *agent) start(ctx context.Context, s *Runtime, all *sync.WaitGroup) {
 	})
 }
 
-// stats returns the agent's figures for Health.
 func (a *agent) stats() map[string]int64 {
 	if a.pump == nil {
 		return nil

@@ -26,7 +26,8 @@ import (
 )
 
 // OnAlert configures the webhook and the command that receive alerts. The log receives every alert as well.
-// If the webhook or the command fails, both get the alert again after a minute. Orders do not wait for them.
+// If the webhook or the command fails, both get the alert again after a minute. Orders do not wait for the
+// webhook or the command.
 type OnAlert struct {
 	// Webhook is a URL that gets each alert as JSON in a POST request. It has 10 s to respond with 2xx. The
 	// runtime does not follow redirects, and counts a redirect as a failure. "" means no webhook.
@@ -179,8 +180,8 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// hook follows no redirect. A redirect could turn the POST into a GET of a login page that responds with 200,
-// or send the alert to an unknown host.
+// hook follows no redirect. A redirect could send the alert to an unknown host. It could also turn the POST
+// into a GET of a login page, which responds with 200.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
@@ -207,7 +208,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // so that the next alert can use the connection
+	_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // the next alert can then use the connection
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil
@@ -246,7 +247,6 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// head keeps the first mostOutput bytes of the written text.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

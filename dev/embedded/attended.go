@@ -60,7 +60,6 @@ func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
 	return s.unattended(ctx, func(string) bool { return true })
 }
 
-// unattendedOf returns the request queues of the workflow's agents that have no consumer.
 func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
 	def := s.workflows.current(workflow)
 	if def == nil {

@@ -24,12 +24,11 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is the pause that the runtime asks of a sender when too many orders are active.
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
-// *api.BusyError, because too many active tasks would exhaust the memory (P32, queue time is not a failure).
-// It still accepts an order that is already stored.
+// *api.BusyError. More active tasks would exhaust the memory. Submit still accepts an order that is already
+// stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -56,7 +55,6 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	return results
 }
 
-// take stores and starts orders without a check of the limit.
 func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, results []api.SubmitResult) {
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)
@@ -91,7 +89,6 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
-// carryTime limits the time for a client's request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
@@ -113,9 +110,9 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 	}, nil
 }
 
-// Reject handles a refused message from the SQS endpoint, as the Scheduler handles a refused message from a
-// queue. Reject sends the application a status, or puts the message into quarantine. If clients may not send
-// this kind of message, Reject only logs and counts the refusal.
+// Reject handles a refused message that a client has sent in the protocol of SQS. It sends the application a
+// status, or puts the message into quarantine. If clients may not send this kind of message, Reject only logs
+// and counts the refusal.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -197,7 +194,7 @@ func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	return t, def, err
 }
 
-// Target returns the definition that a move names.
+// Target returns the definition that a Move command names.
 func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
@@ -225,14 +222,14 @@ func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return s.state.Order(ctx, t)
 }
 
-// Wait blocks until done returns true for a version of the task, or ctx ends. done must not change the task
-// or block, because it also runs in the goroutine that commits the task.
+// Wait blocks until done returns true for a version of the task, or ctx ends. The function done also runs in
+// the goroutine that commits the task, so it must not change the task or block.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
 
-// Follow sends the present version of a task and each later version, if its number is larger than the
-// argument after.
+// Follow sends the present version of a task and each later version. It sends only versions with a larger
+// number than the argument after.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	if _, err := s.load(ctx, id); err != nil {
 		return nil, err
@@ -271,7 +268,7 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, page.Next, nil
 }
 
-// Queue returns a queue for the SQS endpoint.
+// Queue returns a queue for clients with the protocol of SQS.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
 	if name == port.Tasks { // only the Scheduler uses this queue (P41, parent and child talk by messages)
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
@@ -339,7 +336,6 @@ func (s *Runtime) intake(active int64) string {
 	return "new orders are refused: " + tooMany(int(active), s.options.MaxOpen)
 }
 
-// tooMany returns a text with the number of active orders, the limit, its flag, and possible remedies.
 func tooMany(active, limit int) string {
 	return fmt.Sprintf(
 		"%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+

@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// ballast makes the heap larger for the garbage collector. The operating system assigns no memory to ballast,
-// because the program never reads or writes it.
+// The garbage collector counts ballast as a part of the heap. The operating system assigns no memory to
+// ballast, because the program never reads or writes it.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// These values start the next collection when the heap has grown by 32 MB (half the ballast) and half the
-// size of the live objects.
+// With these values, the next collection starts when the heap has grown by two amounts: 32 MB, which is half
+// the ballast, and half the size of the live objects.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50
 )
 
 // SetCollector makes Go's garbage collector run less often while the heap is small, and more often once the
-// heap is large. By default a collection begins when the heap has doubled. With SetCollector it begins when
-// the heap has grown by 32 MB and half the size of the live objects. SetCollector does nothing if the
-// environment sets GOGC or GOMEMLIMIT.
+// heap is large. By default a collection begins when the heap has doubled. After SetCollector, a collection
+// begins when the heap has grown by 32 MB plus half the size of the live objects. SetCollector does nothing
+// if the environment sets GOGC or GOMEMLIMIT.
 func SetCollector(getenv func(string) string) {
 	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
 		return

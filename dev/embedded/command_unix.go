@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// endWithChildren sets cmd so that, when the command's context ends, the command and its child processes are
-// killed.
+// endWithChildren makes the end of the command's context kill the command and its child processes.
 func endWithChildren(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -14,9 +14,10 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer receives messages from a queue and passes them to a handler. run has two contexts. The consumer
-// stops when the first one ends. The handler runs with the second one, which ends later, so that a running
-// handler can finish.
+// consumer receives messages from a queue and passes them to a handler. The method run has two contexts:
+//
+//   - The consumer stops when the context receiving ends.
+//   - The handler runs with the context work, which ends later, so that a running handler can finish.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
@@ -37,8 +38,9 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// after the visibility timeout, another consumer may have received the messages, and may still
-			// have to send their effects (P12a, who emits again)
+			// After the visibility timeout, another consumer may have received the messages. Keep the
+			// messages then, because that consumer may still have to send their effects (P12a, who emits
+			// again).
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}

@@ -6,7 +6,7 @@
 // submission or a command after the commit. It refuses new orders while too many orders are active.
 //
 // Failures: the process may end at any moment, because all acknowledged work is on disk. At the next start,
-// the runtime emits again the effects of every task that is not at rest, before it accepts orders (P27, the
-// embedded runtime survives its queues). SQLite stores the messages that a restart cannot rebuild: statuses,
-// quarantine and dead letters. While the disk is full, the runtime acknowledges nothing.
+// the runtime first emits again the effects of every task that is not at rest. Then it accepts orders (P27,
+// the embedded runtime survives its queues). SQLite stores the messages that a restart cannot rebuild:
+// statuses, quarantine and dead letters. While the disk is full, the runtime acknowledges nothing.
 package embedded

@@ -10,8 +10,8 @@ import (
 )
 
 // hub receives every committed task. It wakes the goroutines that wait for a task. It also counts the active
-// tasks, because active tasks use memory. A task is active if it has a due time, and does not only wait for a
-// time, an answer or a child.
+// tasks, because active tasks use memory. A task with a due time is active, unless it only waits for a time,
+// an answer or a child.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks, by order ID
@@ -78,7 +78,6 @@ func (h *hub) count(t *core.Task) {
 	}
 }
 
-// passivate records the version of an inactive task. It forgets the oldest entry if the ring is full.
 func (h *hub) passivate(t *core.Task) {
 	if h.passive[t.OrderID] >= t.Version {
 		return
@@ -97,7 +96,6 @@ func (h *hub) activeOrders() int {
 	return len(h.active)
 }
 
-// counts returns the figures for Health.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +135,7 @@ func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
 // ends, wait returns the newest version and the error of ctx.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
 	done func(*core.Task) bool) (*core.Task, error) {
-	w, stop := h.watch(id, done) // before load, so that the watcher misses no later version
+	w, stop := h.watch(id, done) // The watch begins before load, so that it misses no later version.
 	defer stop()
 	t, err := load()
 	if err != nil {

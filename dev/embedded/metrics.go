@@ -16,9 +16,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. The
-// labels are names of workflows, steps, agents and queues. Order IDs are not labels, because there is no
-// limit to their number.
+// telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. Labels
+// have few values, such as names of workflows, steps, agents, queues and states. Order IDs are not labels,
+// because there is no limit to their number.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec
@@ -83,10 +83,8 @@ func (s *Runtime) Metrics() http.Handler {
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
-// scrapeTime limits the time for one request to GET /metrics.
 const scrapeTime = 5 * time.Second
 
-// rested counts a task that has ended or stopped in Error.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
@@ -124,7 +122,6 @@ func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error
 	}
 }
 
-// stopped replaces the metrics of orders in Error.
 func (m *telemetry) stopped(by map[string]port.Stopped) {
 	m.inError.Reset()
 	m.oldest.Reset()
@@ -134,7 +131,7 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
-// present collects the metrics whose values are read when Prometheus asks for them.
+// present collects the metrics that are computed at each request to GET /metrics.
 type present struct{ *Runtime }
 
 var (
@@ -207,7 +204,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // read now, because the last sweep may be long ago
+	lag := core.Duration(0) // The lag is computed here, because the last sweep may be long ago.
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

@@ -10,7 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Options configures the runtime. Data and Workflows are required, and at least one of Agents and Operations.
+// Options configures the runtime. Data and Workflows are required. At least one of Agents and Operations is
+// required too.
 type Options struct {
 	Data   string // folder of the database; the runtime creates it if it does not exist
 	Listen string // loopback address and port; "" means 127.0.0.1:8377; port 0 selects a free port
@@ -39,7 +40,7 @@ type Options struct {
 	// permission). Tokens of the previous key stay valid for 400 days.
 	NewTokenKey bool
 	OnAlert     OnAlert     // receivers of alerts besides the log
-	Tracer      port.Tracer // nil records no spans
+	Tracer      port.Tracer // nil means no tracing
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // version of the program, for the OpenAPI document
@@ -66,7 +67,7 @@ type Started struct {
 	Answers   string // address of Options.AnswersListen; "" if there is no second listener
 	Workflows int
 	Agents    int
-	Checked   bool // the check of the whole database file has ended; false means that it still runs
+	Checked   bool // true if the check of the whole database file has ended
 }
 
 func (o Options) withDefaults() Options {

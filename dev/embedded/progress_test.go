@@ -19,8 +19,8 @@ tellAfter: 1s
 agents:
   shop: {queueAllowance: 60s, clockSkew: 10ms}
 steps:
-  film: {agent: shop, operation: film, timeout: 500ms, maxDuration: 60s, onFailure: undo, undo: unfilm, grade: fenced}
-  cut:  {agent: shop, operation: cut, after: [film], timeout: 500ms, maxDuration: 60s, onFailure: undo, undo: none, grade: fenced}
+  film: {agent: shop, operation: film, timeout: 3s, maxDuration: 60s, onFailure: undo, undo: unfilm, grade: fenced}
+  cut:  {agent: shop, operation: cut, after: [film], timeout: 3s, maxDuration: 60s, onFailure: undo, undo: none, grade: fenced}
 `
 
 // P43: a long step is one attempt, shown with what it reports; a deferred one is answered by its reply ID.
@@ -34,7 +34,7 @@ func TestLongWork(t *testing.T) {
 			for ctx.Err() == nil {
 				select {
 				case <-shown:
-					if time.Since(began) > time.Second {
+					if time.Since(began) > 4*time.Second {
 						return nil, nil
 					}
 				default:

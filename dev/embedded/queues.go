@@ -14,8 +14,8 @@ import (
 
 const (
 	// maxReceives is large, because the disk may be full for some time. The delay between deliveries grows
-	// (port.Delivery.Backoff), so a message is tried for a quarter of an hour. After that the Supervisor
-	// sends the message again (P9, tasks not at rest are due).
+	// (port.Delivery.Backoff), so this many deliveries take more than a quarter of an hour. After that the
+	// Supervisor sends the message again (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
 	keptLonger  = 14 * 24 * time.Hour // retention of quarantine and dead letters
@@ -41,7 +41,6 @@ func inMemory(agents []*agent) []string {
 	return names
 }
 
-// durableQueues returns the configuration of the queues in SQLite, and the names of the status queues.
 func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
 	all = []sqlite.QueueConfig{{Name: port.Quarantine, Retention: keptLonger}}
 	for _, name := range inMemory(agents) {

@@ -44,7 +44,7 @@ func Run(ctx context.Context, o Options) error {
 		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}
-	serving, within := errgroup.WithContext(ctx) // if one listener fails, the other one ends too
+	serving, within := errgroup.WithContext(ctx) // if one listener fails, the other listener ends too
 	// the actors stop receiving when the HTTP server shuts down
 	stop := context.AfterFunc(within, s.receiving)
 	defer stop()

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	replyConsumers   = 24 // each handles up to ten tasks while it waits for one group commit
+	replyConsumers   = 24 // many, because each consumer waits for a group commit
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
@@ -62,7 +62,7 @@ type Runtime struct {
 	counts     sync.Map // counts of messages, as *counter by name and reason
 	rejects    atomic.Int64
 	ready      atomic.Bool
-	// most recent refusal because of MaxOpen; nil once alertRefusals sees that fewer orders are active
+	// last refusal because of MaxOpen; alertRefusals sets it to nil when fewer orders are active
 	refused atomic.Pointer[api.BusyError]
 
 	receiving context.CancelFunc // stops receiving from the queues
@@ -74,8 +74,8 @@ type Runtime struct {
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, emits the effects of running tasks again (P27, the embedded runtime survives
-// its queues), and starts all actors. When Open returns, orders may be submitted. Open returns
+// Open opens the data folder and emits the effects of running tasks again (P27, the embedded runtime survives
+// its queues). Then it starts all actors. When Open returns, orders may be submitted. Open returns
 // sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
@@ -192,7 +192,6 @@ func (s *Runtime) start() {
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	// the loop may go in any order, because the goroutines are independent
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
 		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
@@ -201,7 +200,6 @@ func (s *Runtime) start() {
 	}
 }
 
-// sweep runs the Supervisor at the configured interval.
 func (s *Runtime) sweep(ctx context.Context) {
 	var failed sweepFailure
 	every(ctx, s.options.SweepEvery, func() {
@@ -216,7 +214,6 @@ func (s *Runtime) sweep(ctx context.Context) {
 	})
 }
 
-// every calls f at the interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, f func()) {
 	for tick := time.NewTicker(interval); ; {
 		select {
@@ -228,13 +225,12 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// sweepFailure is the last failure of a sweep that was logged.
 type sweepFailure struct {
 	text string
 	at   time.Time
 }
 
-// isNews reports whether err has another text than the last logged error, or a minute has passed since.
+// isNews reports whether err must be logged: its text is new, or the last failure was logged a minute ago.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
@@ -300,7 +296,7 @@ func (s *Runtime) Close() error {
 	return s.store.Close()
 }
 
-// count counts an event, for example that a message was refused, for Health and the metrics.
+// count counts an event, such as a refused message, for Health and the metrics.
 func (s *Runtime) count(what, why string) {
 	key := what
 	if why != "" {

@@ -16,8 +16,10 @@ import (
 // samplesKept limits the number of intervals in a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names one number of a sample. The field kind is the kind of a view.Series or a constant below. The
-// field of is the state or the agent that the number describes.
+// figure names one number of a sample:
+//
+//   - kind is the kind of a view.Series or a constant below.
+//   - of is the state or the agent that the number describes.
 type figure struct{ kind, of string }
 
 // Kinds of figures that count an agent's replies. They do not become a view.Series.
@@ -26,7 +28,6 @@ const (
 	repliesFailed = "failed"
 )
 
-// sample contains the figures at one time.
 type sample struct {
 	at      time.Time
 	numbers map[figure]int // values; ended orders and replies are counted from the start of the process
@@ -53,7 +54,6 @@ func (s *samples) copied() []sample {
 	return slices.Clone(s.all)
 }
 
-// sampleAlways adds a sample at the configured interval.
 func (s *Runtime) sampleAlways(ctx context.Context) {
 	sample := func() {
 		if x, err := s.sample(); err == nil {
@@ -137,7 +137,8 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, err
 }
 
-// overdue counts the orders, up to view.MostOverdue, that have been due for longer than the sweep interval.
+// overdue counts the orders that have been due for longer than the sweep interval. It counts at most
+// view.MostOverdue orders.
 func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	before := s.clock.Now().Add(-s.options.SweepEvery)
 	for shard := range s.store.Shards() {

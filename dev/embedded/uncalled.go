@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled records which operations the agents do not call at present, as their replies state (P45, "not now"
-// is not a failure). An operation whose service returns "not yet" counts as called, because the service
-// works.
+// uncalled records the operations that agents do not call at present, for example because of an open circuit
+// breaker. It takes them from the agents' replies (P45, "not now" is not a failure). An operation whose
+// service returns "not yet" counts as called, because the service works.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
@@ -32,12 +32,12 @@ type waiting struct {
 	reported      bool
 }
 
-// settling is the time after an agent has begun to call an operation again. In this time no alert is logged,
-// because old replies may arrive late.
+// settling is a time without alerts, after an agent has begun to call an operation again. In this time, old
+// replies may still arrive.
 const settling = core.Minute
 
-// replied implements scheduler.Config.Replied. It logs one alert when a period without calls begins, however
-// many orders wait. The period ends only when a reply shows that the agent has called the service.
+// replied implements scheduler.Config.Replied. It logs one alert when a period without calls begins, for any
+// number of waiting orders. The period ends only when a reply shows that the agent has called the service.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
 	// the message of an agent in a user's process may contain a token (P39, a token is an answer's
@@ -68,7 +68,6 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	}
 }
 
-// of returns the operations that the agent does not call at present.
 func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -81,7 +80,6 @@ func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	return all
 }
 
-// check adds the operations that are not called to the checks of Health.
 func (u *uncalled) check(checks map[string]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

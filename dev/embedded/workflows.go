@@ -27,7 +27,7 @@ type deployed struct {
 	fileOf   map[string]string   // names of files, by workflow
 	problems map[string][]string // problems by file, if the newest version of the file is refused
 	broken   map[string]string   // names of refused files, by the workflow that they declare
-	empty    bool                // the folder contains no workflow file
+	empty    bool                // true if the folder contains no workflow file
 }
 
 // workflows keeps the definitions of a folder up to date. If the newest version of a file has a problem, new
@@ -42,9 +42,9 @@ type workflows struct {
 	events bool // true if the runtime has the reply-to core.Events
 }
 
-// loadFiles reads every workflow file of the folder, and checks that the named agents exist. It refuses
-// workflows that make tokens if other users of the machine may read the keys. The first call does not check
-// the keys, because s.tokens is still nil. wire checks the keys after this call.
+// loadFiles reads every workflow file of the folder, and checks that the named agents exist. If other users
+// of the machine may read the token keys, loadFiles refuses the workflows that make tokens. The first call
+// does not check the keys, because s.tokens is still nil. wire checks the keys after this call.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	var names []string
 	for _, a := range s.agents {
@@ -78,7 +78,6 @@ func newWorkflows(dir string, load func(string) ([]source.File, error), events b
 // current implements state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
 
-// scheduled returns the workflows that have a schedule, sorted by name.
 func (w *workflows) scheduled() (all []*core.Definition) {
 	d := w.now.Load()
 	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
@@ -89,7 +88,6 @@ func (w *workflows) scheduled() (all []*core.Definition) {
 	return all
 }
 
-// makesTokens reports whether a workflow for new orders makes tokens for answers.
 func (w *workflows) makesTokens() bool {
 	for _, d := range w.now.Load().byName {
 		if d.Tokens {
@@ -155,7 +153,6 @@ func (w *workflows) reload() error {
 	return nil
 }
 
-// served returns the number of workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
 // refused keeps the previous definition of a file whose newest version is refused. It logs the problems
@@ -202,8 +199,8 @@ func (w *workflows) infos() []view.WorkflowInfo {
 	return all
 }
 
-// settleTime is the time without changes after which the folder is read, because editors write a file in
-// several steps.
+// settleTime is how long the folder must stay unchanged before a reload. Editors write a file in several
+// steps.
 const settleTime = 100 * time.Millisecond
 
 // watch reloads the workflows when the folder changes. If the system cannot notify the process of changes,

@@ -26,8 +26,8 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock forward by d. It runs the due alarms in the calling goroutine, in the order of
-// their times. While an alarm runs, the clock shows the time of this alarm.
+// Advance moves the clock forward by d. It calls the due functions of At in the calling goroutine, earliest
+// first. Before each call, it moves the clock to the time of the function.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -47,8 +47,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// Set moves the clock forward or back to t, like a corrected system clock. If t is later than now, it runs
-// the alarms that are due by t.
+// Set moves the clock forward or back to t, like a corrected system clock. If t is later than now, it calls
+// the functions of At that are due by t.
 func (c *Clock) Set(t time.Time) {
 	now := c.Now()
 	if t.After(now) {
@@ -75,7 +75,8 @@ func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	}
 }
 
-// Waiting returns the number of alarms. A test can wait for an alarm before it advances the clock.
+// Waiting returns the number of functions that At has registered. A test can wait for a registration before
+// it advances the clock.
 func (c *Clock) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

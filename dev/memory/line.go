@@ -7,7 +7,7 @@ import "github.com/stepkeeper/stepkeeper/shared/port"
 // requests only).
 const normalFirst = 10
 
-// keptGroups is the number of groups up to which groups without messages stay in memory.
+// keptGroups limits the groups in memory. Above this number, a group without messages is deleted.
 const keptGroups = 64
 
 // line orders the visible messages. Messages of high priority come first, except in every tenth receive.
@@ -26,8 +26,8 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin returns the two priorities in the sequence in which one receive serves them. The argument some states
-// whether any message is visible.
+// begin returns the tickets of the two priorities. A receive takes from first, and then from second. The
+// argument some states whether any message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++
@@ -38,8 +38,8 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns contains the tickets of one priority, by group. The next ticket belongs to the group whose last turn
-// was the earliest.
+// turns contains the tickets of one priority, by group. A ticket refers to a message. The next ticket belongs
+// to the group whose last turn was the earliest.
 type turns struct {
 	groups map[string]*group
 	order  ring[*group] // groups with tickets, ordered by their last turn
@@ -108,7 +108,6 @@ func (s *turns) trim(gone func(ticket) bool) {
 	}
 }
 
-// ring is a first-in, first-out queue in a circular buffer.
 type ring[T any] struct {
 	slots []T
 	first int
@@ -126,7 +125,6 @@ func (r *ring[T]) push(x T) {
 	r.count++
 }
 
-// at returns the element at index i, counted from the front.
 func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
 
 // swap exchanges the elements at the indexes i and i+1.

@@ -10,11 +10,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue implements port.Queue in memory. Within a priority and a group, messages are received in the
-// sequence in which they became visible. A Queue is safe for concurrent use.
+// Queue implements port.Queue in memory. Within a priority and a group, messages are received in the sequence
+// in which they became visible. A Queue is safe for concurrent use.
 //
-// A Queue does not copy bodies. It encodes a value only if the delay is longer than longDelay, because bytes
-// need less memory. It does not check the size of a value, because the size is known only after encoding.
+// A Queue does not copy bodies. It encodes the Value of a message only if the delay is longer than longDelay,
+// because bytes need less memory. It does not check the size of a Value, because the size is known only after
+// encoding.
+//
 // Receive accepts any max, and the other operations accept batches of any length. The time of an operation
 // grows with the logarithm of the number of delayed and in-flight messages.
 type Queue struct {
@@ -29,7 +31,7 @@ type Queue struct {
 	visible  int
 	inFlight int
 	waiting  list.List // *waiter values; the first one has waited longest
-	armed    int64     // time of the alarm that wakes the waiters; 0 if no alarm is set
+	armed    int64     // time of the next call of ring; 0 if no call is arranged
 	stopRing func()
 }
 
@@ -66,7 +68,7 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
-// longDelay is the longest delay for which a message keeps its value. A message with a longer delay is
+// longDelay is the longest delay for which a message keeps its Value. A message with a longer delay is
 // encoded, because a queue can contain very many of these messages.
 const longDelay = 5 * time.Second
 
@@ -96,7 +98,6 @@ func (q *Queue) stand(slot uint32, e *entry) {
 	q.line.push(&e.message, ticket{slot, e.seq})
 }
 
-// hideUntil makes a received message invisible until the given time.
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	e.state, e.wake = inFlight, at.UnixNano()
 	q.inFlight++
@@ -111,7 +112,7 @@ func (q *Queue) unhide(e *entry) {
 	}
 }
 
-// promote makes each message visible if its delay or visibility timeout is over.
+// promote makes each message visible after its delay or its visibility timeout.
 func (q *Queue) promote(now time.Time) {
 	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
 		slot := q.asleep.slots[0].slot
@@ -134,8 +135,8 @@ func (q *Queue) next(now time.Time) (at int64, some bool) {
 	return q.asleep.slots[0].wake, true
 }
 
-// buried is a message that take has selected for the dead letters. settle moves the message after the lock is
-// released.
+// buried is a message that take has selected for the dead-letter queue. settle moves the message after the
+// lock is released.
 type buried struct {
 	message port.Message
 	slot    uint32
@@ -185,12 +186,12 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 	return nil, left, q.addWaiter(now)
 }
 
-// burial is the shortest time for which a dead letter stays invisible, so that no second receiver moves the
-// same message.
+// burial is the shortest time for which a buried message stays invisible. In this time, no second receiver
+// moves the message.
 const burial = 30 * time.Second
 
-// take receives visible messages. The second result contains the messages that were received too often and
-// belong to the dead letters. take deletes messages that have expired.
+// take receives visible messages. The second result contains the messages that were received too often, for
+// the dead-letter queue. take deletes messages that have expired.
 func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
 	var left []buried
@@ -256,7 +257,7 @@ func (q *Queue) bury(b buried) {
 
 func (q *Queue) remove(slot uint32, e *entry) {
 	if e.state == ready {
-		q.visible-- // the ticket stays in the line; take skips it
+		q.visible-- // the ticket stays in q.line; take skips it
 	} else {
 		q.unhide(e)
 	}

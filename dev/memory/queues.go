@@ -12,14 +12,14 @@ import (
 // QueueConfig configures one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int // receives after which a message goes to the dead letters; 0 means never
+	MaxReceives int // receives after which a message goes to the dead-letter queue; 0 means never
 	// DeadLetterTo is the dead-letter queue. It is required if MaxReceives is not 0. While the dead-letter
 	// queue does not accept a message, the message stays in this queue. A later receive tries again to move
 	// the message.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// First numbers the messages: the first message gets the number First + 1. If First is higher than all
-	// numbers of a previous process, the receipts of the previous process are not valid.
+	// First is the number before that of the first message. Later messages get the next numbers. If First is
+	// higher than all numbers of a previous process, the receipts of the previous process are not valid.
 	First uint64
 }
 

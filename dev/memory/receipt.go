@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// receipt returns the text that names one delivery: the number and the slot of the message, and how often the
-// message was received. The message ID is the first part of the text, so that the ID and the text need only
-// one allocation.
+// receipt returns the text that names one delivery. The text contains the number of the message, its slot in
+// memory, and how often it was received. The message ID is the first part of the text, so that the ID and
+// the text need only one allocation.
 func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	var space [48]byte
 	b := strconv.AppendUint(space[:0], seq, 36)
@@ -20,7 +20,6 @@ func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	return text[:n], text
 }
 
-// parsedReceipt is a receipt, divided into its numbers.
 type parsedReceipt struct {
 	seq      uint64
 	slot     uint32

@@ -12,13 +12,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Row is all data that a store keeps for one ID. Code never changes a record or a content in place, so a copy
-// of a Row keeps its content.
+// Row holds the data that a store keeps for one ID. Code never changes a record or a content in place, so a
+// copy of a Row keeps its content.
 type Row struct {
 	Record  *port.Record // nil if no record was stored, or if the record has expired
 	Hash    string
 	Content []byte // content of the order, if the record does not contain it
-	Ended   bool   // the record has expired; the store still knows the ID (P26, an ID never runs twice)
+	Ended   bool   // true if the record has expired; the ID stays known (P26, an ID never runs twice)
 }
 
 // Known reports whether a record was ever stored under the ID.
@@ -66,7 +66,7 @@ func (r Row) ContentOf(id, hash string) ([]byte, error) {
 	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
-// Erase removes the content that is stored outside the record, if its hash is equal to hash.
+// Erase removes the content that is stored outside the record, if the stored hash is equal to the argument.
 func (r *Row) Erase(hash string) {
 	if r.Hash == hash {
 		r.Content = nil

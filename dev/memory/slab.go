@@ -15,7 +15,6 @@ const (
 	inFlight
 )
 
-// entry is a message with its state in the queue.
 type entry struct {
 	message  port.Message
 	seq      uint64 // number of the message, never used twice; 0 while the slot is free
@@ -26,8 +25,8 @@ type entry struct {
 	state    state
 }
 
-// slab stores entries in blocks that never move. So a large queue copies no entries when it grows, and the
-// garbage collector does not have to visit many small objects.
+// slab stores entries in blocks that never move. A large queue therefore copies no entries when it grows. The
+// garbage collector visits few blocks instead of many small objects.
 type slab struct {
 	blocks [][]entry
 	unused []uint32
@@ -37,7 +36,6 @@ const blockSize = 1024
 
 func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
 
-// take returns a free slot, and adds a block if there is none.
 func (s *slab) take() uint32 {
 	if len(s.unused) == 0 {
 		first := uint32(len(s.blocks) * blockSize)
@@ -74,7 +72,8 @@ type ticket struct {
 }
 
 // sleepers is a heap of the delayed and in-flight messages. The message that becomes visible first is on top.
-// container/heap is not used, because it needs an allocation and an interface call for each operation.
+// sleepers does not use container/heap, because that package needs an allocation and an interface call for
+// each operation.
 type sleepers struct {
 	slab  *slab
 	slots []sleeper

@@ -87,8 +87,8 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load returns a copy of each record. The record is nil for an unknown ID. All errors are nil unless ctx has
-// ended.
+// Load returns a copy of each record. The record is nil for an unknown ID. If ctx has ended, each error is
+// the error of ctx. Otherwise all errors are nil.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -214,7 +214,7 @@ func parseCursor(text string) (*row, error) {
 		port.ErrCursor, text)
 }
 
-// copyRecord copies the record and its document. It cuts the times to milliseconds, as every store does.
+// copyRecord copies the record and its document. It cuts times to milliseconds, as every store does.
 func copyRecord(r *port.Record) *port.Record {
 	c := *r
 	c.Document = bytes.Clone(r.Document)

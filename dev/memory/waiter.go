@@ -31,7 +31,6 @@ func (q *Queue) wake(w *waiter) {
 	}
 }
 
-// expireWaiter wakes a receiver whose waiting time is over.
 func (q *Queue) expireWaiter(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,8 +51,9 @@ func (q *Queue) leave(w *waiter) {
 	q.notify(now)
 }
 
-// notify wakes one waiter for each visible message. It also sets the alarm for the first delayed or in-flight
-// message. Every operation that can make messages visible calls notify at its end. The caller holds the lock.
+// notify wakes one waiter for each visible message. It also arranges a call of ring at the time when the next
+// message becomes visible. Every operation that can make messages visible calls notify at its end. The caller
+// holds the lock.
 func (q *Queue) notify(now time.Time) {
 	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
 		q.wake(q.waiting.Front().Value.(*waiter))
@@ -73,7 +73,7 @@ func (q *Queue) notify(now time.Time) {
 	q.stopRing = port.CallAt(q.clock, at, q.ring)
 }
 
-// ring handles the alarm: it makes the due messages visible and wakes receivers.
+// ring makes the due messages visible and wakes receivers.
 func (q *Queue) ring() {
 	now := q.clock.Now()
 	q.mu.Lock()

@@ -18,7 +18,7 @@ import (
 // found describes the database file before SQLite opens it.
 type found struct {
 	file bool
-	log  bool  // the file has a write-ahead log, which contains the newest commits
+	log  bool  // true if the file has a write-ahead log; the log contains the newest commits
 	rest int64 // length of the log in bytes
 }
 
@@ -28,8 +28,8 @@ const headerBytes = 100
 
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
-// inspect refuses a file that is certainly not a database of Stepkeeper. It does not change the file. An
-// empty file is refused too, because create never leaves one.
+// inspect refuses a file that is certainly not a database of Stepkeeper. It does not change the file. It
+// refuses an empty file too, because create never leaves an empty file.
 func inspect(file string) (f found, err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log, f.rest = true, info.Size()
@@ -76,7 +76,7 @@ func create(file string) error {
 			return err
 		}
 	}
-	// this sets the mode of the file, because SQLite would let other users read it
+	// this sets the mode of the file, because SQLite would let other users read the file
 	if err := os.WriteFile(unfinished, nil, private); err != nil {
 		return err
 	}
@@ -141,9 +141,11 @@ func useLog(w *writer) error {
 	return err
 }
 
-// mark stores in the database file that a process has opened the file. If the process is killed, and both the
-// write-ahead log and the file sequenceName are lost, the next process refuses the marked file. The last
-// commit of a clean end removes the mark. SQLite then moves this commit from the log into the file.
+// mark stores in the database file that a process has opened the file. If the process is killed, the mark
+// stays. If the write-ahead log and the file sequenceName are then lost, the next process refuses the file.
+//
+// The last commit before a clean end removes the mark. SQLite then moves this commit from the log into the
+// file.
 func (s *Store) mark(w *writer) error {
 	if err := w.run(
 		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
@@ -154,9 +156,9 @@ func (s *Store) mark(w *writer) error {
 	return nil
 }
 
-// unmark removes the mark. If the mark cannot be removed, for example because the disk is full, unmark makes
-// SQLite keep the log. Otherwise SQLite would delete the log, and the next process could refuse the file,
-// because it is marked and has no log.
+// unmark removes the mark. If it cannot, for example because the disk is full, unmark makes SQLite keep the
+// log. Otherwise SQLite would delete the log. The next process could then refuse the file, because the file
+// is marked and has no log.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

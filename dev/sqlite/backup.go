@@ -37,7 +37,8 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// read before the copy is made, because the copy must contain all commits up to this number
+	// The copy must contain all commits up to the number answered. Therefore the number is read before the
+	// copy.
 	answered := lastAnswered(filepath.Join(folder, FileName))
 	if err := copyInto(ctx, folder, unfinished); err != nil {
 		return 0, err
@@ -52,7 +53,6 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	return info.Size(), appear(unfinished, to)
 }
 
-// copyInto copies the database in a folder into an empty file.
 func copyInto(ctx context.Context, folder, to string) error {
 	from, done, err := readable(ctx, folder)
 	if err != nil {
@@ -106,7 +106,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 	}
 }
 
-// finish removes the mark from the copy, and checks the copy.
+// finish removes the mark of a running process from the copy, and checks the copy.
 func finish(ctx context.Context, file string, answered int64) error {
 	db, err := sql.Open("sqlite", source(file, 1<<20, "synchronous(full)"))
 	if err != nil {

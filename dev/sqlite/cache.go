@@ -36,7 +36,6 @@ func (c cache) put(id string, h *head) {
 	}
 }
 
-// get returns the head of a task, or nil if the head is not in the cache.
 func (c cache) get(id string) *head {
 	h, _ := c.Get(id)
 	return h

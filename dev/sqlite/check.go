@@ -14,11 +14,11 @@ import (
 // checkTime limits the time for which Open waits for the check of the file.
 const checkTime = 5 * time.Second
 
-// checking is the check of the database file. If Open does not wait for the end, the check continues in the
-// background.
+// checking holds the state of the check of the database file. If Open does not wait for the end, the check
+// continues in the background.
 type checking struct {
 	limit time.Duration
-	whole bool // Open has waited for the end of the check
+	whole bool // true if no check is left for the background
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
@@ -35,8 +35,8 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// atStart checks the file before it is opened for writing. If the time limit ends the check, atStart returns
-// nil.
+// atStart checks the file before Open opens the file for writing. If the time limit ends the check, atStart
+// returns nil.
 func (c *checking) atStart(ctx context.Context, source string) error {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {

@@ -45,15 +45,14 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// keep copies the bytes of w, because the committer may still use them when ctx has ended the call of Commit.
+// keep copies the bytes of w, because the committer may still use the bytes after ctx has ended Commit.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
 	return k
 }
 
-// create adds an order. refusal is the error of this write alone, and err is an error that aborts the
-// transaction.
+// create adds an order. The error refusal concerns only this write. The error err aborts the transaction.
 func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
@@ -121,7 +120,8 @@ func headOf(row int64, r *port.Record) *head {
 	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
 }
 
-// head returns the head of a task as this transaction sees the task. It returns nil if there is no task.
+// head returns the head of a task: the columns that replace needs. The head includes the writes of this
+// transaction. It is nil if there is no task.
 func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads[id]; known {
 		return h, nil

@@ -14,20 +14,20 @@ import (
 // aborts the transaction. If the operation refuses only its own write, it stores the refusal as a result and
 // returns nil.
 //
-// If another operation aborts the transaction, the committer runs the operation again. The results of the
-// last run count.
+// If another operation aborts the transaction, the committer runs the operation again. Only the results of
+// the last run count.
 type operation func(tx *transaction) error
 
 // transaction is the state that the operations of a group share.
 type transaction struct {
 	*writer
-	cache  cache            // heads of stored tasks
+	cache  cache            // heads (columns) of stored tasks
 	heads  map[string]*head // heads of tasks that this transaction has written; nil for a removed task
 	stored []func()         // called after the commit is on the disk, and before the callers return
 }
 
-// maxGroup limits the number of operations in a transaction, and so the time that an operation waits for
-// other operations.
+// maxGroup limits the number of operations in a transaction. It therefore limits the time that an operation
+// waits for other operations.
 const maxGroup = 1024
 
 // committer executes operations in groups. Each group is one transaction.
@@ -136,7 +136,7 @@ func (c *committer) gather() {
 }
 
 // carryOut commits a group and returns the results. If the commit fails, carryOut commits each operation
-// alone. So an operation that panics or that SQLite refuses does not affect the other operations.
+// alone. An operation that panics, or that SQLite refuses, then does not affect the other operations.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
@@ -181,7 +181,6 @@ func (c *committer) transact(group []*job) error {
 	return nil
 }
 
-// write runs the operations of a group. If they have changed a row, write also counts the commit.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
 	for _, j := range group {
 		if err := j.operation(tx); err != nil {

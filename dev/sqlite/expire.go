@@ -28,12 +28,12 @@ const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS 
 type Expired struct {
 	Tasks    []string // order IDs
 	Messages int
-	More     bool // more records or messages can be removed
+	More     bool // true if more records or messages can be removed
 }
 
-// Expire removes expired messages in one short transaction. If Options.Keep is set, Expire also removes the
-// tasks that have been at rest for that long, with their ledger entries and contents. The ID and the hash of
-// an order stay, so that the order never runs again (P26).
+// Expire removes expired messages in one short transaction. If Options.Keep is set, Expire also removes tasks
+// that have been at rest for this time, with their ledger entries and contents. The ID and the hash of an
+// order stay, so that the order never runs again (P26).
 //
 // If Expired.More is true, the caller should call Expire again, after a pause for other writers.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
@@ -62,7 +62,7 @@ func (o *expire) apply(tx *transaction) error {
 	return o.tasks(tx)
 }
 
-// messages removes expired messages from all queues, including the queues that only previous processes had.
+// messages removes expired messages from all queues. These include queues that only previous processes had.
 func (o *expire) messages(tx *transaction) error {
 	for last := ""; o.Messages < expiresMessages; {
 		v, err := tx.nextQueue.first(last)
@@ -84,7 +84,6 @@ func (o *expire) messages(tx *transaction) error {
 	return nil
 }
 
-// expireOld removes at most limit messages of a queue that are older than the retention.
 func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time,
 	limit int) (int, error) {
 	if retention == 0 {

@@ -21,9 +21,9 @@ type probing struct {
 	at      time.Time
 }
 
-// Probe tests whether the store can write. It writes port.MaxOrder bytes, and removes
-// them. It returns the error of the write, or the known damage of the file. Probe tests at most once a
-// second, however often it is called.
+// Probe tests whether the store can write. It writes port.MaxOrder bytes, and removes them. It returns the
+// error of the write, or the known damage of the file. Probe tests at most once a second. Other calls return
+// the previous result.
 func (s *Store) Probe() error {
 	p := &s.probing
 	p.mu.Lock()
@@ -38,7 +38,7 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	// not the context of a caller, because all callers share the result
+	// the context does not belong to one caller, because all callers share the result
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	for _, o := range []operation{addProbe, dropProbe} {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue implements port.Queue. Its messages survive the process. It encodes values. Receive accepts any max,
-// and the other methods accept batches of any length. A Queue is safe for concurrent use.
+// Queue implements port.Queue. Its messages survive the process. It encodes the Value of a message. Receive
+// accepts any max, and the other methods accept batches of any length. A Queue is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
@@ -82,8 +82,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 }
 
 // Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
-// the duration wait. If ctx ends before that, Receive returns the error of ctx. Receive makes no
-// commit while no message is visible.
+// the duration wait. If ctx ends before that, Receive returns the error of ctx. Receive commits only if a
+// message is visible.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -98,8 +98,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
-			// ctx ends the wait, but not the operation. Otherwise the received messages would stay invisible,
-			// and the committer might still use o.
+			// ctx does not end this operation. Otherwise the received messages would stay invisible, and the
+			// committer might still use o.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
 			if err := q.store.committer.do(context.WithoutCancel(ctx), o.apply); err != nil ||
 				len(o.deliveries) > 0 {
@@ -137,7 +137,6 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	return time.Unix(0, at), nil
 }
 
-// pause blocks until changed is closed, the given time comes, or ctx ends.
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
 	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
@@ -157,7 +156,7 @@ type receive struct {
 	max        int
 	visibility time.Duration
 	deliveries []port.Delivery
-	more       bool // the operation removed many expired messages instead of receiving; more may follow
+	more       bool // true if apply removed many expired messages instead of receiving; more may follow
 }
 
 func (o *receive) apply(tx *transaction) error {
@@ -225,7 +224,7 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// remove deletes a message. refusal is the error of this receipt alone, and err is an error that aborts the
+// remove deletes a message. The error refusal concerns only this receipt. The error err aborts the
 // transaction.
 func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 	row, received, ok := parseReceipt(receipt)

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// reads contains the prepared statements of the read connections.
 type reads struct {
 	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
@@ -109,7 +108,7 @@ func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Rec
 	return found, rows.Err()
 }
 
-// scanRecord reads recordColumns, and additional columns into extra.
+// scanRecord reads the columns of recordColumns. It reads additional columns into extra.
 func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var r port.Record
 	var created int64
@@ -242,7 +241,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 }
 
 // rarer chooses the index for a query with a state and a workflow. byState is true if fewer rows have the
-// state than the workflow. rarer counts at most 5,000 rows of each.
+// state than the workflow. rarer stops counting at 5,000 rows.
 func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err error) {
 	if q.State == "" || q.Workflow == "" {
 		return q.State != "", nil
@@ -296,7 +295,6 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
-// ceiling returns t in milliseconds since the epoch, rounded up.
 func ceiling(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {

@@ -6,7 +6,6 @@ import "fmt"
 // is "Stpk" in ASCII.
 const applicationID = 0x5374706b
 
-// schemaVersion is the version of the schema below, which is the only one so far.
 const schemaVersion = 1
 
 // schema creates the tables. Times in messages are in nanoseconds since the epoch, and all other times in

@@ -20,7 +20,6 @@ import (
 // name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 
-// sequence counts the commits, in the database and in the file sequenceName.
 type sequence struct {
 	file    *os.File
 	last    int64 // number of the last commit
@@ -43,8 +42,8 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a database that lacks acknowledged commits. Without the file sequenceName, it refuses
-// a marked database that has no log.
+// checkSequence refuses a database that lacks acknowledged commits. If the file sequenceName is missing, it
+// refuses a database that the last process did not close and that has no log.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
 	if err != nil {
@@ -71,7 +70,7 @@ const (
 		"to go on with what %[1]s holds, create an empty file %[1]s-wal"
 )
 
-// open continues with the number in the database.
+// open reads the number of the last commit from the database, and opens the file sequenceName.
 func (q *sequence) open(w *writer, file string) (err error) {
 	if q.last, err = w.number("SELECT value FROM settings WHERE name='commits'"); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// unavailable returns the error for writes that were not stored. The parameter cause is the reason.
+// unavailable returns the error for writes that were not stored.
 func (s *Store) unavailable(cause error) error {
 	return fmt.Errorf("not stored: %w (%w)", s.explained(cause), port.ErrUnavailable)
 }

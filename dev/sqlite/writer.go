@@ -10,9 +10,9 @@ import (
 	engine "modernc.org/sqlite"
 )
 
-// writer is the only connection that writes. It uses the driver without database/sql, which would need a
-// lock, a goroutine and several allocations for each statement. Only one goroutine at a time may use a
-// writer.
+// writer is the only connection that writes. It uses the driver without database/sql, because database/sql
+// would need a lock, a goroutine and several allocations for each statement. Only one goroutine at a time may
+// use a writer.
 type writer struct {
 	conn       driver.Conn
 	statements []*statement // all prepared statements; close closes them
@@ -113,7 +113,6 @@ func (w *writer) run(script string) error {
 
 func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
-// only returns the single value that a query selects.
 func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {
@@ -134,7 +133,6 @@ func only[T any](w *writer, query string) (value T, err error) {
 	return value, nil
 }
 
-// statement is a prepared statement of a writer.
 type statement struct {
 	stmt driver.Stmt
 	args []driver.NamedValue
@@ -162,7 +160,6 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 	return s.args
 }
 
-// exec executes the statement and returns the number of changed rows.
 func (s *statement) exec(args ...any) (int64, error) {
 	r, err := s.result(args...)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attribute is a message attribute in the JSON protocol of SQS.
 type attribute struct {
 	DataType    string  `json:"DataType"`
 	StringValue *string `json:"StringValue,omitempty"`
@@ -44,15 +43,14 @@ func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
 
-// md5Of returns the MD5 checksum of a body, as SQS encodes it.
 func md5Of(b []byte) string {
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 returns the checksum of the attributes, which AWS SDKs verify. The checksum covers the name, the type,
-// a byte for the kind of value, and the value of each attribute, sorted by name. Each name, type and value
-// comes after its length.
+// md5 returns the checksum of the attributes, which AWS SDKs verify. The attributes are sorted by name. For
+// each attribute, the checksum covers the name, the type, a byte for the kind of value, and the value. Each
+// name, type and value comes after its length.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""

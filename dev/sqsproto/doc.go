@@ -3,9 +3,11 @@
 //
 // The package implements GetQueueUrl, ListQueues, SendMessage, ReceiveMessage with long polling,
 // DeleteMessage, ChangeMessageVisibility, the batch forms, and GetQueueAttributes. It does not check
-// credentials. If a queue has a Sink, the Sink handles each message before the sender gets the response.
-// Nobody can receive messages from a queue with a Sink.
+// credentials.
 //
-// A queue in memory also keeps the attributes, the trace header and the ID of a message, unless the delay of
-// the message is longer than memory.longDelay. A queue in SQLite keeps only the body.
+// A queue with a Sink stores no messages: the Sink handles each message before the sender gets the response.
+// A receive from such a queue returns no messages.
+//
+// A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
+// keeps only the body.
 package sqsproto

@@ -11,11 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// fail is an error response of SQS.
 type fail struct {
 	status int
-	// error code of the older query protocol, which AWS SDKs still show, such as "InvalidParameterValue" or
-	// prefix + "BatchRequestTooLong"
+	// query is the error code of the older query protocol, such as "InvalidParameterValue" or prefix +
+	// "BatchRequestTooLong". AWS SDKs still show this code.
 	query  string
 	text   string
 	sender bool // the error is the sender's fault
@@ -28,7 +27,6 @@ const (
 
 func (f *fail) Error() string { return f.text }
 
-// name returns the error code in the JSON protocol.
 func (f *fail) name() string {
 	if f.query == unknown {
 		return "QueueDoesNotExist"
@@ -40,7 +38,6 @@ func failure(status int, query, format string, args ...any) *fail {
 	return &fail{status: status, query: query, text: fmt.Sprintf(format, args...), sender: status < 500}
 }
 
-// bad returns a failure with status 400.
 func bad(query, format string, args ...any) *fail {
 	return failure(http.StatusBadRequest, query, format, args...)
 }
@@ -63,8 +60,8 @@ func tooLong(limit int) *fail {
 		limit)
 }
 
-// within returns the value of an optional parameter. If the request does not contain the parameter, within
-// returns its last argument. It returns an error for a value below low or above high.
+// within returns the value of an optional parameter, or the argument otherwise if the request lacks
+// it. It returns an error for a value below low or above high.
 func within(parameter string, value *int, low, high, otherwise int) (int, error) {
 	switch {
 	case value == nil:

@@ -26,20 +26,22 @@ type Queues interface {
 	QueueNames() []string
 }
 
-// Sink handles the messages to a queue instead of storing them. It returns one error for each body, in the
-// sequence of the bodies. nil means that the message is handled. After an error that Invalid has made, the
-// sender must not send the message again. After any other error, the sender should send the message again.
+// Sink handles the messages to a queue, and the queue stores nothing. Sink returns one error for each
+// body, in the order of the bodies:
+//   - nil means that the message is handled.
+//   - An error made by Invalid means that the sender must not send the message again.
+//   - Any other error means that the sender should send the message again.
 type Sink func(ctx context.Context, bodies [][]byte) []error
 
 // Config configures the handler.
 type Config struct {
 	Queues Queues
 	Sinks  map[string]Sink // sinks by queue name; Queues does not contain these queues
-	// LongPoll derives the context for a long poll from the context of the request. The derived context may
-	// end earlier, when the process shuts down. nil means the context of the request.
+	// LongPoll derives the context for a long poll from the context of the request. The derived context
+	// may end earlier, when the process shuts down. nil means the context of the request.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil means the system clock
-	// ReceiptKey is the key for the receipt handles. nil means a new random key. A handler accepts no receipt
+	// ReceiptKey is the key for the receipt handles. nil means a new random key. A handler rejects receipt
 	// handles that were made with another key.
 	ReceiptKey []byte
 }
@@ -53,7 +55,7 @@ const (
 	contentType  = "application/x-amz-json-1.0"
 	account      = "000000000000"
 	maxBody      = 2 << 20 // a batch has up to 1 MiB of text, and JSON escapes may double its size
-	firstSeen    = 1 << 15 // number of messages whose first receive is remembered
+	firstSeen    = 1 << 15 // number of messages for which the handler stores the time of the first receive
 )
 
 type handler struct {
@@ -77,7 +79,6 @@ func New(c Config) http.Handler {
 	return &handler{Config: c, first: first}
 }
 
-// call is one request that executes an operation.
 type call struct {
 	h    *handler
 	ctx  context.Context
@@ -85,8 +86,6 @@ type call struct {
 	body []byte
 }
 
-// operations contains the operations by name. Each function decodes the request's body and returns the
-// output.
 var operations = map[string]func(*call) (any, error){
 	"GetQueueUrl":                  getQueueURL,
 	"ListQueues":                   listQueues,
@@ -159,7 +158,6 @@ func (c *call) read(to any) error {
 	return invalid("the request cannot be read: %v", err)
 }
 
-// typeNames translates the types of Go into the terms of the SQS reference.
 var typeNames = map[reflect.Kind]string{
 	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean",
 	reflect.Slice: "an Array",
@@ -168,7 +166,6 @@ var typeNames = map[reflect.Kind]string{
 
 func (c *call) url(queue string) string { return c.base + Path + queue }
 
-// nameOf returns the queue name in a queue URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
 func (c *call) queue(queueURL string) (port.Queue, error) {

@@ -67,7 +67,6 @@ func listQueues(c *call) (any, error) {
 	return out, nil
 }
 
-// queueAttributes lists the attribute names that GetQueueAttributes accepts.
 var queueAttributes = []string{
 	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
 	"ApproximateNumberOfMessagesDelayed",

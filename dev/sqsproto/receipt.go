@@ -10,20 +10,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// macSize is the length of the MAC in a receipt handle, in bytes.
 const macSize = 16
 
 // encoding decodes strictly, so that no two texts decode to the same MAC.
 var encoding = base64.RawURLEncoding.Strict()
 
-// receiptHandle returns the receipt handle for a receiver: the queue's receipt and a MAC. The MAC is
-// necessary because a receipt consists of small numbers, which anyone could guess.
+// receiptHandle appends a MAC to the queue's receipt. The MAC is necessary because a receipt consists
+// of small numbers, which anyone could guess.
 func (h *handler) receiptHandle(queue, receipt string) string {
 	return receipt + "." + encoding.EncodeToString(h.mac(queue, receipt))
 }
 
-// receiptOf returns the receipt in a receipt handle. It returns port.ErrReceipt if the handle was not made
-// for this queue with this key.
+// receiptOf returns the receipt in a receipt handle. It returns port.ErrReceipt if the handle was not
+// made for this queue with this handler's key.
 func (h *handler) receiptOf(queue, handle string) (string, error) {
 	end := max(strings.LastIndexByte(handle, '.'), 0)
 	receipt := handle[:end]
@@ -34,8 +33,7 @@ func (h *handler) receiptOf(queue, handle string) (string, error) {
 	return receipt, nil
 }
 
-// mac returns the MAC of the queue's name and the receipt. The length of the name makes the boundary between
-// the two unambiguous.
+// mac includes the length of the queue's name, so that the boundary between name and receipt is unambiguous.
 func (h *handler) mac(queue, receipt string) []byte {
 	m := hmac.New(sha256.New, h.ReceiptKey)
 	fmt.Fprintf(m, "stepkeeper receipt 1\n%d\n%s\n%s", len(queue), queue, receipt)

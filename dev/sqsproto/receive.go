@@ -83,7 +83,6 @@ func receiveMessage(c *call) (any, error) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// show returns a delivery as SQS presents it, with the requested attributes.
 func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
@@ -109,8 +108,8 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	return m, nil
 }
 
-// firstReceived returns the approximate time of the first receive. It returns the time of sending if the
-// cache does not contain the message.
+// firstReceived returns the approximate time of the first receive, in milliseconds. It returns the
+// time of sending if the cache does not contain the message.
 func (h *handler) firstReceived(d port.Delivery) int64 {
 	if d.Received <= 1 {
 		now := h.Clock.Now().UnixMilli()
@@ -123,7 +122,7 @@ func (h *handler) firstReceived(d port.Delivery) int64 {
 	return d.SentAt.UnixMilli()
 }
 
-// asked returns the attributes with the given names. The name "All" selects all attributes.
+// asked removes the attributes whose names are not in the list. The name "All" selects all attributes.
 func asked(all map[string]string, names []string) map[string]string {
 	if slices.Contains(names, "All") {
 		return all
@@ -146,8 +145,8 @@ type receiptInput struct {
 	Entries []receiptEntry `json:"Entries"`
 }
 
-// handled deletes messages or changes their visibility timeouts. It returns one error for each entry, in the
-// sequence of the entries.
+// handled deletes messages or changes their visibility timeouts. It returns one error for each entry,
+// in the order of the entries.
 type handled func(*call, port.Queue, []receiptEntry) []error
 
 func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
@@ -161,7 +160,6 @@ func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
 	return q, err
 }
 
-// one returns the operation for a single message.
 func one(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -176,7 +174,6 @@ func one(work handled) func(*call) (any, error) {
 	}
 }
 
-// many returns the operation for a batch of messages.
 func many(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -199,8 +196,7 @@ func many(work handled) func(*call) (any, error) {
 	}
 }
 
-// deleteAll deletes the messages with valid receipt handles. Like SQS, it succeeds for a message that is
-// already deleted.
+// deleteAll succeeds for a message that is already deleted, like SQS.
 func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
 	return some(entries,
 		func(e receiptEntry) (string, error) { return c.h.receiptOf(q.Name(), e.ReceiptHandle) },

@@ -480,6 +480,23 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	r.wantCode(err, "AWS.SimpleQueueService.UnsupportedOperation")
 }
 
+func TestDelayedMessageKeepsIDAndAttributes(t *testing.T) {
+	r := newRig(t)
+	url := *r.queueURL("replies")
+	out, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"),
+		DelaySeconds: 900, MessageAttributes: map[string]types.MessageAttributeValue{
+			"n": {DataType: aws.String("Number"), StringValue: aws.String("42")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ahead.Store(int64(901 * time.Second))
+	got := r.receive(&sqs.ReceiveMessageInput{MessageAttributeNames: []string{"All"}})
+	if len(got) != 1 || *got[0].MessageId != *out.MessageId ||
+		aws.ToString(got[0].MessageAttributes["n"].StringValue) != "42" {
+		t.Errorf("sent %s, received %+v", *out.MessageId, got)
+	}
+}
+
 func TestSinkIsHandledAtOnce(t *testing.T) {
 	r := newRig(t)
 	url := *r.queueURL("intake")

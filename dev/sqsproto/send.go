@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// entry is a message to send, alone or in a batch.
 type entry struct {
 	ID                      string     `json:"Id"`
 	MessageBody             *string    `json:"MessageBody"`
@@ -19,7 +18,6 @@ type entry struct {
 	MessageSystemAttributes attributes `json:"MessageSystemAttributes"`
 }
 
-// sent is the output for a message that was sent.
 type sent struct {
 	ID                           string `json:"Id,omitempty"`
 	MessageID                    string `json:"MessageId"`
@@ -28,7 +26,6 @@ type sent struct {
 	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
 }
 
-// failedEntry is the output for a failed entry of a batch.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool   `json:"SenderFault"`
@@ -42,7 +39,6 @@ type batchOutput struct {
 	Failed     []failedEntry `json:"Failed"`
 }
 
-// batchOf returns the output of a batch. It calls done for the output of each entry that succeeded.
 func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
 	for i, err := range errs {
@@ -57,8 +53,8 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	return out
 }
 
-// some calls the function take for each item. Then it calls do once, with the results of all items without an
-// error, unless there are none. It returns one error for each item, in the sequence of the items.
+// some calls the function take for each item. Then it calls do once with the results, if at least one
+// item had no error. It returns one error for each item, in the order of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))
 	var taken []U
@@ -122,8 +118,8 @@ func sendMessageBatch(c *call) (any, error) {
 	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// send sends the valid messages. It returns one output and one error for each entry, in the sequence of the
-// entries.
+// send sends only the valid messages. It returns one output and one error for each entry, in the order
+// of the entries.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {
@@ -159,8 +155,7 @@ func (q sinkQueue) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([
 // Depth returns zero counts.
 func (q sinkQueue) Depth(context.Context) (port.Depth, error) { return port.Depth{}, nil }
 
-// largest returns the largest size of a message that the queue accepts, in bytes. The size includes
-// attributes.
+// largest returns the maximum size of a message in bytes, including its attributes.
 func largest(q port.Queue) int {
 	if _, sink := q.(sinkQueue); sink {
 		return maxText
@@ -201,7 +196,7 @@ func (e *entry) check(q port.Queue) error {
 	if err := e.MessageAttributes.check(); err != nil {
 		return err
 	}
-	// q cannot check the size itself: a queue in memory knows the size of a value only after encoding
+	// The queue itself checks only the size of the body, without the attributes.
 	if limit := largest(q); e.size() > limit {
 		return tooLong(limit)
 	}
@@ -216,13 +211,12 @@ func (e *entry) check(q port.Queue) error {
 // traceHeader is the only system attribute that a sender may set.
 const traceHeader = "AWSTraceHeader"
 
-// message returns the message for the queue, and the output for the sender if the queue accepts the message.
 func (e *entry) message() (port.Message, sent) {
 	v := &envelope{id: uuid.NewString(), body: []byte(*e.MessageBody), attributes: e.MessageAttributes}
 	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
 		v.trace = *trace.StringValue
 	}
-	return port.Message{Value: v, Delay: time.Duration(e.DelaySeconds) * time.Second}, sent{
+	return port.Message{Body: v.body, Value: v, Delay: time.Duration(e.DelaySeconds) * time.Second}, sent{
 		ID: e.ID, MessageID: v.id, MD5OfMessageBody: md5Of(v.body),
 		MD5OfMessageAttributes:       e.MessageAttributes.md5(),
 		MD5OfMessageSystemAttributes: e.MessageSystemAttributes.md5(),

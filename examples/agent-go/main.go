@@ -1,11 +1,12 @@
-// Command agent-go is a small agent: a coat check that issues one ticket for each idempotency key.
+// Command agent-go is a small agent: a cloakroom that issues one ticket for each idempotency key.
 //
 //	stepkeeper dev --workflows ../agent-python/workflows --agents ../agent-python/agents.yaml
 //	AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377 go run .
 //	echo '{"coat":"red"}' | stepkeeper submit --wait --workflow cloakroom -
 //
-// infra.Agent{Folder: …} deploys the same folder to Lambda; docs/how-to/add-an-agent.md explains how to add
-// an agent. On Lambda this agent loses its tickets when the process ends. A real service must store them.
+// infra.Agent{Folder: …} deploys the same folder to Lambda; docs/how-to/add-an-agent.md explains how
+// to add an agent. This agent keeps its tickets in memory and loses them when its process ends. A real
+// service must store them.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 )
 
-// cloakroom stands in for the remote service. It remembers keys, as a real service must.
+// cloakroom stands in for the remote service. Like a real service, it remembers the idempotency keys.
 type cloakroom struct {
 	mu      sync.Mutex
 	tickets map[string]int

@@ -1,4 +1,4 @@
-"""An agent in Python: a coat check, with the package of sdk/python.
+"""An agent in Python: a cloakroom, with the package of sdk/python.
 
 The same program runs as a process (`python agent.py`) and on Lambda, with the handler agent.handler.
 """

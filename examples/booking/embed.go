@@ -4,8 +4,8 @@ package booking
 
 import "embed"
 
-// Files holds the project's files. The file gitignore becomes .gitignore, and `stepkeeper init` writes
-// go.mod.
+// Files holds the project's files. `stepkeeper init` writes the file gitignore as .gitignore, and also
+// writes go.mod.
 //
 //go:embed workflows/booking.yaml services/main.go agents.yaml order.json booking_test.go README.md gitignore
 var Files embed.FS

@@ -45,15 +45,14 @@ func Unauthorized(err error) error { return worker.Unauthorized(err) }
 //	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
-// Progress reports that an operation is still running. The operation's step must have a maxDuration. The
-// step's timeout starts again from now. See worker.Progress for how often a report is sent.
+// Progress reports that an operation is still running. The operation's step must have a maxDuration.
+// The step's timeout starts again from now. worker.Progress describes how often it sends a report.
 func Progress(ctx context.Context, percent int, note string) error {
 	return worker.Progress(ctx, percent, note)
 }
 
-// Deferred returns the error that an operation returns if its work continues elsewhere. A program then sends
-// the reply by Replies, with the ID from Call.ReplyID, within the given time. 0 means until the call's
-// StopBy. See worker.Deferred.
+// Deferred returns the error of an operation whose work continues elsewhere. A program then sends the reply
+// with Replies and the ID from Call.ReplyID, within the given time. worker.Deferred describes the details.
 //
 //	return nil, agent.Deferred(2 * time.Hour)
 func Deferred(within time.Duration) error { return worker.Deferred(within) }
@@ -64,10 +63,10 @@ type Replies = worker.Replies
 // ErrTooLate means that the call's StopBy has passed, so a reply to the call no longer counts.
 var ErrTooLate = worker.ErrTooLate
 
-// OpenReplies returns the Replies of the named agent. OpenReplies finds the queue of replies in the same way
-// as Serve. Of the options, only WithQueues and WithClock have an effect. In a program that was built with
-// the tag lambda.norpc, OpenReplies returns an error. On AWS the process needs a role with the permissions
-// that GrantAgent of package infra grants.
+// OpenReplies returns the Replies of the named agent. It finds the queue of replies in the same way as Serve.
+// Only the options WithQueues and WithClock have an effect. In a program that was built with the tag
+// lambda.norpc, OpenReplies returns an error. On AWS the process needs a role with the permissions that
+// Stepkeeper.GrantAgent of package infra grants.
 func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
 	var s settings
 	for _, o := range options {
@@ -82,9 +81,9 @@ func NoEffect(err error) error { return worker.NoEffect(err) }
 // WithCode adds a code to an error. A code is a short, stable word for programs, such as "card-declined".
 func WithCode(err error, code string) error { return worker.WithCode(err, code) }
 
-// Typed returns an operation that decodes its JSON input into an In and calls run. An unknown field, or
-// anything after the JSON value, is a permanent failure without effect. If the step has no input, run gets
-// the zero value of In.
+// Typed returns an operation that decodes its JSON input into an In and calls run. An unknown field,
+// or anything after the JSON value, is a permanent failure without effect. If the step has no input,
+// run gets the zero value of In.
 func Typed[In, Out any](run func(ctx context.Context, in In, call Call) (Out, error)) Operation {
 	return Operation{Run: func(ctx context.Context, call Call) (any, error) {
 		var in In

@@ -7,8 +7,9 @@
 //	})
 //
 // The package reads the requests, enforces deadlines, retries calls and has a circuit breaker. It sends no
-// reply after the deadline. It keeps a ledger for services that do not recognise idempotency keys. An
-// operation has these duties:
+// reply after the deadline. It keeps a ledger for services that do not recognise idempotency keys.
+//
+// An operation has these duties:
 //   - pass Call.Key to the service, so that repeated calls take effect once;
 //   - begin no side effect after the context of the call has ended;
 //   - as an undo, succeed even if nothing was done; the Call.Key of an undo is the key of its do;
@@ -18,8 +19,9 @@
 //
 // The same program runs on Lambda and as a process elsewhere, for example beside `stepkeeper dev`. The
 // program is on Lambda if AWS_LAMBDA_RUNTIME_API is set. On Lambda the messages come with the invocation, and
-// the deployment sets the variables STEPKEEPER_AGENT, STEPKEEPER_QUEUES and STEPKEEPER_LEDGER. Elsewhere the
-// process polls its queues, and these variables configure the process:
+// the deployment sets the variables STEPKEEPER_AGENT, STEPKEEPER_QUEUES and STEPKEEPER_LEDGER.
+//
+// Elsewhere the process polls its queues, and these variables configure the process:
 //
 //	AWS_ENDPOINT_URL_SQS       endpoint of SQS, such as http://127.0.0.1:8377; default AWS. Every SDK
 //	                           of AWS reads this variable.

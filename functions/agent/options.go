@@ -16,8 +16,8 @@ type Retry = worker.Retry
 // Breaker configures the circuit breakers. Each operation has a separate breaker.
 type Breaker = worker.Breaker
 
-// Option changes a setting of Serve. On Lambda only WithRetry, WithBreaker, WithLedger and WithLog have an
-// effect, because the deployment determines the other settings.
+// Option changes a setting of Serve. On Lambda only WithRetry, WithBreaker, WithLedger and WithLog
+// have an effect, because the deployment determines the other settings.
 type Option func(*settings)
 
 type settings struct {
@@ -34,9 +34,9 @@ type settings struct {
 	stats              func(worker.Stats)
 }
 
-// WithConcurrency sets the number of requests that the agent handles concurrently; default 10. On Lambda the
-// agent handles all messages of an event concurrently, and the event source mapping limits the number of
-// concurrent events.
+// WithConcurrency sets the number of requests that the agent handles concurrently; default 10. On
+// Lambda the option has no effect. There the agent handles all messages of an event concurrently, and
+// the event source mapping limits the number of concurrent events.
 func WithConcurrency(n int) Option { return func(s *settings) { s.concurrency = n } }
 
 // WithBatch sets the number of requests that the agent receives at once, 1 to 10; default 5. On Lambda the
@@ -53,19 +53,20 @@ func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 // WithBreaker configures the circuit breakers.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger sets the ledger for plain services. This ledger takes precedence over a table or folder that the
-// environment or WithLedgerFolder names. An agent without a ledger replies retry-later to requests of plain
-// services.
+// WithLedger sets the ledger for plain services. This ledger replaces the table or folder that the
+// environment or WithLedgerFolder names. An agent without a ledger replies retry-later to requests of
+// plain services.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
-// LedgerFile is a ledger in a folder. Serve closes the ledger when Serve returns.
+// LedgerFile is a ledger in a folder. Serve closes the ledger before Serve returns.
 type LedgerFile interface {
 	port.Ledger
 	io.Closer
 }
 
-// WithLedgerFolder makes Serve open a ledger in a folder with the function open. If folder is empty, Serve
-// uses the folder in STEPKEEPER_LEDGER_FOLDER. Programs call ledger.InFolder, which calls WithLedgerFolder.
+// WithLedgerFolder makes Serve open a ledger in a folder, with the function open. If folder is empty,
+// Serve uses the folder in STEPKEEPER_LEDGER_FOLDER. Programs usually call ledger.InFolder, which
+// calls WithLedgerFolder.
 func WithLedgerFolder(folder string,
 	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
 	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }

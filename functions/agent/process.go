@@ -19,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// process runs the agent as a process that polls its queue.
 func (s *settings) process(ctx context.Context, name string, operations Operations) (err error) {
 	s.log = cmp.Or(s.log, slog.Default())
 	environment, err := deployment.ReadProcess(os.LookupEnv, name)
@@ -114,7 +113,6 @@ func (s *settings) open(ctx context.Context,
 		LookUp: environment.Queues == nil}), clock, nil
 }
 
-// ofDev is the advice for an agent that should use the queues of `stepkeeper dev`.
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
 	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 

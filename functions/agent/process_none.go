@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// process returns an error, because a program built for Lambda has no poller and no search for credentials.
+// process returns an error, because a program built for Lambda contains no code that polls queues.
 func (s *settings) process(_ context.Context, name string, _ Operations) error {
 	return fmt.Errorf(
 		"agent %q: %s is not set, and the program was built for Lambda alone; build it without the tag "+

@@ -13,9 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// Serve handles the requests of one agent until the context ends. Then Serve waits for running requests and
-// returns nil. Serve returns an error if it cannot start, or if requests are still running after the drain
-// time. An error about settings lists all wrong settings. On Lambda Serve returns only if it cannot start.
+// Serve handles the requests of one agent until the context ends. Then Serve waits for running
+// requests and returns nil. On Lambda Serve returns only if it cannot start.
+//
+// Serve returns an error if it cannot start, or if requests are still running after the drain time. An
+// error about settings lists all wrong settings.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) error {
 	var s settings
 	for _, o := range options {
@@ -27,7 +29,6 @@ func Serve(ctx context.Context, name string, operations Operations, options ...O
 	return s.function(ctx, name, operations)
 }
 
-// function runs the agent on Lambda.
 func (s *settings) function(ctx context.Context, name string, operations Operations) error {
 	if s.log == nil {
 		s.log = lambdacontext.NewLogger()

@@ -6,7 +6,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// childMessage is a message between a parent task and a child task (P41, parent and child talk by messages).
 type childMessage struct {
 	engine.Message
 }
@@ -23,9 +22,9 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports the refusal of a new child to its parent as the child's end. The end is ChildExpired if the
-// record of the child has expired (P26, an ID never runs twice). Otherwise it is ChildCompensated, because
-// the child never begins.
+// answer reports the refusal of a new child to its parent, as the child's end:
+//   - ChildExpired means that the record of the child has expired (P26, an ID never runs twice).
+//   - ChildCompensated is the end in all other cases, because the child never begins.
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// command is a command of a person or program, an answer, or a wake.
 type command struct {
 	engine.Message
 	control *message.Control
@@ -44,12 +43,12 @@ func (in *command) answer(s *Scheduler) {
 	}
 }
 
-// earlyDelays holds the delays after which an answer to an unknown order is handled again. An event may come
-// before the order that waits for this event (P36, answers may come early, late or twice).
+// earlyDelays holds the delays after which an answer to an unknown order is handled again. An answer
+// may come before its order (P36, answers may come early, late or twice).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 
-// early reports whether sendAgain must repeat the message: it is an answer to an order that does not exist
-// yet, and earlyDelays has a further delay.
+// early reports whether sendAgain must send the message again. The message is then an answer to an
+// order that does not exist yet, and earlyDelays has a further delay.
 func (in *command) early() bool {
 	return in.queued && in.Refusal != nil && in.Refusal.Code == core.CodeUnknownTask &&
 		in.control.Kind() == message.Answer && in.control.Tries < len(earlyDelays)

@@ -13,7 +13,7 @@ import (
 
 // incoming is a decoded message: a submission, a reply, a command, or a message of another task.
 type incoming interface {
-	// decided returns the message of package engine, which holds the event and the result of the decision.
+	// decided returns the message of package engine. It contains the event and the result of the decision.
 	decided() *engine.Message
 	// answer adds the answer for the sender of the message.
 	answer(s *Scheduler)
@@ -155,10 +155,9 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 	return nil, fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }
 
-// inQueue returns how long a reply has waited in the queue of replies, which is queue time too (P32, queue
-// time is not a failure). The argument now is the time at which the batch came, so the work on other messages
-// of the batch does not count. For a reply that comes again, inQueue returns 0, because the wait includes an
-// earlier handling.
+// inQueue returns how long a reply has waited in the queue of replies (P32, queue time is not a failure). now
+// is the time at which the batch came. So the work on other messages of the batch does not count. For a reply
+// that comes again, inQueue returns 0, because the wait includes an earlier handling.
 func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0
@@ -166,9 +165,9 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	return max(0, now.Sub(core.TimeOf(d.SentAt)))
 }
 
-// unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
-// submission that is too large, unreadable does both, because only the quarantine keeps the hash of the
-// order.
+// unreadable refuses a submission whose sender is known, and puts every other message into quarantine.
+// A submission that is too large is refused and also goes to quarantine, because only the quarantine
+// keeps the hash of the order.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)
@@ -197,8 +196,8 @@ func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.De
 	return q.Send(ctx, []port.Message{{Value: kept}})[0]
 }
 
-// refused counts a refusal, and notifies the sender of the reason. If the sender cannot be notified, the
-// message goes to quarantine, so that no message is lost without a trace.
+// refused counts a refusal, and notifies the sender of the reason. If the sender cannot be notified,
+// acknowledge puts the message into quarantine, so that no message is lost without a trace.
 func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Status) {
 	s.count("refused", m.Refusal.Code)
 	s.log.Info("refused", "order", m.OrderID, "code", m.Refusal.Code)
@@ -207,7 +206,7 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify adds a status for the reply-to, if the reply-to exists. If notify cannot find out whether it exists,
+// notify adds a status for the reply-to, if the reply-to exists. If the lookup of the reply-to fails,
 // the message comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {

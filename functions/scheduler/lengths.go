@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
-	// agents can do one step).
+	// lengthEvery is the shortest time between two reads of a queue's length (P44, several agents can do
+	// one step).
 	lengthEvery = 10 * core.Second
-	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. The
-	// Scheduler uses roundTime to compare queue lengths with each other and with measured waits.
+	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
+	// turns a queue length into a time, which the Scheduler can compare with measured waits.
 	roundTime = core.Second
 )
 
-// lengths holds the queue lengths of agents that a step of a known workflow may choose, as the time that each
-// agent needs for its queue. It is safe for concurrent use.
+// lengths contains the time that each agent needs for the requests in its queue. It covers only agents
+// of steps that several agents can do. It is safe for concurrent use.
 type lengths struct {
 	mu    sync.Mutex
-	asked map[string]core.Time // time at which each agent's queue was last read; 0 means never
+	asked map[string]core.Time // time of the last read of each agent's queue; 0 means never
 	waits map[string]core.Duration
 }
 
@@ -32,7 +32,7 @@ func (l *lengths) all() map[string]core.Duration {
 	return maps.Clone(l.waits)
 }
 
-// choosable adds all agents of the steps that have several agents to choose from.
+// choosable adds all agents of the steps that several agents can do.
 func (l *lengths) choosable(def *core.Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

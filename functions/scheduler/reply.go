@@ -9,10 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// reply is a message of an agent: a reply, or a report of progress.
 type reply struct {
 	engine.Message
-	waited core.Duration // time of the request and of the reply in queues
+	waited core.Duration // time that the request and the reply waited in queues
 }
 
 func (in *reply) decided() *engine.Message { return &in.Message }
@@ -59,9 +58,9 @@ func (in *reply) answer(s *Scheduler) {
 	}
 }
 
-// recordQueueWait records how long the request and the reply waited in queues, and calls Config.Replied. It
-// ignores replies that were not accepted. It takes the agent's name from the task, so that false replies
-// cannot add names to Waits. It limits the wait to the time since the claim.
+// recordQueueWait records how long the request and the reply waited in queues, and calls
+// Config.Replied. It ignores replies that were not accepted. The agent's name comes from the task, so
+// that false replies cannot add names to Waits. The wait is at most the time since the claim.
 func (in *reply) recordQueueWait(s *Scheduler) {
 	r, ok := in.Event.(core.Reply)
 	if !ok || in.Before == nil || !in.Decision.Changed {

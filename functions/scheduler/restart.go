@@ -14,13 +14,13 @@ const restartPage = 200
 
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Restart loads all tasks that are not at rest, and emits again the messages that these tasks still need:
-// requests, Wakes and final statuses (P27, the embedded runtime survives its queues). If the queues were lost
-// with the previous process, a new process calls Restart before it takes new messages.
+// Restart loads all tasks that are not at rest, and emits again the messages that these tasks still
+// need: requests, Wakes and final statuses (P27, the embedded runtime survives its queues). If a
+// process lost its queues, the next process calls Restart before it takes new messages.
 //
-// Restart returns the number of restarted tasks. The error names the tasks that it could not restart. The
-// Supervisor finds these tasks when they are due. Restart logs and skips a task whose document cannot be
-// read.
+// Restart returns the number of restarted tasks. The error names the tasks that it could not restart.
+// The Supervisor finds these tasks when they are due. Restart logs and skips a task whose document
+// cannot be read.
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 	store := s.cfg.State.Port()
 	var errs []error

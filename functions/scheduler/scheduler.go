@@ -20,20 +20,20 @@ type Config struct {
 	// Waits holds the known waits in the agents' queues (P32, queue time is not a failure). The Scheduler
 	// adds new waits. nil means that no waits are known at the start.
 	Waits *Waits
-	// Pause waits before the next try to send the effects of a submission or a command that came without a
-	// queue (P12a, who emits again). An error ends the tries. If Pause is nil, a sweep sends the effects when
-	// the task is due (P9, tasks not at rest are due).
+	// Pause waits before the next try to send the effects of a call of Submit or Command (P12a, who emits
+	// again). An error ends the tries. If Pause is nil, a sweep sends the effects when the task is due (P9,
+	// tasks not at rest are due).
 	Pause func(ctx context.Context, try int) error
 	// Capacity returns how many requests an agent takes at a time, which is concurrency × batch. 0 means
 	// unknown. The Scheduler uses Capacity to compare the queue lengths of agents that can do the same step.
 	// It reads these lengths at most every 10 s (P44, several agents can do one step). If Capacity is nil,
 	// the Scheduler reads no queue lengths.
 	Capacity func(agent string) int
-	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
-	// the order of requests only). Otherwise the status that an order was received notes that the priority
-	// has no effect.
+	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority
+	// changes the order of requests only). If Priorities is false, the status of a received order notes
+	// that the priority has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply: the agent, its operation and the reply. For example,
+	// Replied is called with each accepted reply, and with the agent and its operation. For example,
 	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a
 	// failure). Replied may be nil.
 	Replied func(agent, operation string, r core.Reply)
@@ -41,8 +41,8 @@ type Config struct {
 	Restarted func(t *core.Task)
 }
 
-// Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps only
-// how long requests last waited in their queues (P32), and the lengths of some queues (P44).
+// Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps
+// only how long requests last waited in their queues (P32), and the lengths of some queues (P44).
 type Scheduler struct {
 	cfg     Config
 	engine  engine.Engine

@@ -14,7 +14,7 @@ type submission struct {
 
 func (in *submission) decided() *engine.Message { return &in.Message }
 
-// newSubmission returns a submission. It has an event only if the order is valid.
+// newSubmission sets the event only if the order is valid.
 func newSubmission(o *message.SubmitOrder, valid bool) *submission {
 	in := &submission{order: o}
 	if in.OrderID, _ = o.Known(); !valid {
@@ -32,8 +32,8 @@ func newSubmission(o *message.SubmitOrder, valid bool) *submission {
 	return in
 }
 
-// answer notifies the sender whether the order is stored. The status has no sequence number. Each delivery of
-// the submission sends the status again.
+// answer notifies the sender that the order is stored, refused or cancelled. The status has no sequence
+// number. Each delivery of the submission sends the status again.
 func (in *submission) answer(s *Scheduler) {
 	t := in.Decision.Task
 	switch {
@@ -43,7 +43,7 @@ func (in *submission) answer(s *Scheduler) {
 		s.notify(&in.Message, in.order.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: t.OrderID,
 			At: t.End.At, Message: "the order was cancelled before it came; it does not run"})
 	case in.direct && in.Before != nil && !in.Again:
-		// the order exists already, and SubmitResult.Known reports this to the sender
+		// The order exists already. SubmitResult.Known reports this to the sender.
 	case t.ReplyTo != "" && in.Definition != nil && in.Definition.Notifies(core.StatusReceived):
 		in.Answer = []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
 			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created,

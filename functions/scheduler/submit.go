@@ -14,7 +14,7 @@ import (
 // stored.
 type SubmitResult struct {
 	OrderID string
-	Known   bool             // the same order existed before; nothing was changed
+	Known   bool             // the order existed before, and nothing was changed
 	State   core.State       // state of the order's task, if the task exists
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // texts about parts of the order that have no effect, for people
@@ -61,10 +61,11 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 	return r
 }
 
-// Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its verdict,
-// which the task stores too (P5, commands have a number and an ID). The error is a *message.Refusal if the
-// command can never be executed. Any other error means that the command may have been executed. Repeat the
-// command with the same ID.
+// Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its
+// verdict. The task stores the verdict too (P5, commands have a number and an ID).
+//
+// The error is a *message.Refusal if the command can never be executed. Any other error means that the
+// command may have been executed. Then repeat the command with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}

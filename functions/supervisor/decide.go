@@ -111,15 +111,17 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// pause is the longest time for which requests may stay visible although their agent runs, because an agent
-// pauses between two receives.
+// pause is how long requests can stay visible although their agent runs, because an agent pauses between two
+// receives.
 const pause = 5 * time.Second
 
-// untaken reports whether the request of a claim is most likely still in its queue; claimed is its time.
-// There are two signs. If requests stay visible for the time pause and none is in flight, no agent takes
-// requests. If the oldest visible request is as old as the step's request, the queue still holds the step's
-// request. SQS does not report the age of messages. Then Oldest is 0, and only the first sign counts, without
-// pause.
+// untaken reports whether the request of a claim is probably still in its queue. There are two signs:
+//   - No request is in flight, and the oldest has been visible for the time pause. So no agent takes
+//     requests.
+//   - The oldest visible request is about as old as the claim. So the queue still holds the request of the
+//     claim.
+//
+// SQS does not report the age of messages. Then Oldest is 0, and only the first sign counts, without pause.
 func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
 	case d.Visible == 0:
@@ -132,7 +134,7 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 }
 
 // full reports whether a queue holds more messages than its consumer, the taker, takes at a time. Messages in
-// flight count too, because messages are hidden while they wait after a throttled or failed handling.
+// flight count too: a message stays in flight while it waits after a throttled or failed handling.
 func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {

@@ -1,5 +1,6 @@
 // Package supervisor is the Supervisor of the pattern Scheduler Agent Supervisor. Each sweep reads the due
-// tasks from the index, makes events for the overdue parts, and runs the loop of package engine.
+// tasks from the index and makes events for the overdue parts. Package engine decides on the events and
+// stores the tasks.
 //
 // Authority: the Supervisor counts failures, hands steps back, and gives steps up by the policy of the
 // workflow (P16, the Supervisor hands back and gives up). It acts on deadlines, raises alerts, and sends Wake
@@ -7,9 +8,9 @@
 // index until the task is at rest (P9, tasks not at rest are due). The Supervisor does not restart processes,
 // because the infrastructure restarts them.
 //
-// State: no decision depends on an earlier sweep. The index is a hint, so the Supervisor loads and decides
-// each task before it writes. Leases on shards prevent two instances from doing the same work. Without
-// leases, the versions of tasks still prevent wrong writes.
+// State: no decision depends on an earlier sweep. The index can be outdated, so the Supervisor loads and
+// decides each task before it writes. Leases on shards prevent two instances from doing the same work.
+// Without leases, the versions of tasks still prevent wrong writes.
 //
 // Failures: work that a sweep did not finish stays due for the next sweep. A task that cannot be read does
 // not affect the other tasks. A step may be late because of a backlog in the agent's queue or in the queue of

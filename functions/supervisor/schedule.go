@@ -15,20 +15,20 @@ import (
 type Schedules struct {
 	// Current returns the definitions that have a schedule, each in its version for new orders.
 	Current func() []*core.Definition
-	// Records stores the decisions about starts of each workflow, see schedule.Record.
+	// Records stores the decisions about the starts of each workflow, as a schedule.Record.
 	Records port.Ledger
 	// Submit submits orders and returns an error for each order, at the order's index. The error is nil if
 	// the order was accepted, or refused for good.
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
-// takeTime is the time for which a submitted order that is not in the store counts as waiting in the intake
-// queue.
+// takeTime is how long a submitted order may wait in the intake queue. An order that is not in the store
+// after this time no longer prevents the next start.
 const takeTime = core.Day
 
 // schedules starts the due orders. A fault of one workflow does not affect other workflows. schedules needs
-// no lease: only one of two Supervisors can store its decision. If both submit a start, they use the same
-// order ID, so one order begins (P14, submit creates once).
+// no lease, because only one of two Supervisors can store its decision. If both Supervisors submit a start,
+// they use one order ID, so one order begins (P14, submit creates once).
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
@@ -44,7 +44,7 @@ func (w *sweep) schedules(ctx context.Context) error {
 }
 
 // start decides which scheduled times of a workflow start an order, and stores the decision. Then it submits
-// these orders. It also submits orders of earlier sweeps that may not have arrived.
+// these orders, and orders of earlier sweeps that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 	return errors.Join(failed, r.Store(ctx, w.cfg.Schedules.Records, e))
 }
 
-// busy returns the reason why the order of an earlier start prevents the next start, or "" if it does not.
+// busy returns the reason why the order of an earlier start prevents the next start. "" means no reason.
 func (w *sweep) busy(ctx context.Context, s schedule.Start, now core.Time) string {
 	l := w.cfg.State.Load(ctx, []string{s.OrderID})[0]
 	switch {

@@ -17,8 +17,7 @@ import (
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value means that no workflow starts by the clock
-	// Incidents publishes the due alerts, and counts the orders in Error by workflow, see incident.Sweep.
-	// Incidents may be nil.
+	// Incidents publishes the due alerts, and counts the orders in Error by workflow. It may be nil.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity returns how many messages a consumer takes at a time, which is concurrency × batch. taker is
 	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
@@ -81,14 +80,14 @@ type Report struct {
 	Started    int  // orders started by their schedules
 	Missed     int  // scheduled times at which no order started
 	Truncated  bool // the sweep ended after PagesPerSweep pages
-	// OldestOverdue is the time for which the most overdue task has been due.
+	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
 	InError       map[string]port.Stopped // orders in Error, by workflow
 }
 
-// Sweep processes the due tasks once. Each sweep begins at the next shard, so that sweeps that end early do
-// not always skip the same shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of
-// schedules, shards and unreadable tasks. The Report is valid even with an error.
+// Sweep processes the due tasks once. Each sweep begins at the next shard. So sweeps that end early skip
+// different shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of schedules, shards
+// and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
 	shards := s.cfg.State.Port().Shards()

@@ -32,8 +32,8 @@ type Binary struct {
 type Builder func(b Binary) error
 
 // Go builds a function with the Go toolchain. Each build of the same sources has the same bytes (rule 18 of
-// docs/reference/aws-rules.md). Go builds Stepkeeper's own functions with the versions of dependencies that
-// this module requires, even if the app requires different versions.
+// docs/reference/aws-rules.md). For Stepkeeper's own functions, Go uses the dependencies that this module
+// requires, even if the app requires other versions.
 func Go(b Binary) error {
 	dir, target := b.Package, "."
 	if strings.HasPrefix(b.Package, module+"/") {
@@ -63,8 +63,6 @@ func Go(b Binary) error {
 	return nil
 }
 
-// moduleRoot returns the folder with the module's sources, which is a checkout or a folder in Go's module
-// cache.
 var moduleRoot = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {

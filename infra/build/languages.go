@@ -54,8 +54,8 @@ func LanguageOf(folder string) Language {
 }
 
 // Bundle writes an agent in Python or TypeScript, with its dependencies, to the folder in the argument out.
-// For Python, this machine needs pip. For TypeScript, this machine needs npm, and the agent's dependencies
-// must include esbuild.
+// Python needs pip on this machine. TypeScript needs npm on this machine, and the agent's dependencies must
+// include esbuild.
 func Bundle(folder, out string, x86 bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

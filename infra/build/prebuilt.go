@@ -14,8 +14,8 @@ import (
 
 var archives = map[string]string{Scheduler: "scheduler", Supervisor: "supervisor", HTTPAgent: "agent"}
 
-// maxArchive is the maximum size of an archive, and of the program in the archive, in bytes. It equals
-// Lambda's limit for a function's code.
+// maxArchive limits an archive, and the program in the archive, in bytes. It equals Lambda's limit for a
+// function's code.
 const maxArchive = 250 << 20
 
 // Prebuilt returns a Builder that uses the function archives of a release, so that an app does not need

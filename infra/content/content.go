@@ -26,7 +26,7 @@ import (
 type Agent struct {
 	HTTP        string // agents file with the agent's entry, or ""
 	Folder      string // folder of the agent's program, or ""
-	External    bool   // whether the agent runs outside the stack
+	External    bool   // the agent runs outside the stack
 	Environment map[string]string
 	Secrets     []string      // names of variables with secrets
 	Timeout     time.Duration // timeout of the function; the construct reports a value below Least
@@ -38,10 +38,10 @@ type Content struct {
 	Agents map[string]Agent
 	Build  build.Builder
 	X86    bool
-	// Emulated permits agents whose services run on this machine. The functions of an emulator can reach such
-	// services.
+	// Emulated permits agents whose services run on this machine, because the functions of an emulator can
+	// reach them.
 	Emulated bool
-	// Bus permits workflows with "events: true". It is set if the deployment has a bus for events.
+	// Bus means that the deployment has a bus for events. Without a bus, no workflow may have "events: true".
 	Bus bool
 
 	Dir      string // folder of the built functions
@@ -51,19 +51,19 @@ type Content struct {
 	Ledgers   map[string]bool
 	Workflows map[string][]byte // compiled workflows, by file name
 	Hashes    map[string]string // hashes of workflows, by name
-	// Scheduled contains the compiled workflows that have a schedule, by file name. The Supervisor's function
-	// contains these files.
+	// Scheduled contains the compiled workflows that have a schedule, by file name, for the Supervisor's
+	// function.
 	Scheduled map[string][]byte
 	Clocked   []string // names of the workflows in Scheduled
-	Tokens    bool     // whether a workflow creates tokens (P39, a token is an answer's permission)
+	Tokens    bool     // a workflow creates tokens (P39, a token is an answer's permission)
 	// Choosable contains the agents of steps that can use one of several agents (P44, several agents can do
 	// one step).
 	Choosable map[string]bool
-	// Children contains a text for errors that names a parent workflow and its child workflow. The key is the
-	// hash of the child workflow (P40, a step can have child orders).
+	// Children contains a text for errors by the hash of a child workflow. The text names a parent workflow
+	// and the child workflow (P40, a step can have child orders).
 	Children map[string]string
 	Settings map[string][]byte // compiled settings of HTTP agents, by agent
-	Checked  httpagent.Config  // checked settings of the agents in Settings
+	Checked  httpagent.Config  // settings of the HTTP agents after the check
 
 	built map[string]string // folders of the built programs, by package
 }
@@ -111,7 +111,7 @@ func (a *Content) Compile(workflows []string) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(a.Agents) > 0 { // if there were no agents, every step would be an error
+	if len(a.Agents) > 0 { // an empty map would make every step an error
 		errs = append(errs, a.compile(workflows))
 	}
 	return errors.Join(errs...)
@@ -200,9 +200,9 @@ func (a *Content) compile(workflows []string) error {
 	return errors.Join(failed...)
 }
 
-// maxTimeout returns the maximum timeout of a step that uses the agent, or 0 if there is no maximum. A call
-// must end before the context of the function ends (rule 3 of docs/reference/aws-rules.md). One second is for
-// the work before the call. An external agent has no maximum.
+// maxTimeout returns the longest timeout of a step that uses the agent; 0 means no limit. A call must end
+// before the context of the function ends (rule 3 of docs/reference/aws-rules.md). One second is for the work
+// before the call. An external agent has no limit.
 func (a *Content) maxTimeout(agent string) core.Duration {
 	settings := a.Agents[agent]
 	if settings.External || settings.Timeout < Least { // the construct reports a shorter timeout
@@ -211,8 +211,9 @@ func (a *Content) maxTimeout(agent string) core.Duration {
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
 }
 
-// leastQueueWait is the recommended minimum of queueAllowance × maxFailures, the total queue wait after which
-// a step fails. The start of a function, throttling, or the restart of a service can take this time.
+// leastQueueWait is the recommended minimum of queueAllowance × maxFailures. This product is the total queue
+// wait after which a step fails. The start of a function, throttling, or the restart of a service can take
+// this time.
 const leastQueueWait = 30 * core.Second
 
 // warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,
@@ -318,8 +319,7 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 	return compiled, own.Agents[name], errors.Join(missing...)
 }
 
-// reachable returns an error if an address is on this machine, because a function on AWS cannot reach this
-// machine.
+// reachable returns an error if an address is on this machine. A function on AWS cannot reach it.
 func reachable(file, name string, addresses map[string]string) error {
 	for _, field := range slices.Sorted(maps.Keys(addresses)) {
 		u, err := url.Parse(addresses[field])

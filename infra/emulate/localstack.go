@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// Context is the key of the CDK context for the name of an emulator. If the context names an emulator, the
-// construct builds the functions for this machine's architecture. The construct also accepts agents whose
-// services run on this machine.
+// Context is the key under which the CDK context holds the name of an emulator. With such a name, the
+// construct builds the functions for this machine's architecture. The construct then also accepts agents
+// whose services run on this machine.
 const Context = "stepkeeper:emulator"
 
 // Names of the emulators.
@@ -18,13 +18,14 @@ const (
 	NameMiniStack  = "ministack"
 )
 
-// oneBatch is the smallest default batch size of a mapping (rule 4 of docs/reference/aws-rules.md).
+// oneBatch is the smallest default batch size, that of an agent's event source mapping (rule 4 of
+// docs/reference/aws-rules.md).
 const oneBatch = 5
 
-// LocalStack changes a template for LocalStack 4.14.0. In this emulator, a mapping receives one batch at a
-// time and ignores MaximumConcurrency. The function LocalStack therefore sets the capacity of each consumer
-// to one batch. A queue with more messages than the capacity has a backlog (P32, queue time is not a
-// failure). With a larger capacity, the Supervisor would count the wait in a short queue as a failure.
+// LocalStack changes a template for the emulator LocalStack 4.14.0. In this emulator, an event source mapping
+// ignores MaximumConcurrency and receives one batch at a time. This function therefore sets the capacity of
+// each consumer to one batch. A queue with more messages than the capacity has a backlog. The Supervisor does
+// not count the wait in a backlog as a failure (P32, queue time is not a failure).
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// MiniStack changes a template for the emulator MiniStack 1.5.33 with enforced policies. The emulator differs
-// from AWS in four ways:
+// MiniStack changes a template for the emulator MiniStack 1.5.33, if the emulator enforces IAM policies. The
+// emulator differs from AWS in four ways:
 //
-//   - A batch call of SQS needs the permission for a separate action, such as sqs:SendMessageBatch. On AWS it
-//     needs sqs:SendMessage. This function adds the batch action to statements with the action for one
-//     message, so that a missing permission still causes an error.
-//   - The condition key aws:PrincipalArn contains the ARN of a Lambda function's session. On AWS it contains
-//     the ARN of the Lambda function's role. This function adds the ARNs of the sessions to conditions on
+//   - A batch call of SQS needs the permission for a separate action, such as sqs:SendMessageBatch. On AWS,
+//     the call needs only sqs:SendMessage. This function adds the batch action to each statement that allows
+//     the action for one message.
+//   - The condition key aws:PrincipalArn contains the ARN of a Lambda function's session. On AWS, the key
+//     contains the ARN of the function's role. This function adds the ARNs of the sessions to conditions on
 //     roles.
 //   - The emulator refuses alarms on a math expression over metrics. This function removes these alarms.
-//   - Ref of a secret returns the name of the secret. On AWS it returns the ARN. This function replaces Ref
-//     by the attribute Id, which is the ARN in the emulator and on AWS.
+//   - Ref of a secret returns the name of the secret. On AWS, Ref returns the ARN. This function replaces
+//     Ref by the attribute Id, which is the ARN in the emulator and on AWS.
 func MiniStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	walk(template, func(id any) bool {

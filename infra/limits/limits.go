@@ -1,5 +1,5 @@
-// Package limits finds environments and policies that are larger than AWS permits. It reports them at
-// synthesis (rule 28 of docs/reference/aws-rules.md).
+// Package limits compares the sizes of environments and policies with the limits of AWS. It reports
+// violations at synthesis, before a deployment fails (rule 28 of docs/reference/aws-rules.md).
 package limits
 
 import (
@@ -28,8 +28,8 @@ const (
 	arnLongest      = 160
 )
 
-// Environments returns an error if the environment of a function exceeds Lambda's limit. The keys of the map
-// are the IDs of functions. Each value returns the resolved environment of the function.
+// Environments returns an error for each function whose environment exceeds Lambda's limit. The keys of the
+// map are the IDs of functions. Each value is a function that returns the resolved environment.
 func Environments(all map[string]func() any) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -42,9 +42,9 @@ func Environments(all map[string]func() any) error {
 	return errors.Join(errs...)
 }
 
-// policyLimits contains the limits of policies in characters without white space, by resource type. The
-// sources include the pages "IAM and AWS STS quotas" and "Amazon SQS policy quotas". Managed policies are not
-// listed, because package infra divides them, see Stepkeeper.split.
+// policyLimits contains the limits of policies in characters without white space, by resource type. The main
+// sources are the pages "IAM and AWS STS quotas" and "Amazon SQS policy quotas". Managed policies are not
+// listed, because Stepkeeper.split in package infra divides them.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
@@ -142,7 +142,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 		}
 		return arnLongest, true
 	case name == "Fn::Join" && len(list) == 2:
-		if split, is := list[1].(map[string]any); is { // Fn::Split removes a prefix, see Stepkeeper.peers
+		if split, is := list[1].(map[string]any); is { // package infra removes a prefix with Fn::Split
 			parts, _ := split["Fn::Split"].([]any)
 			return max(0, referenceSize-len(fmt.Sprint(parts[0]))) + 1, true
 		}

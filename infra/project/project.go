@@ -1,4 +1,4 @@
-// Package project finds the agents of a project. The CDK app that `stepkeeper aws init` writes uses this
+// Package project finds the agents of a project. `stepkeeper aws init` writes a CDK app that uses this
 // package.
 package project
 
@@ -15,10 +15,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// Agents returns the agents of a project for a stage. It reads the agents file dir/agents.STAGE.yaml or, if
-// this file does not exist, dir/agents.yaml. It also adds the agents in folders that `stepkeeper agent new`
-// wrote, one or two levels below dir. Such a folder has its own agents.yaml, which declares the agent
-// external.
+// Agents returns the agents of a project for a stage. It reads the agents file dir/agents.STAGE.yaml, or
+// dir/agents.yaml if the first file does not exist. `stepkeeper agent new` writes agents into folders one or
+// two levels below dir, and Agents adds these too. Such a folder has its own agents.yaml, which declares the
+// agent external.
 func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	file := filepath.Join(dir, "agents."+stage+".yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +57,8 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 
 var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
 
-// File returns the agents of an agents file. If an entry declares its agent external, the result contains an
-// external agent. All other entries configure the ready-made HTTP agent.
+// File returns the agents of an agents file. An entry with "external" becomes an external agent. Each other
+// entry configures the ready-made HTTP agent.
 func File(file string) (map[string]infra.Agent, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

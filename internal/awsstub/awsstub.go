@@ -1,7 +1,7 @@
-// Package awsstub imitates AWS on loopback, for tests of the code that connects Stepkeeper to AWS. The stub
-// accepts every operation except those that the test makes fail. It records calls and message bodies. It
-// stores items only for the tables that the test names. The type Function runs a program against Lambda's
-// runtime API.
+// Package awsstub imitates AWS on loopback, for tests of the code that connects Stepkeeper to AWS. Every
+// operation succeeds, except the operations that a test makes fail. The stub records calls and message
+// bodies. It stores items only for the tables that the test names. The type Function runs the program of a
+// Lambda function.
 package awsstub
 
 import (
@@ -27,13 +27,12 @@ type Stub struct {
 	mu    sync.Mutex
 	calls []string
 	down  map[string]bool
-	hangs map[string]chan struct{} // channels by operation; a call blocks until its channel is closed
+	hangs map[string]chan struct{} // channels by operation; a call blocks until the channel is closed
 	sent  map[string][]string      // message bodies by queue
 	kept  map[string]*table        // tables by name
 
 	refused func(queue, body string) (failed, senderFault bool)
-	// numbers of visible and of in-flight messages by queue; a negative number means that the queue does not
-	// exist
+	// visible and in-flight messages by queue; a negative first number means that the queue does not exist
 	depths    map[string][2]int
 	published []string
 	extended  []Extension
@@ -72,7 +71,8 @@ func (s *Stub) Allow(target string) {
 	delete(s.down, target)
 }
 
-// Hang makes calls of an operation block. They continue as usual when the test calls the returned function.
+// Hang makes calls of an operation block. The blocked calls continue when the test calls the returned
+// function.
 func (s *Stub) Hang(target string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Stub) Hang(target string) (end func()) {
 	})
 }
 
-// wait blocks while the operation hangs. It returns false if the caller disconnects during the wait.
+// wait blocks while the operation hangs. It returns false if the caller disconnects first.
 func (s *Stub) wait(ctx context.Context, target string) bool {
 	s.mu.Lock()
 	ended := s.hangs[target]
@@ -102,16 +102,16 @@ func (s *Stub) wait(ctx context.Context, target string) bool {
 	}
 }
 
-// Refuse sets a function that selects entries of SendMessageBatch. The selected entries fail, and the other
-// entries of the batch succeed. If the function is nil, no entry fails.
+// Refuse sets a function that selects entries of SendMessageBatch. Only the selected entries of a batch fail.
+// If the function is nil, no entry fails.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = entry
 }
 
-// Holds sets the numbers of visible and in-flight messages of a queue. If the parameter visible is negative,
-// the queue does not exist.
+// Holds sets the numbers of visible and in-flight messages of a queue. A negative number of visible messages
+// means that the queue does not exist.
 func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +146,8 @@ func (s *Stub) Keep(name, key string) {
 	s.kept[name] = &table{key: key, items: map[string]Item{}}
 }
 
-// Calls returns the requests to the stub since the last Calls, sorted. Each has an operation and a name, as
-// in "SendMessageBatch replies" for the queue replies.
+// Calls returns the requests since the last call of Calls, sorted. Each string contains the operation and the
+// name of its target, such as "SendMessageBatch replies" for the queue replies.
 func (s *Stub) Calls() []string { return slices.Sorted(slices.Values(taken(s, &s.calls))) }
 
 // Sent returns the bodies that were sent to a queue since the last call of Sent.
@@ -159,8 +159,8 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns a JSON object with the URLs of the named queues. A function gets the URLs of its queues in
-// an environment variable of the same form.
+// Queues returns a JSON object with the URLs of the named queues. Deployed functions read such an object from
+// an environment variable.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -208,7 +208,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	target := r.Header.Get("X-Amz-Target")
 	var in call
-	if target == "" { // SNS uses the query protocol, which has no target header
+	if target == "" { // a request to SNS has no target header
 		form, _ := url.ParseQuery(string(body))
 		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
 	} else {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Log collects the log lines of a function in the format of Lambda's logs.
+// Log collects the log lines of a function, in the format of Lambda's logs.
 type Log struct {
 	*slog.Logger
 	t   *testing.T
@@ -34,7 +34,7 @@ func (l *Log) Write(line []byte) (int, error) {
 }
 
 // Lines returns the lines since the last call of Lines, oldest first. It reports a test error for a line that
-// is not JSON or repeats a key. Of a repeated key, a reader of JSON sees only one value.
+// is not JSON. It also reports a repeated key, because JSON readers keep only one of the values.
 func (l *Log) Lines() []map[string]any {
 	l.t.Helper()
 	l.mu.Lock()
@@ -65,7 +65,8 @@ func (l *Log) Lines() []map[string]any {
 	return lines
 }
 
-// About returns the line whose message contains the text. It fails the test unless exactly one line matches.
+// About returns the only line whose message contains the text. The test fails if there is no such line or
+// more than one.
 func About(t *testing.T, lines []map[string]any, text string) map[string]any {
 	t.Helper()
 	var found []map[string]any

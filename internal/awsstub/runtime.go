@@ -21,22 +21,22 @@ import (
 
 const patience = 2 * time.Minute
 
-// Function is a Lambda function's program, running as a process of the test.
+// Function is the program of a Lambda function. It runs as a child process of the test.
 type Function struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	work     chan []byte
 	answered chan []byte
 	ended    chan struct{}
-	asked    chan struct{} // channel that is closed when the program first requests an event
+	asked    chan struct{} // closed when the program first requests an event
 	ask      sync.Once
 	mu       sync.Mutex
 	out      bytes.Buffer
 	n        int
 }
 
-// Start starts a program with its own runtime API. The program's environment holds only the given variables
-// and the address of the runtime API. The program ends with the test.
+// Start starts a program, and a server that imitates Lambda's runtime API for the program. The program's
+// environment holds only the given variables and the address of the server. The program ends with the test.
 func Start(t *testing.T, program string, env map[string]string) *Function {
 	t.Helper()
 	f := &Function{t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
@@ -62,7 +62,7 @@ func Start(t *testing.T, program string, env map[string]string) *Function {
 	return f
 }
 
-// Write implements io.Writer. It collects the program's output.
+// Write implements io.Writer for the program's output.
 func (f *Function) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,8 +94,8 @@ func (f *Function) Ends() int {
 	}
 }
 
-// Invoke passes an event to the function. It returns the IDs of the messages that the function returns to the
-// queue. It fails the test if the response contains no list of IDs; the list may be empty (rule 2 in
+// Invoke passes an event to the function. It returns the IDs of the messages that the function could not
+// handle. The test fails if the response contains no list of IDs. The list may be empty (rule 2 in
 // docs/reference/aws-rules.md).
 func (f *Function) Invoke(event events.SQSEvent) (again []string) {
 	f.t.Helper()

@@ -28,7 +28,6 @@ func (i Item) number(name string) int64 {
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
 
-// table stores items. It supports only the operations that a ledger and the state store need.
 type table struct {
 	key   string
 	items map[string]Item

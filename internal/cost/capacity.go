@@ -12,12 +12,12 @@ const MaxRate = 1_000_000
 
 const (
 	hoursPerMonth = 730
-	// target is the utilisation at which DynamoDB's scaling keeps provisioned capacity by default.
+	// target is DynamoDB's default target for the utilisation of provisioned capacity.
 	target = 0.7
 )
 
-// Capacities compares the two ways in which AWS bills the reads and writes of the tables. The rate of orders
-// lasts the whole month. The comparison assumes that the provisioned capacity is used up to its target.
+// Capacities compares on-demand with provisioned capacity of the tables. The comparison assumes a constant
+// rate of orders for a month. It also assumes that the utilisation of the provisioned capacity equals Target.
 type Capacities struct {
 	Rate                int     `json:"orders_per_second"`
 	Target              float64 `json:"target_utilisation"`
@@ -25,15 +25,16 @@ type Capacities struct {
 	Provisioned         []Entry `json:"provisioned"`
 	OnDemandPerMonth    float64 `json:"on_demand_per_month"`
 	ProvisionedPerMonth float64 `json:"provisioned_per_month"`
-	// BreakEven is the utilisation above which provisioned capacity costs less than requests on demand.
+	// BreakEven is the utilisation above which provisioned capacity costs less than on-demand capacity.
 	BreakEven float64 `json:"break_even_utilisation"`
-	// BreakEvenRate is a mean rate of orders. Above it, provisioned capacity for Rate costs less than
-	// requests on demand.
+	// BreakEvenRate is a mean rate of orders. If the mean is above this rate, provisioned capacity for Rate
+	// costs less than on-demand capacity.
 	BreakEvenRate float64 `json:"break_even_orders_per_second"`
 }
 
-// CompareCapacities compares the two ways of billing. It uses the user's own orders if the report has an
-// estimate for them, and the measured orders otherwise. It returns an error if the rate is out of bounds.
+// CompareCapacities compares on-demand with provisioned capacity, for a rate of 1 to MaxRate orders per
+// second. It uses the report's estimate of the user's own orders. Without such an estimate, it uses the
+// measured orders.
 func (r Report) CompareCapacities(rate int) (*Capacities, error) {
 	if rate < 1 || rate > MaxRate {
 		return nil, fmt.Errorf("%d orders a second: give 1 to %d", rate, MaxRate)

@@ -8,15 +8,15 @@ import (
 // Workload describes the user's orders for an Estimate.
 type Workload struct {
 	Name   string `json:"workflow,omitempty"`
-	Steps  int    `json:"steps"`  // number of steps in a row that call an agent; 1 to MaxSteps
+	Steps  int    `json:"steps"`  // number of steps that call an agent, one after another; 1 to MaxSteps
 	Waits  int    `json:"waits"`  // number of steps that wait up to 15 minutes; 0 to MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
 	Events int    `json:"events"` // number of events that an order sends to a bus; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 
-// MaxSteps is the largest number of steps in an estimate. The bound exists because the measurements cover
-// only orders of four and eight steps.
+// MaxSteps is the largest number of steps in an estimate. It is bounded, because the measurements cover only
+// orders of four and eight steps.
 const MaxSteps = 100
 
 // Estimate is the cost of a Workload, per million orders and per month.
@@ -34,8 +34,8 @@ type Estimate struct {
 	Peers           []PeerEstimate     `json:"peers"`
 }
 
-// PeerEstimate is the cost of the same orders on another vendor's service. Peer.Beside lists further costs,
-// which the estimate does not include.
+// PeerEstimate is the cost of the same orders on another vendor's service. The estimate does not include the
+// further costs in Peer.Beside.
 type PeerEstimate struct {
 	Name            string  `json:"name"`
 	PerMillion      float64 `json:"dollars_per_million"`
@@ -44,8 +44,8 @@ type PeerEstimate struct {
 	PerMonthUpper   float64 `json:"upper_per_month,omitempty"`
 }
 
-// Estimate extrapolates the measurements of four and eight steps to a workload. All consumption except writes
-// and reads grows linearly with the number of steps. The number of write units is an upper bound, because
+// Estimate extrapolates the measurements of four and eight steps to a workload. Except for writes and reads,
+// consumption grows linearly with the number of steps. The number of write units is an upper bound, because
 // each commit counts with the largest size of the item. Estimate returns an error if the workload is invalid
 // or a measurement is missing.
 func (r Report) Estimate(w Workload) (*Estimate, error) {
@@ -87,21 +87,21 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 }
 
 const (
-	// inlineSteps is the largest number of steps and waits at which a workflow's items still contain the
-	// measured order. core.InlineOrder computes the limit.
+	// inlineSteps is the largest number of steps and waits with which the task's item still contains the
+	// measured order. A task with more steps stores the order in an item of its own, see core.InlineOrder.
 	inlineSteps = 4
-	// inlineBytes is the difference in bytes between an item that contains the measured order and an item
-	// that contains only the order's hash.
+	// inlineBytes is the difference in bytes between an item with the measured order and an item with only
+	// the order's hash.
 	inlineBytes = 313 - 39
-	// apartWRU and apartReads are the additional units of an order whose content has an item of its own.
-	// Writing the content item costs apartWRU once. Reading the content costs apartReads for each claim
-	// except the first.
+	// apartWRU and apartReads are the additional units if the order's content has an item of its own. The
+	// content is written once, which costs apartWRU. It is read for each claim except the first, and each
+	// read costs apartReads.
 	apartWRU, apartReads = 1, 0.5
 )
 
-// carried extrapolates the totals of four steps by the difference to the totals of eight steps. The parameter
-// apart means that the order's content has an item of its own. In the measurements the order of eight steps
-// has a content item, but the order of four steps has none.
+// carried extrapolates linearly from the totals t of four steps and the totals of eight steps. The parameter
+// apart means that the order's content has an item of its own. Among the measured orders, only the order of
+// eight steps has such an item.
 func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
 	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
@@ -112,9 +112,9 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The sum counts the writes of the content item, and the writes of the order's item at creation,
-		// after each step and at the end. The number 2 stands for the addition and the removal of the index
-		// entry (rule 12 in docs/reference/aws-rules.md).
+		// The sum counts the write of the content item. It also counts the writes of the task's item: at
+		// creation, after each step and at the end. The number 2 stands for the addition and the removal of
+		// the index entry (rule 12 in docs/reference/aws-rules.md).
 		WRU:           contentWRU + kib + steps*kib + kib + 2,
 		RRU:           strong*reads + contentReads,
 		StrongReads:   strong,
@@ -127,9 +127,9 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	}
 }
 
-// waiting adds the cost of waits. The cost of one wait is the measured difference between load with a wait
-// and load without a wait. The method subtracts the write of the content item, because carried has already
-// added this write. In the shape Trickle each message is a batch of its own.
+// waiting adds the cost of waits. One wait costs the difference between the measured shapes Wait and Load.
+// The method subtracts the write of the content item, because carried has already added it. In the shape
+// Trickle, each message is a separate batch.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {

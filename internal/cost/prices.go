@@ -14,7 +14,7 @@ import (
 type Price struct {
 	What    string  `json:"what"`
 	Dollars float64 `json:"dollars"`
-	Per     float64 `json:"per"` // number of units that Dollars pays for
+	Per     float64 `json:"per"` // number of units for this amount of Dollars
 	Source  string  `json:"source"`
 	Date    string  `json:"date"` // publication date of the source
 	Note    string  `json:"note,omitempty"`
@@ -27,7 +27,7 @@ func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 const (
 	DynamoWrite = "dynamodb-write"
 	DynamoRead  = "dynamodb-read"
-	// The next two are prices per hour of provisioned capacity.
+	// DynamoWriteHour and DynamoReadHour are prices per hour of one unit of provisioned capacity.
 	DynamoWriteHour = "dynamodb-write-hour"
 	DynamoReadHour  = "dynamodb-read-hour"
 	DynamoStorage   = "dynamodb-storage"
@@ -44,14 +44,14 @@ const (
 	Event           = "event"
 )
 
-// Peer is the cost of a comparable saga on another vendor's service.
+// Peer is the cost of a comparable order on another vendor's service.
 type Peer struct {
 	Name       string  `json:"name"`
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
 	Beside     string  `json:"beside"` // description of the costs that Dollars does not include
-	// The next four fields give the cost for other numbers of steps. A million sagas cost UnitDollars ×
+	// The next four fields give the cost for other numbers of steps. A million orders cost UnitDollars ×
 	// (FixedUnits + UnitsPerStep × steps). The upper end of a range adds FurtherUnits to the sum in
 	// parentheses.
 	UnitDollars  float64 `json:"unit_dollars"`
@@ -62,7 +62,7 @@ type Peer struct {
 	Date         string  `json:"date"`
 }
 
-// Prices holds all known prices. Checked is the day on which they were checked.
+// Prices holds all known prices. Checked is the day of the last comparison with the sources.
 type Prices struct {
 	Region  string           `json:"region"`
 	Checked string           `json:"checked"`

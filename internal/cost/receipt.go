@@ -9,15 +9,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Receipt is an estimate of the cost of one order on AWS so far. Its basis is the order's document, the
+// Receipt is an estimate of the cost of one order on AWS so far. The estimate uses the order's document, the
 // measured batch sizes, and the prices.
 type Receipt struct {
-	Region  string  `json:"region"` // region of the prices
+	Region  string  `json:"region"`
 	Checked string  `json:"checked"`
 	Least   float64 `json:"dollars_least"` // cost if every batch is full
 	Most    float64 `json:"dollars_most"`  // cost if every message is the only one in its batch
-	// Arithmetic is the calculation for a million identical orders. The units in its entries are those of one
-	// order.
+	// Arithmetic is the calculation for a million identical orders. Only the field Units of its entries is
+	// for one order.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
 }
@@ -46,7 +46,7 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 }
 
 func apartBytes(t *view.Task, content json.RawMessage) float64 {
-	const overhead = 200 // upper bound for the key and the names
+	const overhead = 200 // upper bound of the item's other attributes, in bytes
 	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
 	for i := range t.Steps {
 		def.Steps[i].Name = t.Steps[i].Name
@@ -57,14 +57,14 @@ func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	return float64(len(content) + overhead)
 }
 
-// ReceiptOf returns the Receipt of an order for the last measurement and the published prices.
+// ReceiptOf returns the receipt of an order with the last measurement and the published prices.
 func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
 	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
-// Receipt estimates the consumption of an order. The result ok is false if the size of the order's item is
-// unknown, for example because the order does not run on AWS. The parameter content is the order's content.
-// The receipt of a parent does not include its child orders.
+// Receipt estimates the cost of an order with the given content. It returns false if the size of the order's
+// item is unknown, for example if the order does not run on AWS. The receipt of a parent does not include its
+// child orders.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
 		return Receipt{}, false
@@ -109,7 +109,7 @@ func trafficOf(t *view.Task) (m traffic) {
 		switch a.Outcome {
 		case core.OutcomeOverdue, core.OutcomeSuperseded:
 			overdue++
-		case core.OutcomeFailed, core.OutcomeRetryLater: // the next attempt begins with a wake
+		case core.OutcomeFailed, core.OutcomeRetryLater: // a Wake starts the next attempt
 			m.wakes++
 		}
 	}
@@ -141,7 +141,7 @@ func trafficOf(t *view.Task) (m traffic) {
 	return m
 }
 
-// consumed returns the order's billed consumption. It assumes that the document grew evenly, from its size
+// consumed returns the order's billed consumption. It assumes that the document grew evenly from its size
 // without outputs to its present size. It ignores changes of the due time, repeated sends and lookups of
 // incidents.
 func consumed(t *view.Task, apart float64, shape Shape) Totals {

@@ -12,7 +12,7 @@ type Entry struct {
 	Units   float64 `json:"units"`
 	Of      string  `json:"of"` // name of the unit
 	Dollars float64 `json:"dollars"`
-	How     string  `json:"how"` // explanation of the arithmetic
+	How     string  `json:"how"`
 	Assumed bool    `json:"assumed,omitempty"`
 }
 
@@ -20,11 +20,11 @@ type Entry struct {
 type Report struct {
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
 	IdlePerMonth      float64            `json:"idle_per_month"`
-	// PerMillion holds the arithmetic for a million orders of each shape. The units in its entries are those
-	// of one order.
+	// PerMillion holds the arithmetic for a million orders of each shape. Only the field Units of its entries
+	// is for one order.
 	PerMillion map[string][]Entry `json:"arithmetic"`
-	// AgentFunctions is the computed cost of the agents' functions for a million orders. It assumes that each
-	// invocation waits ServiceTime for the agent's service. The totals do not include this cost.
+	// AgentFunctions is the computed cost of the agents' functions for a million orders. Each invocation is
+	// assumed to wait ServiceTime seconds for the agent's service. The totals do not include this cost.
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
@@ -41,12 +41,12 @@ type Report struct {
 	Yours *Estimate `json:"yours,omitempty"`
 	// Capacities compares ways to bill the tables. It is nil if the user did not request the comparison.
 	Capacities *Capacities `json:"capacities,omitempty"`
-	// Sweeps lists the costs of several intervals between the Supervisor's sweeps.
+	// Sweeps lists the costs of sweeps at several intervals.
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is the cost of one interval between the Supervisor's sweeps while no task is overdue. It also
-// contains the delay until a sweep finds an overdue step.
+// Frequency is the cost of sweeps at one interval while no task is overdue. It also contains the delay until
+// a sweep finds an overdue step.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
@@ -54,8 +54,7 @@ type Frequency struct {
 	PerMonth     float64 `json:"dollars_per_month"`
 }
 
-// IdleProfile is a choice of alarms and sweep interval. It contains the monthly cost of an idle deployment
-// with this choice.
+// IdleProfile is the monthly cost of an idle deployment with a choice of alarms and sweep interval.
 type IdleProfile struct {
 	Name     string  `json:"name"`
 	Alarms   float64 `json:"alarms"`
@@ -74,22 +73,22 @@ type Totals struct {
 	AppRequests float64 `json:"application_sqs"`    // requests that the application makes
 	Events      float64 `json:"events,omitempty"`   // events on EventBridge buses
 	Invocations float64 `json:"lambda_invocations"` // invocations of the Scheduler
-	// invocations of agents; the totals do not include them, see Report.AgentFunctions
+	// invocations of agents; their cost is in Report.AgentFunctions
 	AgentInvoked  float64 `json:"agent_invocations"`
 	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured time multiplied by the Scheduler's memory
 	ItemBytes     int     `json:"largest_item_bytes"` // size of an order's largest item
 	LogBytes      float64 `json:"log_bytes"`          // log bytes of the functions and of Lambda
 }
 
-// Constants of the arithmetic, and assumed values that the measuring machine cannot measure.
+// Constants of the arithmetic. Some are assumptions, because `make cost` cannot measure them.
 const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours
 	schedulerGB     = 0.25     // default memory of the Scheduler and the Supervisor
 	agentGB         = 0.125    // default memory of an agent's function
 	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item in addition to its size
-	// platformLines is the size in bytes of the log lines platform.start and platform.report, which Lambda
-	// writes in JSON at level INFO for each invocation.
+	// platformLines is the size in bytes of two log lines in JSON, platform.start and platform.report. Lambda
+	// writes them at level INFO for each invocation.
 	platformLines = 480.0
 	gigabyte      = 1e9
 	sweepLog      = 500.0 // bytes that a sweep logs, including its metric
@@ -97,11 +96,11 @@ const (
 	devSweep      = 5 // minutes between sweeps of ProfileDev
 )
 
-// SystemLogLevel is the template's default level for the log lines that Lambda itself writes.
+// SystemLogLevel is the template's default level of Lambda's own log lines.
 const SystemLogLevel = "WARN"
 
-// platformLog returns the number of bytes that Lambda itself logs for a successful invocation at the given
-// system log level. Lambda writes these lines at level INFO.
+// platformLog returns the number of bytes that Lambda itself logs for a successful invocation. Lambda writes
+// these lines at level INFO.
 func platformLog(level string) float64 {
 	if level == "INFO" || level == "DEBUG" {
 		return platformLines
@@ -113,18 +112,19 @@ func platformLog(level string) float64 {
 // has four agents.
 const (
 	mappingsFixed = 3 // event source mappings of the queues intake, replies and control
-	mappingsAgent = 1 // additional mapping of each agent
-	// The alarms of the example's two ledgers count too. The alarm for throttles watches two metrics.
+	mappingsAgent = 1
+	// alarmsFixed includes the alarms of the example's two ledgers. The alarm for throttles counts as two,
+	// because it watches two metrics.
 	alarmsFixed = 24
 	alarmsAgent = 5
-	// The profile AlarmsEssential has fixed alarms for the dead letters of the engine's three queues, the
-	// quarantine, missed sweeps, overdue tasks and the absence of sweeps. Each agent adds an alarm for its
-	// dead letters.
+	// With AlarmsEssential, seven fixed alarms remain. Three are for the dead letters of intake, replies and
+	// control. The others are for the quarantine, missed sweeps, overdue tasks and absent sweeps. Each agent
+	// adds an alarm for its dead letters.
 	essentialFixed = 7
 	essentialAgent = 1
 	alarmsQueue    = 2 // alarms of one queue: the age of its messages and its dead letters
 	agentsExample  = 4
-	pollers        = 5 // pollers of an idle mapping
+	pollers        = 5
 	pollsMin       = 3 // long polls of 20 s per minute
 	metrics        = 1
 	// Number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
@@ -136,8 +136,8 @@ const (
 // ServiceTime is the default time that a report assumes for a call of an agent's service.
 const ServiceTime = 200 * time.Millisecond
 
-// Calculate computes the report. The parameter service is the time for which each invocation of an agent
-// waits for its service.
+// Calculate computes the report. The parameter service is the time that an agent's invocation waits for the
+// agent's service.
 func Calculate(u Units, p Prices, service time.Duration) Report {
 	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{},
 		AgentFunctions: map[string][]Entry{},
@@ -164,7 +164,6 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 		i.Alarms, i.PerMonth = i.alarms(agentsExample), sum(idle(u.Shapes[Sweep], p, agentsExample, i))
 		r.IdleProfiles = append(r.IdleProfiles, i)
 	}
-	// The intervals are whole minutes between deployment.MinSweepEvery and deployment.MaxSweepEvery.
 	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
 		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,
@@ -219,7 +218,8 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// s strongly and e eventually consistent reads are s + e calls and cost s + e/2 units
+			// With s strongly and e eventually consistent reads, Calls is s + e and RRU is s + e/2. The
+			// difference 2*RRU - Calls is then s.
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests
@@ -237,7 +237,7 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	// The log bytes of the functions are measured. The log bytes of Lambda are assumed.
+	// The functions' log bytes are measured. Lambda's log bytes are assumed.
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Units holds the measured consumption of orders. `make cost` measures it and writes units.json.
+// Units holds the measured consumption of orders. `make cost` writes it to units.json.
 type Units struct {
 	Measured string           `json:"measured"` // day of the measurement
 	How      string           `json:"how"`
 	Shapes   map[string]Shape `json:"shapes"`
 }
 
-// Names of shapes. The totals come from Load, Three and Trickle. Sweep gives the cost of an idle deployment.
-// Each other shape measures the cost of one option.
+// Names of shapes. The command cost prints the whole cost of an order for Load, Three and Trickle. Sweep
+// gives the cost of an idle deployment. Each other shape measures the cost of one option.
 const (
 	Load      = "load"             // full batches: 10 messages for the Scheduler, 5 for an agent
 	Three     = "batches-of-three" // three messages in each batch
@@ -27,14 +27,14 @@ const (
 	Children  = "load-children"    // load, with a step that starts two child orders
 	Progress  = "load-progress"    // load, with a step that reports progress once
 	Sweep     = "sweep"            // one sweep of the Supervisor over an empty index
-	// Orders with eight steps instead of four, to measure the cost of a step.
+	// Orders with eight steps instead of four. The difference is the cost of four steps.
 	EightLoad    = "load-eight-steps"
 	EightTrickle = "trickle-eight-steps"
 )
 
-// Shape is a pattern of arriving orders, with the consumption of one order.
+// Shape is the measured consumption of one order, for one pattern of arriving orders.
 type Shape struct {
-	Orders         int                `json:"orders"` // number of measured orders
+	Orders         int                `json:"orders"`
 	SchedulerBatch int                `json:"scheduler_batch"`
 	AgentBatch     int                `json:"agent_batch"`
 	ItemBytes      int                `json:"item_bytes"`  // size of a task's largest item in DynamoDB
@@ -42,7 +42,7 @@ type Shape struct {
 	Invocations    map[string]float64 `json:"invocations"` // number of invocations per order, by function
 	// duration of an invocation on the measuring machine, by function
 	Milliseconds map[string]float64 `json:"milliseconds"`
-	LogBytes     float64            `json:"log_bytes"` // log bytes per order
+	LogBytes     float64            `json:"log_bytes"`
 }
 
 // Line is one order's consumption of one operation on one table or queue.
@@ -57,7 +57,7 @@ type Line struct {
 	IndexWRU float64 `json:"index_wru,omitempty"`
 	RRU      float64 `json:"rru,omitempty"`
 	IndexRRU float64 `json:"index_rru,omitempty"`
-	// true if the application makes the calls, to send orders and receive statuses
+	// true for calls of the application, which sends orders and receives statuses
 	Application bool `json:"application,omitempty"`
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queues returns queues in memory with the given names and with the names in replyTo. An order may name a
-// queue in replyTo as its reply-to.
+// Queues returns queues in memory with the given names, and with the names in replyTo. The queues in replyTo
+// are for statuses to applications.
 func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {
@@ -33,8 +33,8 @@ type Mapping struct {
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch and passes it to Handle, which returns the receipts of failed messages. Step makes
-// the failed messages visible again after a second, and deletes the other messages. It returns the batch.
+// Step receives one batch and passes it to Handle. It makes the failed messages visible again after a second,
+// and deletes the other messages. It returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {

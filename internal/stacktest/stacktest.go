@@ -33,10 +33,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows holds the sources of three workflows by name. If the step charge fails, an order of "order" is
-// undone, and an order of "halt" stops in Error. An order of "ask" waits for the answers of two people. The
-// content {"end": "fail"} makes charge fail permanently. The content {"end": "never"} makes the agent send no
-// reply for charge.
+// Workflows holds the sources of the workflows order, halt and ask. If the step charge fails, the workflow
+// order undoes the whole order, and halt stops the order in Error. The workflow ask waits for the answers of
+// two people. The content {"end": "fail"} makes charge fail permanently. With {"end": "never"}, the agent
+// sends no reply for charge.
 var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
 	"ask": ask}
 
@@ -130,9 +130,9 @@ func New(t testing.TB, store Store) *Deployment {
 // Address returns the address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client returns a client of the deployment. The caller of the client must pass a context that can end. If a
-// call arrives with a context that cannot end, the deployment panics, because the client has replaced the
-// caller's context.
+// Client returns a client of the deployment. The test must call the client with a context that can end. The
+// deployment panics if a call arrives with a context that cannot end. Such a call means that the client did
+// not pass the context on.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
@@ -261,7 +261,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // a decoding error does not matter, because reserve has no field End
+	_ = json.Unmarshal(r.Input, &in) // an error leaves End empty
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

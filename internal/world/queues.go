@@ -104,8 +104,8 @@ func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time,
 
 type mark struct{}
 
-// Context is the context that the world passes to the actors. An actor must pass this context to each of its
-// calls, because on Lambda the context carries the deadline of the invocation.
+// Context is the context that a World passes to the actors. An actor must pass it on in each of its calls,
+// because on Lambda the context carries the deadline of the invocation.
 var Context = context.WithValue(context.Background(), mark{}, true)
 
 // Passed reports a test error if the context of a call does not come from Context.

@@ -21,7 +21,7 @@ type Faulty struct {
 	Damaged                      string // ID of the task whose document Load damages
 	Unread                       string // ID of the task that Load fails to read
 
-	world *World // world that checks the context of each call; nil means no check
+	world *World // checks the context of each call; nil means no check
 }
 
 var errCut = errors.New("connection lost")
@@ -29,8 +29,7 @@ var errCut = errors.New("connection lost")
 // ErrFailing is a temporary failure of the store.
 var ErrFailing = fmt.Errorf("the store is failing: %w", port.ErrUnavailable)
 
-// OnCall returns a function that returns err for the n-th call and nil for every other call. The first call
-// has n = 1.
+// OnCall returns a function that returns err for the n-th call, counted from 1, and nil for every other call.
 func OnCall(n int, err error) func(int) error {
 	return func(call int) error {
 		if call == n {

@@ -1,5 +1,5 @@
-// Package world is an environment for tests of the actors. It provides adapters in memory, a clock that the
-// test moves, agents that follow a script, and faults of the actors' I/O.
+// Package world is an environment for tests of the actors. It provides adapters in memory, and a clock that
+// the test moves. Its agents follow a script. It can make the actors' calls fail.
 package world
 
 import (
@@ -43,9 +43,10 @@ type World struct {
 	State      *state.Store
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
-	Dead       bool // true if every call of the store, a queue or the alerts fails
-	// Script returns the agent's reply to a request; nil means no reply. Without a Script, every operation
-	// succeeds. In both cases, a do that succeeds after the undo with the same key gets the failure "fenced".
+	Dead       bool // true makes every call of the store, a queue or the alerts fail
+	// Script returns the agent's reply to a request; nil means no reply. If Script itself is nil, every
+	// operation succeeds. If a do succeeds after the undo with the same key, the agent reports the failure
+	// "fenced" instead.
 	Script func(*message.Request) *message.Reply
 
 	Alerts   []core.RaiseAlert
@@ -61,7 +62,7 @@ type World struct {
 	Limit    int    // largest message body in bytes; 0 means no limit
 	Refuse   string // name of the queue that refuses every message
 	Gone     string // reply-to name that has no queue
-	Outage   bool   // true if the lookup of a reply-to fails
+	Outage   bool   // true makes the lookup of a reply-to fail
 	// error of every read and write of a definition; nil means no error
 	Unread error
 	// function that returns the error of a message that the queue must refuse; nil accepts every message
@@ -243,8 +244,8 @@ func (w *World) step(queue string,
 	return batch
 }
 
-// Round handles one batch of each of the Scheduler's queues, all requests of the agents, one sweep and the
-// application's statuses. Then it advances the clock by a second.
+// Round handles one batch of each of the Scheduler's queues, and all requests of the agents. Then it runs one
+// sweep, receives the application's statuses, and advances the clock by a second.
 func (w *World) Round() {
 	w.t.Helper()
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Tasks} {
@@ -348,8 +349,7 @@ func (w *World) Listen() {
 	}
 }
 
-// FinalStatus returns the status with the sequence number of the order's end, or "" if the status has not
-// arrived.
+// FinalStatus returns the encoded final status of the order, or "" if the application has not received it.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
 	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).End.Seq)]
@@ -379,7 +379,7 @@ func Order(id string) *message.SubmitOrder {
 }
 
 // Expressions implements the expressions of a workflow. The input of a step contains all values that the step
-// can read, so that a test finds these values in the request.
+// can read, so that a test can check them in the request.
 type Expressions struct{}
 
 // Input returns the step's index, the order and the outputs.
@@ -404,7 +404,7 @@ func (Expressions) CheckOrder(json.RawMessage) error { return nil }
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
-// Items calls the function each for every element of the order's field Items.
+// Items calls each for every element of the order's field Items.
 func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
 	var order struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(env.Order, &order); err != nil {

@@ -1,7 +1,7 @@
 // Command services runs the four remote services of the order example on this machine, without injected
 // faults. Use it to run orders on an emulator:
 //
-//	go run ./localstack/services               # what make local-services does; until Ctrl-C
+//	go run ./localstack/services               # the command of make local-services; Ctrl-C ends it
 //	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call the services
 //
 // Run the command at the root of the checkout. The services listen on a port that belongs to this checkout.

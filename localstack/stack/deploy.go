@@ -35,8 +35,8 @@ func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, 
 	return DeployAs(ctx, c, a, a.Stack)
 }
 
-// DeployAs deploys the stack under another name. Several such stacks can exist at the same time, because
-// CloudFormation generates the names of all resources.
+// DeployAs deploys the stack under another name. Stacks with different names can exist at the same time,
+// because CloudFormation generates the names of all resources.
 func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
@@ -96,7 +96,6 @@ func describe(ctx context.Context, client *cloudformation.Client, name string) (
 	return &out.Stacks[0], nil
 }
 
-// settled waits until CloudFormation has finished changing the stack. It returns the stack's outputs.
 func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)
@@ -194,7 +193,7 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 }
 
 func storage(c aws.Config) *s3.Client {
-	// Emulators have no host name for each bucket.
+	// Emulators have no separate host name for each bucket.
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 }
 

@@ -1,11 +1,11 @@
-// Package stack deploys the template of a CDK app to an emulator. It runs the app to get the template. It
-// uploads the code of the functions, and creates and deletes the stack.
+// Package stack deploys a CDK app to an emulator. It runs the app to get the template, uploads the code of
+// the functions, and creates or deletes the stack.
 //
 // The package calls CloudFormation itself instead of using the CDK's command line, for three reasons:
-//   - a test can change the template
-//   - the emulator needs no bootstrap
-//   - no Node process has to wait for CloudFormation's events
+//   - A test can change the template.
+//   - The emulator needs no bootstrap.
+//   - No Node process has to wait for CloudFormation's events.
 //
-// The package deploys only to emulators. `make deploy` and the CDK deploy to an AWS account. WritePlain
-// writes a template for users who deploy without the CDK.
+// The package deploys only to emulators. `make deploy` and the CDK deploy to an AWS account. For users
+// without the CDK, WritePlain writes a template.
 package stack

@@ -23,9 +23,9 @@ const (
 	paramRetention = "LogRetention"
 )
 
-// WritePlain writes the assembly to the folder dir as one template and the functions' zip files. The template
-// needs neither the CDK nor its bootstrap. WritePlain returns the path of the template, and changes the
-// assembly's Template. The template has these parameters:
+// WritePlain writes the assembly to the folder dir, as one template and a zip file for each function. It
+// returns the path of the template, and changes the assembly's Template. A deployment of this template needs
+// neither the CDK nor its bootstrap. The template has these parameters:
 //   - the bucket and the prefix of the zip files
 //   - the email address for alarms and alerts
 //   - the retention of logs
@@ -74,8 +74,6 @@ var bootstrapBucket = regexp.MustCompile(`cdk-[a-z0-9]+-assets-`)
 
 const emailText = "Address that gets alarms, and alerts of orders in Error"
 
-// writeCode writes the functions' code to the folder dir as zip files. It replaces the functions' buckets,
-// keys and memory in the template with parameters.
 func (a *Assembly) writeCode(dir string) error {
 	m, err := a.manifest()
 	if err != nil {
@@ -120,8 +118,8 @@ func (a *Assembly) writeZip(source string, zipped bool, to string) error {
 	return nil
 }
 
-// replace adds a parameter for a property that has the same fixed value in several resources. It keeps
-// CloudFormation expressions. It adds no parameter if two resources have different fixed values.
+// replace adds a parameter for a property, if all fixed values of the property in the resources are equal. It
+// does not change values that are CloudFormation expressions.
 func (a *Assembly) replace(resources []map[string]any, property, name, kind, description string) {
 	var value any
 	for _, p := range resources {
@@ -151,7 +149,7 @@ func fixed(v any) any {
 }
 
 // address makes the email address for alarms and alerts a parameter. If no topic has an email subscription,
-// address adds subscriptions that exist only if the parameter is set.
+// address adds subscriptions. They exist only if the parameter is set.
 func (a *Assembly) address() {
 	mails := map[string][]map[string]any{} // email subscriptions by topic of alarms or alerts
 	for name, output := range a.Template.object("Outputs") {

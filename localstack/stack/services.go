@@ -11,8 +11,8 @@ import (
 )
 
 // ServicesFile is the path of a file below the root of a checkout. The file holds the address of the
-// checkout's example services. Each checkout has its own address, so that its agents never call the services
-// of another checkout.
+// checkout's example services. Each checkout has its own address, so that agents never call the services of
+// another checkout.
 const ServicesFile = "localstack/.state/services"
 
 // ServicesAddress returns the loopback address of the example services of the checkout at root. The first

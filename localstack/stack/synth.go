@@ -28,9 +28,9 @@ type Template map[string]any
 // ErrNoApp means that a folder contains no CDK app.
 var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 
-// Synthesise runs the CDK app in the folder app with the command in cdk.json. The app writes its output into
-// dir. Synthesise adds the settings to the app's context. The app builds the functions for this machine's
-// architecture (rule 26 in docs/reference/aws-rules.md).
+// Synthesise runs the CDK app in the folder app, with the command in cdk.json. The app writes its output into
+// dir. Synthesise adds the settings and the emulator's name to the app's context. The app then builds the
+// functions for this machine's architecture (rule 26 in docs/reference/aws-rules.md).
 func Synthesise(ctx context.Context, app, dir, emulator string,
 	settings map[string]string) (*Assembly, error) {
 	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))
@@ -83,7 +83,7 @@ func open(dir, name string) (*Assembly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("template of stack %s: %w", name, err)
 	}
-	// These rules check whether the CDK's bootstrap has prepared the account.
+	// The template's rules require the CDK's bootstrap, which the emulator does not have.
 	delete(a.Template, "Rules")
 	if parameters, ok := a.Template["Parameters"].(map[string]any); ok {
 		delete(parameters, "BootstrapVersion")

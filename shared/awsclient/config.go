@@ -21,8 +21,8 @@ import (
 
 // Options configures Load. The zero value connects to AWS with the settings of the environment.
 type Options struct {
-	// Endpoint is the address of all services. "" means the address in the SDK's own environment variables,
-	// or else AWS.
+	// Endpoint is the address of all services. "" means the address in the SDK's environment variables, such
+	// as AWS_ENDPOINT_URL. Without such a variable, it means AWS.
 	Endpoint string
 	// Region is the AWS Region. "" means the Region of the environment or of the user's profile.
 	Region string
@@ -88,7 +88,6 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	return c, nil
 }
 
-// isLocal reports whether an endpoint is on this machine.
 func isLocal(endpoint string) (bool, error) {
 	if endpoint == "" {
 		return false, nil

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// decision returns the decision about a step, and a text with its time. A decision that waits for a Resubmit
-// has no time yet.
+// decision returns the decision about a step. The text at states the time of the decision. It is empty if
+// enough people have voted, but the decision is not stored yet.
 func (s *Step) decision() (decided Decided, at string, ok bool) {
 	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
 		return decided, " at " + decided.At.String(), true
@@ -23,7 +23,7 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// DecisionText returns the decision about a step, and a text that states it. The text is empty if there is no
+// DecisionText returns the decision about a step, and a sentence about it. The sentence is "" if there is no
 // decision.
 func (s *Step) DecisionText() (Decided, string) {
 	was, at, ok := s.decision()
@@ -36,7 +36,7 @@ func (s *Step) DecisionText() (Decided, string) {
 	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
 }
 
-// TimedOut reports whether no answer came in time, and the workflow has no value for this case.
+// TimedOut reports whether the decision has no value, because the time for an answer ended.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
 // Shown returns a value as text for people. A value of more than MaxApproval bytes becomes "another value".
@@ -58,7 +58,7 @@ func (s *Step) OwnAnswers() *Answers {
 }
 
 // AsAsked returns a question with the values that the step's claim stored. The present definition may have
-// other values if the task was moved after the claim (P49, move pins another definition).
+// other values, because a Move can change the definition after the claim (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
 	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
@@ -81,7 +81,7 @@ func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	return question
 }
 
-// ReadQuestion parses a question, and returns who may answer and how long the question is open. Its errors
+// ReadQuestion parses a question. It returns who may answer, and how long the question is open. Its errors
 // contain no data of the order.
 func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, error) {
 	var q Question
@@ -131,7 +131,6 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	return a, timeout, nil
 }
 
-// readTimeout parses a duration of Go, such as "48h", or a number of days, such as "7d".
 func readTimeout(text string) (Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {
@@ -190,8 +189,8 @@ func (a *Answers) Complete() (Decided, bool) {
 	return Decided{}, false
 }
 
-// AnswerValue returns a value in a form that can be compared byte for byte. If the value is not allowed,
-// AnswerValue returns the reason.
+// AnswerValue returns a value of an answer to step i, in a form that can be compared byte for byte. If the
+// value is not allowed, AnswerValue returns the reason.
 func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
 	a := d.Steps[i].Answer
 	var compact bytes.Buffer
@@ -219,8 +218,8 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 	return value, ""
 }
 
-// Addressed returns the indexes of the steps that an answer is for. If there are no such steps, Addressed
-// returns the reason.
+// Addressed returns the indexes of the steps that the answer is for. Without such a step, it returns the
+// reason.
 func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
 	if def == nil {
 		return nil, "the order was cancelled before it came"
@@ -242,8 +241,8 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// HasEnded returns the reason why an answer to an order that no longer goes forward is refused. The reason
-// states the decision if the answer is for the decided round and the sender of the answer may answer.
+// HasEnded returns why an answer is refused after the order has stopped going forward. The reason includes
+// the decision about the step if the answer is for the present run and round, and if its sender may answer.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// AllAgents returns the agents of a call. All of them reach the same service (P44, several agents can do
-// one step).
+// AllAgents returns the agents that the step's call can use. All of them reach the same service (P44, several
+// agents can do one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
 // AskedAgent returns the agent of the step's last attempt. Without an attempt, or after a Move, it returns
 // the first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
-// TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
+// TimeoutOf returns the timeout of the step's present attempt. A do and an undo have different timeouts.
 func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 	if s.Claim.Undo {
 		return d.Undo.Timeout
@@ -33,8 +33,9 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 	return d.TimeoutOf(s)
 }
 
-// FirstCompleteBy returns the complete-by time that the present claim set. Since the claim, a Progress may
-// have moved the stored time. A repeated request contains the first time (P12, effects are emitted again).
+// FirstCompleteBy returns the complete-by time that the present claim set. It is the stop-by, or an earlier
+// time if the step is long. A Progress may have moved the stored time since then. A repeated request contains
+// the first time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -42,8 +43,8 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time of the next check of a waiting step. This is the end of the wait, or an earlier
-// reminder of an open question (P37, a question has a time).
+// NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or an
+// earlier time for a reminder (P37, a question has a time).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At
@@ -51,8 +52,8 @@ func (d *StepDefinition) NextLook(s *Step) Time {
 	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
 }
 
-// Intervals returns how many reminder intervals had passed when the last reminder was first sent. The result
-// can differ from Answers.Reminded if a Move has changed the interval.
+// Intervals returns the number of reminder intervals between the claim and the last reminder. The result can
+// differ from Answers.Reminded, because a Move may have changed the interval.
 func (d *StepDefinition) Intervals(s *Step) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
@@ -60,8 +61,8 @@ func (d *StepDefinition) Intervals(s *Step) int {
 	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
 }
 
-// ReminderDue returns the time when n reminder intervals have passed since the claim. It returns zero if the
-// question has no reminders.
+// ReminderDue returns the time at which n reminder intervals have passed since the claim. It returns zero if
+// the question has no reminders.
 func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 	if d.Answer.Remind <= 0 {
 		return 0
@@ -84,15 +85,17 @@ func ShortNote(note string) string {
 // operation returns a larger output, the agent reports a permanent failure.
 const MaxOutput = 48 << 10
 
-// KnownUntil returns the time until which the service certainly remembers the key of a step. 0 means for
-// ever. KeyRetention counts from the step's first claim, or from the operator's latest fact about the step if
-// the fact is later. It counts from now if the step has no claim, or no claim after the fact.
+// KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for
+// ever. The agent's KeyRetention counts from one of these times:
+//
+//   - If no claim came after the operator's latest fact about the step, or the step has no claim: now.
+//   - Otherwise the later of the step's first claim and the operator's latest fact.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), now) // if there was no claim, the first claim would be now
+	since := cmp.Or(s.FirstClaim(), now)
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.Claim.At: // no request was sent after the fact
@@ -103,16 +106,17 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// KeyMayExpire reports whether the step was handed back, failed or waits for its undo, and its service may
-// forget the key before a call that starts now has ended (P18, resubmit uses a remembered key). An earlier
-// call may have had an effect, which a call with a forgotten key could repeat.
+// KeyMayExpire reports whether the service may forget the key of step i during a call that starts now (P18,
+// resubmit uses a remembered key). It returns true only for an attempted step that was handed back, failed,
+// or waits for its undo. An earlier call may have had an effect, which a call with a forgotten key could
+// repeat.
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone returns the agents of the step's unsuccessful attempts, except superseded ones. It looks only at
-// the last len(d.Others) attempts, so that it never returns all agents of the step.
+// NotDone returns the agents of the step's unsuccessful attempts, except superseded attempts. It looks only
+// at the last len(d.Others) attempts, so that at least one agent of the step is not in the result.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
@@ -124,7 +128,7 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 
 // ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
 // of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
-// before (P18). The earlier time is at least one timeout of that step after the last reminder.
+// (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

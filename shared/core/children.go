@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// Bounds of the result of Pause.
 const (
 	firstRound = 10 * Minute
 	lastRound  = 6 * Hour
@@ -37,7 +36,7 @@ func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
-// Opened reports whether the last request to an open child has this cause.
+// Opened reports whether an open child has this cause, which is the cause of the last request to the child.
 func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }
@@ -53,8 +52,8 @@ func (c *Children) Fail(index int, code, message string) {
 	}
 }
 
-// Output returns the output of a step that has a list of children. It contains the outputs of the children
-// if collect is true.
+// Output returns the output of a step that has a list of children. If collect is true, the output contains
+// the outputs of the children.
 func (c *Children) Output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`
@@ -78,7 +77,7 @@ func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
-// OpenChildren returns the IDs of the children that the step waits for. These children got a request and have
+// OpenChildren returns the IDs of the children that the step waits for. Each of them got a request and has
 // not reported an end.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
 	if s.State != Waiting || s.Children == nil || t.Terminal() {
@@ -92,7 +91,7 @@ func (t *Task) OpenChildren(s *Step) (ids []string) {
 	return ids
 }
 
-// inDoubt reports whether the child was closed or is no longer stored, so that it can no longer be undone.
+// inDoubt reports whether the child can no longer be undone, because it was closed or is no longer stored.
 func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }
@@ -118,7 +117,8 @@ func (c *Children) Settled() *Children {
 	return &n
 }
 
-// Refusal returns a text about the commands that an operator can give to a child.
+// Refusal returns the text that refuses a command to a child. The text lists the commands that a child
+// accepts.
 func (p *Parent) Refusal() string {
 	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error "+
 		"can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,

@@ -1,9 +1,8 @@
 package core
 
-// noNumber is the Number of an event that has no command number.
 const noNumber = -1
 
-// Command holds the fields that all commands and answers have in common.
+// Command holds the common fields of commands and answers.
 type Command struct {
 	Name   string // "cancel", "undo", "answer" and so on; "" if the event is no command
 	ID     string
@@ -11,7 +10,8 @@ type Command struct {
 	From   Sender // zero for an answer
 }
 
-// CommandOf returns the common fields of a command or an answer. For any other event, only Number is set.
+// CommandOf returns the common fields of a command or an answer. For any other event, only Number is set, to
+// noNumber.
 func CommandOf(ev Event) Command {
 	switch e := ev.(type) {
 	case Cancel:
@@ -34,7 +34,7 @@ func CommandOf(ev Event) Command {
 	return Command{Number: noNumber}
 }
 
-// Stamped returns the event with the ID, the sender and the number. A Cancel gets no number. An answer gets
+// Stamped returns the command with the ID, the sender and the number. A Cancel gets no number. An answer gets
 // only the ID.
 func Stamped(ev Event, id string, from Sender, number int) Event {
 	switch e := ev.(type) {

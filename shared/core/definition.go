@@ -26,15 +26,16 @@ const (
 	Plain Grade = "plain"
 )
 
-// Policy is a task's reaction to a step that has failed for good (P19, policy decides about a failed step).
+// Policy states what a task does after a step has failed for good (P19, policy decides about a failed step).
 type Policy string
 
 // Reactions to a step that has failed for good.
 const (
 	OnFailureUndo Policy = "undo" // the whole task is undone
 	OnFailureStop Policy = "stop" // the task stops in Error and alerts the operator
-
-	OnFailureContinue Policy = "continue" // only the step is undone, and the task goes on (P42)
+	// OnFailureContinue means that only the step is undone, and the task goes on (P42, orders can go on after
+	// failures).
+	OnFailureContinue Policy = "continue"
 )
 
 // DefinitionHash returns the hash that names a stored definition: the first 16 bytes of its SHA-256, in
@@ -47,8 +48,9 @@ func DefinitionHash(stored []byte) string {
 // DefinitionSchema is the major version of the stored form that this code reads and writes.
 const DefinitionSchema = 1
 
-// Definition is a compiled workflow. Tasks pin it by its hash, so that a deployment never affects a running
-// task. Package workflow/source compiles it from YAML and validates it. Decide relies on the validation.
+// Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
+// affects a running task. Package workflow/source compiles and validates definitions, and protocol.Decide
+// relies on the validation.
 type Definition struct {
 	Schema int                        `json:"schema"` // major version of the stored form
 	Name   string                     `json:"name"`
@@ -73,9 +75,9 @@ type Definition struct {
 	HopBudget int `json:"hopBudget"`
 	// Notify lists the kinds of status messages that an order with a reply-to gets.
 	Notify []StatusKind `json:"notify"`
-	// Events means that final statuses also go to the reply-to Events.
+	// Events means that final statuses also go to the event bus with the reply-to name Events.
 	Events bool `json:"events,omitempty"`
-	// AlertUndone means that an order raises an alert if it is undone because a step failed (P11).
+	// AlertUndone means that the undo of an order after a failed step raises an alert (P11).
 	AlertUndone bool `json:"alertUndone,omitempty"`
 	// Tokens means that an input contains tokens of answers (P39, a token is an answer's permission).
 	Tokens bool `json:"tokens,omitempty"`
@@ -102,8 +104,8 @@ type AgentDefinition struct {
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow. It is a call of an agent unless Wait, Answer, Fail or Each is
-// set.
+// StepDefinition is one step of a workflow. If Wait, Answer, Fail and Each are nil, the step is a call of an
+// agent.
 type StepDefinition struct {
 	Name string `json:"name"`
 	// Wait makes the step wait for a time. With Wait, the fields Agent, Operation, Timeout, Retry, Undo and
@@ -114,8 +116,8 @@ type StepDefinition struct {
 	Answer *Answer `json:"answer,omitempty"`
 	// Fail makes the step fail for good. With Fail, all fields of a call are empty.
 	Fail *Fail `json:"fail,omitempty"`
-	// Each makes the step start child tasks, one for each element of the list in Input. With Each, the fields
-	// Agent, Operation, Timeout, Retry, Undo and Grade are empty.
+	// Each makes the step start a child task for each element of its Input. With Each, the fields Agent,
+	// Operation, Timeout, Retry, Undo and Grade are empty.
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
 	// Others lists further agents for the same service (P44, several agents can do one step).
@@ -124,8 +126,8 @@ type StepDefinition struct {
 	Input     json.RawMessage `json:"input,omitempty"` // template of the input; see Expressions
 	After     []string        `json:"after,omitempty"`
 	When      string          `json:"when,omitempty"` // condition; "" is always true
-	// Timeout is the longest time that the agent may work on one attempt without MaxDuration. For an answer,
-	// it is the longest wait if the question states none.
+	// Timeout is the longest time of one attempt. MaxDuration can extend it. For a step with Answer, Timeout
+	// is the longest wait if the question states none.
 	Timeout Duration `json:"timeout"`
 	// MaxQueueTime is the longest total time in the agent's queue. After this time, the task stops in Error
 	// (P32).
@@ -142,8 +144,8 @@ type StepDefinition struct {
 	// and for a step at or after the point of no return.
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
-	// PointOfNoReturn means that nothing is undone after the step's claim. If OnFailure is OnFailureUndo, a
-	// proven refusal of the step still undoes the task (P22a, a proven refusal permits undo).
+	// PointOfNoReturn means that nothing is undone after the step's claim. There is one exception: with
+	// OnFailureUndo, a proven refusal of the step undoes the task (P22a, a proven refusal permits undo).
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
@@ -177,34 +179,36 @@ func (d *StepDefinition) Kind() Kind {
 // MaxWait is the longest wait of a step (P34, a wait ends at a fixed time).
 const MaxWait = 366 * Day
 
-// Wait is a step that ends at a time (P34). If the step has an input, the input evaluates to the time, in RFC
-// 3339. Otherwise the time is the claim's time plus For. A time in the past ends the step at once.
+// Wait is a step that ends at a time (P34). The step's input evaluates to the time, in RFC 3339. Without an
+// input, the time is the claim's time plus For. A time in the past ends the step at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // time to wait, at most MaxWait
-	// Spread is the upper bound of an additional wait. The additional wait depends on the order's ID, so that
-	// many waits do not end at once.
+	// Spread is the longest additional wait. The additional wait depends on the order's ID, so that many
+	// waits do not end at once.
 	Spread Duration `json:"spread,omitempty"`
 }
 
 // Fail is a step that fails for good when its turn comes and its When is true (P50, a rule can fail the
-// order). Alerts, statuses and logs show both texts, so the texts contain no data of the order.
+// order). Alerts, statuses and logs show Code and Message. The two texts contain no data of the order.
 type Fail struct {
 	Code    string `json:"code"`    // short, stable word for programs
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
-// Each is a step of child tasks (P40, a step can have child orders). It starts one child for each element of
-// the list that the step's input evaluates to. Without an input, it starts a single child.
+// Each is a step of child tasks (P40, a step can have child orders). The step's input evaluates to a list,
+// and the step starts one child for each element. Without an input, the step starts a single child.
 type Each struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // hash of the child tasks' definition
-	// Order is the template of a child's order, and may use item and index. Without a template, a child's
-	// order is its element of the list. Without a list, a child's order is the parent's order.
+	// Order is the template of a child's order. The template may use the list element, as item, and its
+	// index. Without a template, a child's order is its element. Without a list, a child's order is the
+	// parent's order.
 	Order json.RawMessage `json:"order,omitempty"`
 	// Concurrency is the number of children that run at once, at most MaxConcurrency.
 	Concurrency int `json:"concurrency"`
 	Tolerate    int `json:"tolerate,omitempty"` // number of children that may fail
-	// Child is the definition of the child tasks, if it was loaded with the parent's.
+	// Child is the definition of the child tasks. It is nil if it was not loaded with the parent's
+	// definition.
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
 }
@@ -222,9 +226,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The ID contains the parent's run if it is above 0, because the
-// order of a task never changes, but the parent's next run may give the child another order. A longer ID than
-// MaxID is cut, and ends with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
+// ChildID returns the ID of a child task. From run 1 on, the ID contains the parent's run. The order of a
+// task never changes, but another run may have other orders. An ID of more than MaxID bytes is cut, and ends
+// with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -245,26 +249,26 @@ const ChildMark = "~"
 // decides a round). The claim of the step evaluates the step's input to a Question. The step's Timeout
 // applies if the question has none.
 type Answer struct {
-	// Ask is the name of an earlier step whose call sends the question (P38, an ask sends the question).
-	// Expressions cannot read the output of that step.
+	// Ask is the name of an earlier step, whose call sends the question (P38, an ask sends the question).
+	// Expressions cannot read the output of the earlier step.
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
 	// Schema is the JSON Schema of an event's value. If it is absent, any value is allowed.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Refuse is an expression about the value. If it is true, the step fails for good.
+	// Refuse is an expression about the value. If the expression is true, the step fails for good.
 	Refuse string `json:"refuse,omitempty"`
-	// OnTimeout is the reaction if no answer comes in time. It is required unless TimeoutValue is set.
+	// OnTimeout is the reaction if no answer comes in time. It is required if TimeoutValue is not set.
 	OnTimeout Policy `json:"onTimeout,omitempty"`
-	// Remind is the interval at which the question is sent again while it is open (P37, a question has a
-	// time). 0 means never.
+	// Remind is the interval between repetitions of an open question (P37, a question has a time). 0 means no
+	// repetitions.
 	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the value of the decision if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
 // Question is the evaluated input of a step that waits for an answer. The claim stores Need, Who, NotSelf and
-// Timeout. The other fields are computed each time that they are shown.
+// Timeout. The other fields are not stored, but evaluated when needed.
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
@@ -294,8 +298,7 @@ func PersonName(name string) bool {
 }
 
 // Unprintable reports whether a character could control a terminal, forge a line, or change the order of the
-// text around it. Such characters are control characters, separators of lines or paragraphs, and controls of
-// writing direction. Names, codes and reasons contain none of them.
+// text around it. Names, codes and reasons contain no such character.
 func Unprintable(c rune) bool {
 	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
@@ -306,7 +309,8 @@ type Schedule struct {
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"` // IANA name; "" means UTC
 	Overlap Overlap `json:"overlap"`        // reaction if the previous order has not ended
-	// CatchUp is the longest delay of a start, for example after an outage. A start that is later is skipped.
+	// CatchUp is the longest delay of a start, for example after an outage. A start with a longer delay is
+	// skipped.
 	CatchUp Duration `json:"catchUp"`
 	// Input is the order as a JSON object. Each start adds the field scheduledTime.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -321,7 +325,7 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// Retry states how many failures a step may have, and how long it waits between attempts.
+// Retry states the allowed failures of a step, and the waits between its attempts.
 type Retry struct {
 	MaxFailures int     `json:"maxFailures"` // counted failures before the extended wait; at least 1
 	Backoff     Backoff `json:"backoff"`
@@ -358,24 +362,22 @@ type Environment struct {
 	OrderID string
 	Run     int
 	Order   json.RawMessage
-	// Outputs holds the outputs of steps by name. An expression of a step reads only the outputs of direct
-	// and indirect predecessors, because those outputs do not change any more (P12, effects are emitted
-	// again). The input of an undo also reads the output of its own step. The workflow's output reads the
-	// outputs of all steps. A skipped step has no entry. A step that an operator resolved without an output
-	// has no entry either.
+	// Outputs holds outputs of steps by name. An expression of a step reads the outputs of its direct and
+	// indirect predecessors, because those outputs do not change any more (P12, effects are emitted again).
+	// The input of an undo also reads the output of the undone step. The workflow's output reads all outputs.
+	// A skipped step, or a step that an operator resolved without an output, has no entry.
 	Outputs map[string]json.RawMessage
-	// Failures holds the codes of failed steps after which the order went on, by step name (P42, orders can
-	// go on after failures).
+	// Failures holds the codes of failed steps after which the order went on, by step name (P42).
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
-	// Token returns a token for an answer to a step (P39). An empty person means anyone. Token is called only
-	// if Definition.Tokens is set.
+	// Token returns a token for an answer to a step (P39). With an empty person, anyone may use the token.
+	// Token is called only if Definition.Tokens is set.
 	Token func(step, person string) (string, error)
 	Item  json.RawMessage // element of the list of an Each; only Each.Order reads it
 	Index int             // index of Item
 }
 
-// Expressions evaluates the templates and conditions of one Definition. Its methods are pure functions of
+// Expressions evaluates the templates and conditions of one Definition. The methods are pure functions of
 // their arguments, and safe for concurrent use. An error of Input, When, Refused or Items is a permanent
 // failure of the step (P20, what happens next is computed). The operator sees the text of the error, so the
 // text must not contain order data.
@@ -396,15 +398,15 @@ type Expressions interface {
 	CheckOrder(order json.RawMessage) error
 	// Refused is called only if Answer.Refuse is set.
 	Refused(step int, env Environment) (bool, error)
-	// Items returns the number of elements in a step's list, and calls the function each with every element
-	// in order. It is called only if the step is an Each with an Input.
+	// Items returns the number of elements in a step's list. It calls the function each with every element in
+	// order. It is called only if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
 }
 
-// Link computes the lookup tables of the definition. Call it once after loading, before the definition is
-// shared. Its Steps must not change afterwards. Link ignores names that validation refuses.
+// Link computes the lookup tables of the definition. Call it once after loading, before other goroutines use
+// the definition. Steps must not change afterwards. Link ignores names that validation refuses.
 func (d *Definition) Link() {
 	d.byName = make(map[string]int, len(d.Steps))
 	for i := range d.Steps {
@@ -428,7 +430,7 @@ func (d *Definition) Link() {
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// A step that sends a question may end after later steps were claimed (P38). No expression reads the
+		// A step that sends a question may end after the claims of later steps (P38). No expression reads the
 		// result of such a step, because a repeated request must have the same bytes (P12).
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
@@ -444,7 +446,6 @@ func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 // AsksFor returns the step that gets the answer to the question of step i, or -1 if step i sends no question.
 func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
-// before returns the direct and indirect predecessors of step i, nearest first.
 func (d *Definition) before(i int) []int {
 	seen := make([]bool, len(d.Steps))
 	found := append([]int(nil), d.after[i]...)
@@ -472,8 +473,8 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. A task that sends "failed" also
-// sends "closed", because definitions from before the command Close do not list "closed".
+// Notifies reports whether tasks of this definition send that kind of status. A definition with "failed" in
+// Notify also sends "closed", because older definitions do not list "closed".
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
@@ -494,5 +495,6 @@ func (e *Environment) Show(s *Step) {
 	}
 }
 
-// Error returns the message of the rule. So package protocol can return a Fail as the error of its step.
+// Error returns the message of the rule. It makes a Fail an error, so that package protocol can return it as
+// the error of its step.
 func (f *Fail) Error() string { return f.Message }

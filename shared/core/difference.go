@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// Difference is one difference between the definition that a task pins and another definition of its
-// workflow.
+// Difference is one difference between two definitions of a workflow: the task's definition and another one.
 type Difference struct {
 	Step    string `json:"step,omitempty" doc:"absent if the difference concerns the whole workflow"`
 	What    string `json:"what" doc:"the difference, for people"`
 	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
 }
 
-// Differences returns the differences between the definition that a task pins and another definition of its
-// workflow. The differences at steps come first.
+// Differences returns the differences between the task's definition and another definition of its workflow.
+// The differences of steps come first.
 func Differences(from, to *Definition, t *Task) []Difference {
 	var all []Difference
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task uses new keys, so every difference of a step is allowed.
+		// The next run of a Compensated task uses new keys, so no difference of a step is refused.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -46,7 +45,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
 		}
 	}
-	// A parent must stay able to undo its child (P41, parent and child talk by messages).
+	// A parent must always be able to undo its child (P41, parent and child talk by messages).
 	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 {
 		all = append(all, Difference{to.Steps[n].Name,
 			fmt.Sprintf(
@@ -87,8 +86,9 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused if the step has begun (bound), because its key stands for
-// the old call. Another input is allowed if it is proven that the step has no lasting effect.
+// fixed returns the differences that are refused if the step has begun. The parameter bound is true if the
+// step has begun. Its key then stands for the old call. Another input is still allowed if the step provably
+// has no lasting effect.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -133,8 +133,11 @@ func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// WithoutEffect reports whether it is proven that no attempt of the step has a lasting effect. The proof
-// comes from the service (P22a, a proven refusal permits undo) or the operator, or no claim was made.
+// WithoutEffect reports whether the step provably has no lasting effect. There are three cases:
+//
+//   - The service has proven it (P22a, a proven refusal permits undo).
+//   - The step failed without a claim.
+//   - The step is Compensated, and the operator stated NotHappened or Undone after its last claim.
 func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
@@ -170,24 +173,24 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes reports whether the same answers lead to the same decision at both steps.
+// takes reports whether a and n decide the same answers in the same way.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether both steps have the same children with the same orders, and collect the same outputs.
-// The definitions of the children may differ, because each child pins its own definition.
+// same reports whether e and n have the same children with the same orders, and collect the same outputs. The
+// definitions of the children may differ, because each child refers to its own definition.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits reports whether both steps react in the same way when the time for an answer ends.
+// waits reports whether a and n react in the same way when the time for an answer ends.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each new predecessor of a begun step that has not begun itself.
+// order returns a difference for each predecessor in n.After that has not begun. The step n itself has begun.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -198,12 +201,11 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 	return all
 }
 
-// MovedTo returns the task with another definition pinned, and with the steps in the order of that
-// definition.
+// MovedTo returns the task with another definition, and with the steps in the order of that definition.
 //
 // Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
-// returns, its attempt numbers continue (P1, every claim has a new attempt). The previous final status was
-// settled before the move, and is not sent again.
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The present final status is
+// already settled, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -225,14 +227,14 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
-		// The question may change, but the key of a sent reminder must not stand for two questions.
+		// The question may change, but the key of a sent reminder must not stand for two different questions.
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // an expression or a rule failed it
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // failed by a rule or an expression
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)

@@ -1,6 +1,6 @@
 // Package core holds the values that all parts of Stepkeeper share: the [Definition] of a workflow, the
-// [Task] of an order with its steps, the events of a task, the effects of a decision, and times. Package
-// protocol decides what each event does to a task.
+// [Task] of an order with its steps, events, effects, and times. Package protocol decides what each event
+// does to a task.
 //
 // Authority: none. Only package protocol decides what an event changes in a [Task].
 //

@@ -38,7 +38,7 @@ type SendRequest struct {
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake wakes the Scheduler for a step, or for the whole task, at a time (P9a, a waiting step has two
+// SendWake wakes the Scheduler at a time, for a step or for the whole task (P9a, a waiting step has two
 // times).
 type SendWake struct {
 	OrderID string
@@ -61,9 +61,9 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits, because a call of the step may still take effect
-	// (P21, an undo waits for quiet). The status is sent once. It is lost if the send fails.
+	// (P21, an undo waits for quiet). This status is sent once. It is lost if the send fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). The status is lost if the send fails.
+	// StatusProgress reports the progress of a running attempt (P43). This status is lost if the send fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // the task is in Error and needs an operator
@@ -76,8 +76,8 @@ const (
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
-// Status is a message to the application's own queue. A final status contains a summary of the whole order,
-// so that the loss of earlier statuses does no harm (P11).
+// Status is a message to the application's own queue. A final status summarises the whole order, so that the
+// loss of earlier statuses does no harm (P11).
 type Status struct {
 	Kind    StatusKind `json:"status"`
 	OrderID string     `json:"orderId"`
@@ -121,8 +121,7 @@ type SendStatus struct {
 // sets Events.
 const Events = "events"
 
-// RaiseAlert alerts the operator to a task that has stopped in Error, or that was undone because a step
-// failed.
+// RaiseAlert alerts the operator to a task. The task has stopped in Error, or was undone after a step failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
 	Workflow string   `json:"workflow"`
@@ -131,18 +130,18 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Undone   bool     `json:"undone,omitempty"` // true if the order was undone, and needs no command
 	Step     string   `json:"step,omitempty"`
-	Attempts int      `json:"attempts,omitempty"` // number of attempts of the step
-	FirstTry Time     `json:"firstTry,omitzero"`  // time of the step's first claim in this run
-	LastTry  Time     `json:"lastTry,omitzero"`   // time of the step's last claim
-	Key      string   `json:"key,omitempty"`      // idempotency key of the step (P2)
+	Attempts int      `json:"attempts,omitempty"`
+	FirstTry Time     `json:"firstTry,omitzero"` // time of the step's first claim in this run
+	LastTry  Time     `json:"lastTry,omitzero"`  // time of the step's last claim
+	Key      string   `json:"key,omitempty"`     // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
 	Message  string   `json:"message"`
 	At       Time     `json:"at"`
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes an order's content that is stored in an item or row of its own (P52, erase removes
-// content, not identity).
+// EraseContent removes an order's content from the state store (P52, erase removes content, not identity). It
+// applies only to content that has an item or row of its own.
 type EraseContent struct{ OrderID, Hash string }
 
 // Accepted lists the commands that a task accepts right after it has stopped in Error or was undone.
@@ -162,8 +161,8 @@ func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
 // Settles reports whether the effects include all unsettled messages of the present end: the final status,
-// the alert, and the report to the parent. An actor may settle the end only after it has sent all these
-// messages itself (P11).
+// the alert, and the report to the parent. An actor may settle an end only after it has itself sent all these
+// messages (P11).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false
@@ -182,8 +181,8 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	return status && alert && parent
 }
 
-// AlertOf returns the alert of a task. It leaves out the changes that came after the task stopped, so that
-// the alert is the same each time (P12, effects are emitted again).
+// AlertOf returns the alert of a task. It ignores later changes of the task, so that a repeated alert has the
+// same bytes (P12, effects are emitted again).
 func AlertOf(def *Definition, task *Task) RaiseAlert {
 	t := task.Clone()
 	for i := range t.Steps {
@@ -260,8 +259,8 @@ func (t *Task) FinalStatus() SendStatus {
 	return t.Status(s)
 }
 
-// Request returns the request of the present claim. It reads only values that do not change while the claim
-// stands (P12).
+// Request returns the request of the present claim. It reads only values that do not change before the end of
+// the claim (P12).
 func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
 	s, d := &t.Steps[i], &def.Steps[i]
 	q := SendRequest{

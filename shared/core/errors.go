@@ -10,12 +10,12 @@ var (
 	// ErrOrderNeeded means that the decision evaluates an expression and needs the order. The caller loads
 	// the order and decides again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
-	// ErrStale means that the attempt or the run of the event is above the stored one. Either the document
-	// that was read is not the newest version, or the message is forged. The caller must not delete the
-	// message (P8, every commit is conditional).
+	// ErrStale means that the event has a higher attempt or run than the stored task. Either the loaded
+	// document is not the newest version, or the message is forged. The caller must not delete the message
+	// (P8, every commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
-	// ErrUnfit means that the stored task does not fit its definition, or is damaged. No event of the task
-	// can be decided. The messages stay in their queue, so that nothing is lost.
+	// ErrUnfit means that the stored task is damaged, or does not fit its definition. No event can be
+	// decided. The messages stay in their queue, so that nothing is lost.
 	ErrUnfit = errors.New("the stored task does not fit its definition")
 )
 
@@ -26,7 +26,7 @@ const CodeUnknownTask = "unknown-task"
 type Refusal struct {
 	Code  string // short, stable word: "other-content", "unknown-task" …
 	Field string // field of the submission; "" if no field is the cause
-	Text  string // text that states what happened, to what, and what to do
+	Text  string // text for people: the problem, its object and the next step
 }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -51,7 +51,8 @@ func TrimMessage(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeOvertaken is the failure code of a call that sends a question, if the answer came first.
+// CodeOvertaken is the failure code of a call that sends a question. It means that the answer came before the
+// end of the call.
 const CodeOvertaken = "answered"
 
 // CodeFailed is stored if a failure has no code.
@@ -72,7 +73,7 @@ const (
 	CodeNotYet = "not-yet"
 )
 
-// Uncounted reports whether a retry-later with this code hands the step back without counting a failure.
+// Uncounted reports whether a retry-later with this code does not count as a failure.
 func Uncounted(code string) bool { return Uncalled(code) || code == CodeNotYet }
 
 // Uncalled reports whether the code means that the agent could not use its service.
@@ -81,7 +82,8 @@ func Uncalled(code string) bool { return code == CodeBreakerOpen || code == Code
 // ShortCode returns the first cutCode bytes of a code, in plain characters.
 func ShortCode(code string) string { return PlainCode(code[:min(len(code), cutCode)]) }
 
-// PlainCode replaces each character of a code by "-", except ASCII letters, digits and "-_.:/".
+// PlainCode keeps ASCII letters, digits and the characters -_.:/ of a code. It replaces each other character
+// by "-".
 func PlainCode(code string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||

@@ -47,9 +47,9 @@ type Reply struct {
 	Output     json.RawMessage // output of a done reply
 	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
-	RetryAfter Duration // shortest wait that the service asked for with retry-later; 0 means none
-	// NoEffect means that no call with this key has had an effect or will have one. Only a failed or
-	// retry-later reply of a point of no return sets NoEffect (P22a, a proven refusal permits undo).
+	RetryAfter Duration // shortest wait before the next attempt, for retry-later; 0 means none
+	// NoEffect means that no call with this key has had an effect or will have one. An agent sets it only in
+	// a failed or retry-later reply of a point of no return (P22a, a proven refusal permits undo).
 	NoEffect bool
 }
 
@@ -64,20 +64,20 @@ type Progress struct {
 	Note      string
 }
 
-// Overdue reports that a step's complete-by has passed. Only the Supervisor creates it (P16, the Supervisor
-// hands back and gives up).
+// Overdue reports that a step's complete-by time has passed. Only the Supervisor creates this event (P16, the
+// Supervisor hands back and gives up).
 type Overdue struct {
 	Step    string
 	Attempt int
 	Backlog bool // the agent's queue holds a backlog (P32, queue time is not a failure)
 }
 
-// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates it (P23a, a
+// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates this event (P23a, a
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue reports that End.ResendAt has passed, the time to send an unsettled final status again. Only the
-// Supervisor creates it (P11, an end is reported until settled).
+// ResendDue reports that the time End.ResendAt has passed, and that the final status is still unsettled. Only
+// the Supervisor creates this event (P11, an end is reported until settled).
 type ResendDue struct{}
 
 // Wake asks the Scheduler to continue a step. An empty Step means the whole task.
@@ -118,8 +118,8 @@ type UndoCommand struct {
 // Resubmit is the operator's decision to continue an order in Error, or to start a Compensated order again
 // (P18, resubmit uses a remembered key).
 //
-// If Definition is set, the task first moves to that definition, as with a Move. If Step is set, the step
-// gets Input instead of its present input (P51, a call can get another input).
+// If Definition is set, the task first moves to that definition, as with a Move. If Step is set, Input
+// replaces the present input of the step (P51, a call can get another input).
 type Resubmit struct {
 	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -131,8 +131,8 @@ type Resubmit struct {
 	Sender
 }
 
-// Resolve states whether a step in doubt took effect. Output is nil if the operator did not state the step's
-// output.
+// Resolve states whether the call of a step in doubt took effect. Output is nil if the operator did not state
+// the step's output.
 type Resolve struct {
 	ID      string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -147,8 +147,8 @@ type Resolve struct {
 type Close struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Absent lists the children that the task waits for, but that will send it no end: they are not stored,
-	// are damaged, or have ended. In an undo, a Processed child is not absent. The actor sets Absent.
+	// Absent lists the open children that will never report an end to the task. Such a child is not stored,
+	// is damaged, or has ended. During an undo, a Processed child is not absent. The actor sets Absent.
 	Absent []string `json:"-"`
 	Sender
 }
@@ -168,25 +168,26 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// ActiveAncestor is the ID of an ancestor of this order that has not ended with its end reported. It is
-	// "" if there is none. The actor that decides sets ActiveAncestor.
+	// ActiveAncestor is the ID of an ancestor of this order that may still need the content. The ancestor has
+	// not ended, or its end was not reported yet. It is "" without such an ancestor. The actor sets
+	// ActiveAncestor.
 	ActiveAncestor string `json:"-"`
 	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender
 }
 
-// Answered is an answer from a person or an application (P35, an answer decides a round). It is for Step. If
-// Step is empty, it is for every step that waits for the event Name.
+// Answered is an answer from a person or an application (P35, an answer decides a round). The answer is for
+// Step. If Step is empty, the answer is for every step that waits for the event Name.
 type Answered struct {
 	ID    string          `json:"id,omitempty"`
 	Run   int             `json:"run,omitempty"`
 	Step  string          `json:"step,omitempty"`
-	Name  string          `json:"name,omitempty"`  // name of the event
+	Name  string          `json:"name,omitempty"`
 	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
 	Value json.RawMessage `json:"value,omitempty"`
 	By    string          `json:"by,omitempty"`
 	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
-	// Token, if set, determines Run, Step and By. The task does not store the refusal of an answer with a
+	// Token determines Run, Step and By if it is set. The task does not store the refusal of an answer with a
 	// token (P39, a token is an answer's permission).
 	Token string `json:"token,omitempty"`
 }
@@ -196,16 +197,18 @@ type ChildAsk string
 
 // Requests to a child task.
 const (
-	AskStart  ChildAsk = "start"
-	AskCancel ChildAsk = "cancel" // undo of the child, unless it is Processed or past its point of no return
+	AskStart ChildAsk = "start"
+	// AskCancel asks to stop and undo the child. It does not change a child that is Processed, or past its
+	// point of no return.
+	AskCancel ChildAsk = "cancel"
 	AskUndo   ChildAsk = "undo"
 )
 
 // AskChild is a step's request to a child task (P41, parent and child talk by messages). It is an effect of
-// the parent's decision, and an event of the child. It always contains all data of the child, because it may
-// be the first request that arrives at the child.
+// the parent's decision, and an event of the child. Each request contains all data of the child, because
+// earlier requests may arrive later or never.
 type AskChild struct {
-	OrderID     string          `json:"task"` // ID of the child
+	OrderID     string          `json:"task"`
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`
@@ -213,8 +216,8 @@ type AskChild struct {
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
-	// To is the definition that Definition names. The actor sets To if the child is Compensated, is asked to
-	// start again, and pins a different definition.
+	// To is the definition with the hash in Definition. The actor sets To if a Compensated child is asked to
+	// start again with another definition.
 	To *Definition `json:"-"`
 }
 

@@ -7,9 +7,9 @@ const (
 	bucketAttention = "attention"
 )
 
-// Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due).
-// This is the resend time of an end, the deadline, or the complete-by time of a step. Live returns zero if
-// the task is at rest.
+// Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due). This
+// is the resend time of an end, the deadline, or the complete-by time of a step. Live returns zero if no such
+// time is set.
 func Live(t *Task) Time {
 	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -50,9 +50,9 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index returns the task's place in the index of the state store (P9). The bucket is "due" with the due
-// time, "attention" with the time when the task entered Error, or "". The due time may be earlier than the
-// result of Live.
+// Index returns the task's place in the index of the state store (P9). For a task with a due time, this is
+// "due" with that time. For a task with Attention, it is "attention" with the time of the Error. Otherwise
+// the bucket is "". The due time may be earlier than the result of Live.
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:
@@ -65,9 +65,9 @@ func Index(t *Task) (bucket string, at Time) {
 
 // Reindex sets Due and Attention after a change.
 //
-// Only the Supervisor passes true for exact, because it has handled everything that is due now. Due then
-// becomes the result of Live, which may be later. If exact is false, a Due that is set becomes only earlier,
-// or 0 if Live returns zero. So a busy task seldom rewrites its index entry (P9).
+// If exact is true, Due becomes the result of Live. Only the Supervisor passes true, because it has handled
+// everything that is due now. If exact is false, Due never becomes later, so that a busy task seldom rewrites
+// its index entry (P9). It becomes 0 when Live returns zero.
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -82,8 +82,8 @@ func Reindex(t *Task, exact bool) {
 }
 
 // Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
-// Supervisor calls Push if it found nothing overdue. The commit is conditional on the version (P10, moving a
-// due time is conditional).
+// Supervisor calls Push if nothing of the task is overdue. The commit is conditional on the version (P10,
+// moving a due time is conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()
 	Reindex(c, true)
@@ -94,8 +94,8 @@ func Push(t *Task) (*Task, bool) {
 }
 
 // Settled returns the task with its present end marked as reported (P11, an end is reported until settled).
-// The commit requires the version that the sender of the final status committed or loaded. A refused commit
-// is not repeated.
+// The caller commits the result only if the stored version is still the version whose final status was sent.
+// A refused commit is not repeated.
 func Settled(t *Task) *Task {
 	c := t.Clone()
 	c.End.ResendAt = 0
@@ -103,8 +103,8 @@ func Settled(t *Task) *Task {
 	return c
 }
 
-// SweepEvents returns the events that the Supervisor has to decide now. The events are for passed
-// complete-by times of steps, for a passed deadline, and for a final status whose resend time has passed.
+// SweepEvents returns the events that the Supervisor has to decide now. There is an event for each passed
+// complete-by time, for a passed deadline, and for a passed resend time.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	var events []Event
 	going := t.ProcessState == Processing || t.ProcessState == Compensating

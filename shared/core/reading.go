@@ -13,7 +13,7 @@ func (s *Step) FirstClaim() Time {
 	return s.First.At
 }
 
-// Quiet returns the latest stopBy of all do attempts in this run (P21, an undo waits for quiet).
+// Quiet returns the latest stop-by time of all do attempts in this run (P21, an undo waits for quiet).
 func (s *Step) Quiet() Time {
 	if s.Claim.Undo {
 		return s.Stops.Do
@@ -21,10 +21,10 @@ func (s *Step) Quiet() Time {
 	return max(s.Stops.Do, s.Claim.StopBy)
 }
 
-// LastStop returns the latest stopBy of all attempts in this run.
+// LastStop returns the latest stop-by time of all attempts in this run.
 func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
-// Begun reports whether the step was claimed in this run, was skipped, or failed and the order went on.
+// Begun reports whether the step was claimed in this run, was skipped, or failed without stopping the order.
 func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // HandedBack reports whether the step is a call that waits for its next claim.
@@ -51,7 +51,7 @@ func (t *Task) Index(name string) int {
 	return -1
 }
 
-// StartedAt returns the time at which the run began, or at which a Resubmit last continued the run.
+// StartedAt returns the time of the task's last start: the beginning of the run, or a later Resubmit.
 func (t *Task) StartedAt() Time {
 	if t.Start.At == 0 {
 		return t.Created
@@ -78,8 +78,8 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports whether the task has ended, or stopped with nothing in flight, and its end was reported
-// (P11, an end is reported until settled). Sweeps ignore a task at rest.
+// AtRest reports whether the task is at an end that was reported (P11, an end is reported until settled). An
+// Error is an end only if no step is in flight. Sweeps ignore a task at rest.
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
@@ -97,8 +97,8 @@ func (t *Task) NextToUndo() int {
 	return found
 }
 
-// PastPointOfNoReturn reports whether a point of no return was claimed without a proof that it had no effect
-// (P22a, a proven refusal permits undo).
+// PastPointOfNoReturn reports whether a point of no return was claimed. A claim does not count if a proof
+// shows that it had no effect (P22a, a proven refusal permits undo).
 func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -108,9 +108,8 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i is a call that sends a question, and the step with the question is decided
-// or has passed (P38, an ask sends the question). A failure of such a call has no consequences, and no
-// further attempt of the call is made.
+// Overtaken reports whether step i sends a question that needs no answer any more (P38, an ask sends the
+// question). A failure of step i then has no consequences, and no further attempt is made.
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
@@ -133,13 +132,14 @@ func (t *Task) Direction() Phase {
 	return Forward
 }
 
-// Passed reports whether later steps no longer wait for this step while the task goes forward. A Compensated
-// step counts too, because the task continues without it (P42, orders can go on after failures).
+// Passed reports whether later steps need not wait for this step any more, while the task goes forward. A
+// Compensated step counts too, because the task continues without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is stored in an item or row of its own, which ContentHash identifies.
+// Apart reports whether the order is stored in an item or row of its own. ContentHash identifies this item or
+// row.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).
@@ -162,8 +162,8 @@ func EndKind(t *Task) StatusKind {
 	return StatusFailed
 }
 
-// RaisesAlert reports whether the present end raises an alert (P11). Every Error raises an alert. An order
-// that was undone because a step failed raises one if the workflow sets AlertUndone.
+// RaisesAlert reports whether the present end raises an alert (P11). Every Error raises an alert. If the
+// workflow sets AlertUndone, the undo of an order after a failed step raises one too.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
 		def != nil && def.AlertUndone
@@ -189,7 +189,7 @@ func (s *Step) FailureReason() Reason {
 	return Reason{s.Name, s.Error.Code, s.Error.Message}
 }
 
-// Known reports whether this program knows the operation and the outcome of the reply.
+// Known reports whether this version of the program supports the operation and the outcome of the reply.
 func (e Reply) Known() bool {
 	switch e.Outcome {
 	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:

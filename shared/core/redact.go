@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// hiddenToken replaces a token in stored and shown texts.
 const hiddenToken = "(token)"
 
 // Bounds of a token's parts, in characters.
@@ -18,7 +17,7 @@ const (
 	tokenMAC       = 22
 )
 
-// tokenClaims matches the decoded content of a token: run, step and person.
+// tokenClaims matches the beginning of a token's decoded claims: run, step and person.
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
 // RedactText replaces each token in a text. It finds plain, percent-encoded and JSON-escaped tokens, and
@@ -30,7 +29,7 @@ func RedactText(text string) string {
 	return string(redact([]byte(text), false))
 }
 
-// RedactJSON is RedactText for a JSON value. The result is valid JSON.
+// RedactJSON replaces each token in a JSON value. The result is valid JSON.
 func RedactJSON(value json.RawMessage) json.RawMessage { return redact(value, true) }
 
 // HoldsToken reports whether a JSON value holds a token, or the text that replaces one.
@@ -57,12 +56,14 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // span is a part of a text. The zero value means that no part was found.
 type span struct{ start, end int }
 
-// nextToken finds the first token from a position on. A token is a signing key's ID of eight hexadecimal
-// digits, a dot, the encoded content, a dot, and the MAC. The MAC may be cut. nextToken reads each character
-// at most twice.
+// nextToken finds the first token at or after a position. It reads each character at most twice. A token
+// consists of these parts:
+//   - the ID of a signing key, eight hexadecimal digits
+//   - a dot and the encoded claims
+//   - a dot and the MAC, whose end may be missing
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape.
+	// row is the number of consecutive digits before i. plain is the end of the last JSON escape.
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
@@ -104,8 +105,8 @@ func slashes(text []byte, from int) (n int) {
 	return n
 }
 
-// endOfToken returns the end of a token's content and MAC, which begin at a position. It returns 0 if the
-// text at the position is something else.
+// endOfToken returns the end of a token whose claims and MAC begin at the position from. It returns 0 if
+// other text begins there.
 func endOfToken(text []byte, from int, isJSON bool) int {
 	claims, i := base64At(text, from, maxTokenClaims, isJSON)
 	said, err := base64.RawURLEncoding.DecodeString(string(claims))
@@ -120,7 +121,6 @@ func endOfToken(text []byte, from int, isJSON bool) int {
 	return end
 }
 
-// base64At reads characters of base64 from a position on, and returns the position after them.
 func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
 	for end = from; end < len(text) && len(read) < most; {
 		c, size := tokenCharacter(text, end, isJSON)
@@ -136,9 +136,9 @@ func inBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// tokenCharacter reads one character of a text, which may be percent-encoded or escaped. It returns 0 for a %
-// or a backslash that does not begin an encoded byte. In a JSON value it reads a whole escape, so that no
-// escape is cut.
+// tokenCharacter reads one character of a text. The character may be percent-encoded or escaped. It returns 0
+// for a % or a backslash that does not begin an encoded byte. In a JSON value it reads a whole escape, so
+// that no escape is cut.
 func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	end := i + 1
 	switch text[i] {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExpiredKey returns a text about a step whose service may have forgotten the key, or "" if there is no such
-// step. It is unknown whether such a step took effect, so a second call could repeat the effect.
+// ExpiredKey returns a text about a step whose service may have forgotten the key, or "" without such a step.
+// The step may have taken effect, and a second call could repeat the effect.
 func (t *Task) ExpiredKey(def *Definition, now Time) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {
@@ -36,7 +36,7 @@ func (t *Task) UndoRefusal(def *Definition) string {
 // CloseRefusal returns why the task cannot be closed, or "" if it can be closed. A close is refused while a
 // call may still take effect, because no reply can change a closed task.
 func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
-	silent := false // true if the task waits for children that will send no end
+	silent := false // true if the task waits for absent children
 	for i := range t.Steps {
 		for _, id := range t.OpenChildren(&t.Steps[i]) {
 			if !slices.Contains(absent, id) {
@@ -62,7 +62,7 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 	return ""
 }
 
-// ResolveRefusal returns why a fact about a step cannot be stated now, or "" if it can be stated.
+// ResolveRefusal returns why the operator cannot state a fact about a step now, or "" if a fact is possible.
 func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
 	if t.ProcessState != Error {
 		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
@@ -83,16 +83,16 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// A handed-back step is Pending, and can be resolved. If its service may have forgotten the key, a
-		// Resubmit can claim the step only after a Resolve (P18, resubmit uses a remembered key).
+		// A handed-back step is Pending, and the operator can resolve it. If its service may have forgotten
+		// the key, a Resubmit needs such a Resolve first (P18, resubmit uses a remembered key).
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
 	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
-		// The undo relies on the proof that the step had no effect, which the fact Happened would contradict
-		// (P22a, a proven refusal permits undo).
+		// The order is being undone, because a proof showed that the step had no effect (P22a, a proven
+		// refusal permits undo). The fact Happened would contradict this proof.
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
@@ -133,8 +133,8 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 	return ""
 }
 
-// EraseRefusal returns why the task cannot be erased, or "" if it can be erased. An erasure is refused while
-// an attempt, an undo or a repeated status may still need the content.
+// EraseRefusal returns why the task cannot be erased, or "" if it can be erased. An attempt, an undo or a
+// repeated status must not need the content any more.
 func (t *Task) EraseRefusal(ancestor string) string {
 	switch {
 	case t.ProcessState == Error:

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// SizeLimit limits the size of stored tasks, so that no decision makes a document that the store refuses.
-// The zero value sets no limit.
+// SizeLimit limits the size of stored tasks, so that the store accepts the document of every decision. The
+// zero value sets no limit.
 //
 // Every stored task keeps a reserve free. The reserve is the space for the longest values that later events
-// must store (see longest). Outputs, and the reasons of verdicts, are stored only if the reserve stays free.
-// Texts of failures are cut if their space is needed (see Trim). So each later event finds room for its
+// must store (see longest). An output, or the reason of a verdict, is stored only if the reserve stays free.
+// The texts of failures are cut if their space is needed (see Trim). So each later event finds room for its
 // data.
 type SizeLimit struct {
 	Limit int             // limit of a document, in bytes
 	Size  func(*Task) int // size of a task's document in bytes; a pure function
-	// Inline is the length in bytes of the longest order that is stored within its task's document. The zero
-	// value means the length that the function InlineOrder returns.
+	// Inline is the length in bytes of the longest order that is stored within its task's document. 0 means
+	// the result of the function InlineOrder.
 	Inline int
 }
 
@@ -27,8 +27,8 @@ type SizeLimit struct {
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve returns the size of the longest document of a new task, without the outputs and failure texts of
-// its steps. A definition whose reserve is over the limit cannot run. The measured document contains the
-// order, because an order is longer than the hash that may replace it.
+// its steps. A definition whose reserve is over the limit cannot run. The document contains the order,
+// because the order is longer than its hash.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -38,7 +38,8 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	}))
 }
 
-// Fits reports whether the document fits, even if a later commit moves its due time or settles its end.
+// Fits reports whether the document fits. It allows for later commits that only move the due time or settle
+// the end.
 func (m SizeLimit) Fits(t *Task) bool {
 	if m.Size == nil || upperBound(t) <= m.Limit {
 		return true
@@ -54,8 +55,8 @@ func (m SizeLimit) KeepsReserve(def *Definition, t *Task) bool {
 	return m.SurelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// SurelyFits reports whether the task certainly keeps its reserve with one more output. It only estimates
-// the size. So false does not mean that the output is too large.
+// SurelyFits reports whether the task certainly keeps its reserve with one more output. It only estimates the
+// size, so the output may fit even if the result is false.
 func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
@@ -96,12 +97,12 @@ const (
 	longTime = 30 * 365 * Day
 )
 
-// farAfter returns a time that is later than all times of a task, and at least as long in JSON as each of
+// farAfter returns a time that is later than all times of a task. In JSON, it is at least as long as each of
 // them.
 func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 
-// upperBound returns an upper bound of the document's size without encoding the document. It counts six bytes
-// for each byte of text, and three bytes for each byte of JSON, such as an output.
+// upperBound returns an upper bound of the document's size, without encoding the document. It counts six
+// bytes for each byte of text. It counts three bytes for each byte of JSON, such as an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
 		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
@@ -139,15 +140,15 @@ func upperBound(t *Task) int {
 }
 
 func unknownSize(fields map[string]json.RawMessage) (n int) {
-	// The loop may go in any order, because this is a sum.
+	// The loop may run in any order, because the result is a sum.
 	for name, v := range fields {
 		n += 8 + len(name) + len(v)
 	}
 	return n
 }
 
-// longest returns a copy of the task with the longest values that later events may store. Outputs and the
-// reasons of verdicts keep at least their length. Only the lengths of the values matter.
+// longest returns a copy of the task with the longest values that later events may store. Only the lengths of
+// the values matter. Outputs and the reasons of verdicts keep at least their length.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -256,7 +257,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 }
 
 // longestChildren returns the longest Children of a step. The result includes the collected outputs, which
-// move to the step's output later.
+// later become the step's output.
 func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
@@ -273,7 +274,8 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	return c
 }
 
-// longestAnswers returns the longest Answers of a step. An event that is already stored keeps its value.
+// longestAnswers returns the longest Answers of a step. It keeps the value of an event that is already
+// stored.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
 	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
@@ -310,7 +312,6 @@ func longestDecision(d *Answer, far Time) json.RawMessage {
 	return b
 }
 
-// longestValue returns the longest value that the definition itself contains.
 func longestValue(d *Answer) json.RawMessage {
 	longest := json.RawMessage("null")
 	if len(d.TimeoutValue) > 0 {
@@ -327,11 +328,10 @@ func longestValue(d *Answer) json.RawMessage {
 // CodeOutputTooLarge means that an output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
-// noReason replaces the reason of a verdict if the reason does not fit.
 const noReason = "the order has no room for the reason"
 
-// InlineOrder returns the length in bytes of the longest order that is stored within its task's document,
-// unless SizeLimit sets another length. A longer order is stored in an item or row of its own.
+// InlineOrder returns the default of SizeLimit.Inline: the length in bytes of the longest order that is
+// stored within its task's document. A longer order is stored in an item or row of its own.
 //
 // The length follows from the bill of DynamoDB, which rounds the size of each write up to whole KiB. An order
 // that fits into the first KiB beside the rest of the document adds no cost. A longer order can make each
@@ -346,11 +346,12 @@ func InlineOrder(def *Definition) int {
 	return max(room, least)
 }
 
-// Trim cuts texts for people until the document fits, in this order:
-//   - the texts of steps, the oldest first, down to their codes
-//   - the attempts, the oldest first, down to their counts
-//   - the reason of an undo that has stopped
-//   - the texts of verdicts, for a task of an earlier version that kept no reserve
+// Trim shortens texts for people until the document fits, in this order:
+//   - It reduces the failures of steps to their codes, the oldest first.
+//   - It reduces the attempts to their counts, the oldest first.
+//   - It removes the text of an undo that has stopped.
+//   - It removes the texts of verdicts. Only a task of an earlier version, which kept no reserve, needs
+//     this.
 //
 // Trim keeps the values of the final status and the alert (P12, effects are emitted again).
 func (m SizeLimit) Trim(t *Task) {

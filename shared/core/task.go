@@ -11,7 +11,7 @@ type State string
 const (
 	Pending    State = "Pending"    // a step before its first claim, or between two attempts
 	Skipped    State = "Skipped"    // a step whose condition was false
-	Processing State = "Processing" // a task that goes forward; a step whose request was sent to its agent
+	Processing State = "Processing" // a task that goes forward; a step whose agent was asked to do it
 	Processed  State = "Processed"  // a task or step that is done
 	// Waiting is the state of a claimed step that waits for a time, an answer or its child tasks. No request
 	// of the step is in flight (P33, a waiting step asks no agent).
@@ -21,7 +21,7 @@ const (
 	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested
 	Compensated  State = "Compensated"  // a task or step that was undone
 	Cancelled    State = "Cancelled"    // a task that its caller stopped, and that was undone
-	Closed       State = "Closed"       // a task that an operator ended with its steps as they were (P48)
+	Closed       State = "Closed"       // a task that an operator ended with its steps as they were
 	Error        State = "Error"        // a task that waits for an operator
 )
 
@@ -43,11 +43,12 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
-	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone (P41)
+	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone
 )
 
-// Task is the work for one order, stored as one document. Each commit replaces the whole document, if the
-// stored version is still the loaded version. Callers may change only the Version of a task from Decide.
+// Task is the work for one order, stored as one document. Each commit replaces the whole document, and fails
+// if the stored version has changed since the load. Callers of protocol.Decide may change only the Version of
+// the resulting task.
 type Task struct {
 	OrderID string
 	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
@@ -58,16 +59,17 @@ type Task struct {
 	// TokenKey is the ID of the signing key for the tokens in the task's inputs (P39, a token is an answer's
 	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
-	// ContentHash is the hash of the submission. It identifies an order that is stored in an item or row of
-	// its own. It is "" if Order holds the order, or if no order has come.
+	// ContentHash is the hash of the submission. It identifies an order that has an item or row of its own.
+	// It is "" if Order holds the order, or if no order has come.
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
-	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
-	// kept).
+	// Order is the order as submitted, byte for byte. It is empty in three cases:
+	//   - The order has an item or row of its own (see Apart).
+	//   - The content was erased.
+	//   - A Cancel came before the order (P17, a cancel is kept).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name of a queue or bus; "" means none
-	Parent       *Parent // step that a child belongs to (P41); nil for a submitted order
+	Parent       *Parent // step that a child belongs to; nil for a submitted order
 	ProcessState State
 	Phase        Phase // direction of a task in Error
 	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
@@ -79,14 +81,14 @@ type Task struct {
 	Undo         Reversal
 	Reason       Reason   // reason why the task is undone or has stopped
 	End          End      // the zero value while the task runs
-	Closing      *Closing // record of the Close command; nil unless the task is Closed
-	Erased       *Erasure // record of the erasure; nil unless the content was erased (P52)
+	Closing      *Closing // record of the Close command; nil if the task is not Closed
+	Erased       *Erasure // record of the erasure; nil if the content was not erased
 	Output       json.RawMessage
 	Created      Time
 	Deadline     Deadline
-	Due          Time // indexed due time; it may be early, but is never late (P9)
-	// Attention puts the task into the operator's list. It is set in Error if nothing is in flight and the
-	// end was reported (P9, tasks not at rest are due).
+	Due          Time // indexed due time; it may be early, but is never late
+	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
+	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
 	Steps     []Step                     // steps in the order of the definition
 	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
@@ -95,7 +97,7 @@ type Task struct {
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
 	// Number is the number that the next command must state. It grows with each accepted command that has an
-	// effect. The method Remember can raise the number too.
+	// effect. Commands.Remember can also raise it.
 	Number   int
 	Verdicts []Verdict
 	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.
@@ -106,8 +108,9 @@ type Commands struct {
 type Attempts struct {
 	Last    []Attempt // latest unsuccessful attempts, oldest first; at most MaxAttempts
 	Earlier Earlier   // counts of the unsuccessful attempts before Last
-	// Removed holds the attempt numbers of steps that a Move removed, by name (P49, move pins another
-	// definition). A step whose name returns continues from its number (P1, every claim has a new attempt).
+	// Removed holds the attempt numbers of the steps that a Move removed, by name (P49, move pins another
+	// definition). If a later Move adds the step again, its attempts continue from this number (P1, every
+	// claim has a new attempt).
 	Removed map[string]int
 }
 
@@ -122,7 +125,8 @@ type Start struct {
 type Reversal struct {
 	Why         Why
 	CancelAsked bool
-	// Reason is the reason of an undo that has stopped. Task.Reason then states why the undo stopped.
+	// Reason is the reason for the undo. It is set only while the undo is stopped in Error. Task.Reason then
+	// states why the undo stopped.
 	Reason Reason
 }
 
@@ -139,10 +143,10 @@ type End struct {
 	At    Time
 	Cause string // cause of the end (P4)
 	Seq   int    // number of the final status; 0 if no status is due
-	// Command is the value of Commands.Number for the alert about this end. It stays the same, so that a
-	// repeated alert has the same bytes (P12, effects are emitted again).
+	// Command is Commands.Number in the alert about this end. A repeated alert has the same number (P12,
+	// effects are emitted again).
 	Command int
-	// ResendAt is the next time to send a final status that is not settled (P11, an end is reported until
+	// ResendAt is the next time to send the unsettled final status again (P11, an end is reported until
 	// settled). It is zero if nothing has to be sent again.
 	ResendAt Time
 }
@@ -165,14 +169,14 @@ type Step struct {
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
-	// EndState is the state of the step when the task entered Error. A repeated status contains this state
-	// (P12). EndState is "" if the state has not changed since then.
+	// EndState is the state of the step at the moment when the task entered Error. A repeated status contains
+	// this state (P12). EndState is "" if the state has not changed since then.
 	EndState State
 	Output   json.RawMessage
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
 	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
 	NoEffect Time
-	Error    *StepError // last failure
+	Error    *StepError
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
 	// go on after failures). It is "" for every other step.
 	FailureCode string
@@ -195,10 +199,10 @@ type Claim struct {
 	Cause  string // cause of the claim (P4)
 	At     Time
 	StopBy Time // time after which no side effect of the attempt begins (P6, two times in each request)
-	// Allowance is the time that the request may wait in the agent's queue (P32). A backlog doubles the
-	// allowance. Allowance is 0 once the step is Processed.
+	// Allowance is the time that the request may wait in the agent's queue (P32, queue time is not a
+	// failure). A backlog doubles the allowance. Allowance is 0 once the step is Processed.
 	Allowance Duration
-	Progress  *StepProgress // latest progress report of the attempt (P43)
+	Progress  *StepProgress // latest progress report of the attempt
 }
 
 // First is the first claim of a step in this run. It is zero if this run has not attempted the step.
@@ -210,19 +214,18 @@ type First struct {
 // StepWait is the state of a waiting step.
 type StepWait struct {
 	At Time // end of the wait (P9a)
-	// Until is the end of the wait, or of the time for an answer, that the last claim set. It keeps its value
-	// after the wait.
+	// Until is the end of the wait, or of the time for an answer, as set by the last claim. It keeps its
+	// value after the wait.
 	Until Time
 }
 
-// Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
+// Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.
 type Stops struct{ Do, Undo Time }
 
-// Failures counts the failures of a step since a command last reset the counts.
+// Failures counts the failures of a step since the last command that reset the counts.
 type Failures struct {
 	Do, Undo int
-	// Queued is the total time of the attempts that were overdue because of a backlog (P32, queue time is not
-	// a failure).
+	// Queued is the total time of the attempts that were overdue because of a backlog (P32).
 	Queued Duration
 }
 
@@ -252,17 +255,17 @@ type Parent struct {
 // Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
 // any number of children.
 type Children struct {
-	Count   int         `json:"count"`             // number of children
+	Count   int         `json:"count"`
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest value of Next in this run
 	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended
-	// Cursor is used during an undo. The children from this index on were asked to undo.
+	// Cursor is used only during an undo. The children with this index and higher ones were asked to undo.
 	Cursor int `json:"cursor,omitempty"`
-	Failed int `json:"failed,omitempty"` // number of children that failed
+	Failed int `json:"failed,omitempty"`
 	// FailedAt lists the indexes of the first failed children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
-	Reason   string `json:"reason,omitempty"` // reason of the first failure, or the reason why Stopped is set
-	// Stopped means that no more children are started, and that the open ones were cancelled.
+	Reason   string `json:"reason,omitempty"` // reason of the first failure, or the reason for Stopped
+	// Stopped means that no more children are started, and that the open children were cancelled.
 	Stopped bool `json:"stopped,omitempty"`
 	// Results holds the outputs of children in the order in which they arrived.
 	Results []Collected `json:"results,omitempty"`
@@ -311,7 +314,7 @@ type Vote struct {
 	At    Time            `json:"at"`
 }
 
-// Decided is the output of a step that was answered, or whose time for an answer ended.
+// Decided is the output of a step that waited for an answer. An answer came, or the time for an answer ended.
 type Decided struct {
 	// Value is the value of the answer. It is null if the time ended and the workflow gives no value.
 	Value json.RawMessage `json:"value"`
@@ -335,12 +338,12 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time from which the limit of uncounted hand-backs counts (P45, "not now" is not a
-	// failure). For a not-yet it equals Polling. For another code it is the time of the first hand-back after
-	// the last not-yet. It is zero if the failure counts.
+	// Since is the time from which the limit of uncounted failures counts (P45, "not now" is not a failure).
+	// It is zero if the failure counts. For the code not-yet, it equals Polling. The other uncounted codes
+	// have a limit of their own.
 	Since Time `json:"since,omitzero"`
-	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
-	// poll.
+	// Polling is the time of the first not-yet reply in the present series of them. It is zero if there is no
+	// such series.
 	Polling Time `json:"polling,omitzero"`
 }
 
@@ -427,7 +430,7 @@ type Verdict struct {
 	At       Time   `json:"at"`
 }
 
-// Clone returns a copy of the task that has its own list of steps.
+// Clone returns a copy of the task with its own list of steps.
 func (t *Task) Clone() *Task {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
@@ -452,7 +455,8 @@ type Erasure struct {
 	At     Time   `json:"at"`
 }
 
-// DropAttempts keeps the latest attempts in Attempts.Last, and counts the removed ones in Attempts.Earlier.
+// DropAttempts keeps the latest attempts in Attempts.Last, and counts the removed attempts in
+// Attempts.Earlier.
 func (t *Task) DropAttempts(keep int) {
 	for ; len(t.Attempts.Last) > keep; t.Attempts.Last = t.Attempts.Last[1:] {
 		t.Attempts.Earlier.Count(t.Attempts.Last[0].Outcome)

@@ -24,7 +24,7 @@ const (
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// TimeOf converts a time.Time, and cuts it to milliseconds. The zero time becomes 0.
+// TimeOf converts a time.Time, and cuts it to milliseconds. The zero time.Time becomes "no time".
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return 0
@@ -32,7 +32,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UnixMilli())
 }
 
-// Std returns the time as a time.Time. 0 becomes the zero time.
+// Std returns the time as a time.Time. For "no time" it returns the zero time.Time.
 func (t Time) Std() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -57,10 +57,10 @@ func (t Time) Add(d Duration) Time {
 // Sub returns t - u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
-// Passed reports whether the time is set, and is not later than the argument now.
+// Passed reports whether t is set and is not later than now.
 func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
 
-// IsZero reports whether the time is "no time". encoding/json calls it for omitzero.
+// IsZero reports whether the time is "no time". encoding/json calls IsZero for a field with omitzero.
 func (t Time) IsZero() bool { return t == 0 }
 
 func (t Time) String() string {
@@ -71,8 +71,8 @@ func (t Time) String() string {
 	return string(b)
 }
 
-// AppendText appends the time in RFC 3339 with milliseconds. If the time is in range, it allocates nothing
-// and parses no layout, unlike time.Time.Format.
+// AppendText appends the time in RFC 3339 with milliseconds. For a time in range, AppendText allocates
+// nothing and parses no layout, unlike time.Time.Format.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	switch {
 	case t == 0:
@@ -113,7 +113,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	// RFC 3339 permits t and z in lower case.
+	// RFC 3339 permits t and z in lower case, but time.Parse does not accept these.
 	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1])))
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
@@ -136,7 +136,7 @@ func (d Duration) Std() time.Duration { return time.Duration(d) * time.Milliseco
 
 func (d Duration) String() string { return d.Std().String() }
 
-// earliest returns the earlier of two times. "No time" is later than every time.
+// earliest returns the earlier of two times. "No time" counts as later than every time.
 func earliest(a, b Time) Time {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -7,29 +7,30 @@ type TokenOf struct {
 	Person string // the only person who may use the token; "" means anyone who has the token
 }
 
-// Tokens makes and checks the tokens of answers (P39). The same arguments always give the same token.
+// Tokens makes and checks the tokens of answers (P39).
 type Tokens interface {
-	// Current returns the ID of the signing key for orders that have none yet.
+	// Current returns the ID of the current signing key. A task without a signing key gets this key.
 	Current() string
-	// Holds reports whether the signing key with the ID is loaded.
+	// Holds reports whether the signing key with this ID is loaded.
 	Holds(key string) bool
-	// Token returns a token that is made with a signing key. It returns an error if the key is not loaded.
+	// Token makes a token with the signing key whose ID is key. It returns an error if the key is not loaded.
+	// Calls with the same arguments return the same token.
 	Token(key, order string, of TokenOf) (string, error)
 	// Read checks a received token of an order, and returns what the token permits. The error is a *Refusal.
 	Read(order, token string, now Time) (TokenOf, error)
 }
 
-// CodeNoTokens is the refusal code if a token is needed and no signing key exists.
+// CodeNoTokens is the code of a refusal because no signing key exists.
 const CodeNoTokens = "no-tokens"
 
-// maxKeyID is the length of a signing key's ID, in characters.
+// maxKeyID is the length of every signing key's ID, in hexadecimal digits.
 const maxKeyID = 8
 
-// ByToken replaces the person's name if the token of an answer names no person.
+// ByToken is stored instead of a person's name if the token of an answer names no person.
 const ByToken = "token"
 
-// HiddenTokens implements Tokens for inputs that people see. It returns a placeholder instead of each token,
-// because a token is never shown (P39).
+// HiddenTokens implements Tokens for step inputs that people see. It returns a placeholder instead of each
+// token, because Stepkeeper shows no token (P39).
 type HiddenTokens struct{}
 
 // Current implements Tokens.

@@ -7,20 +7,22 @@ import (
 	"slices"
 )
 
-// MaxVerdicts is the number of verdicts on commands that a task keeps (P5, commands have a number and an ID).
+// MaxVerdicts is the maximum length of each list of verdicts in a task (P5, commands have a number and an
+// ID).
 const MaxVerdicts = 8
 
-// MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
+// MaxRefused is the maximum length of each list in Commands.Refused.
 const MaxRefused = 16
 
-// AheadCommand is the name in Commands.Refused for commands of any kind whose number is above the task's.
+// AheadCommand is the key in Commands.Refused for commands with a number above the task's number. Commands of
+// all kinds share this key. Only a forged command has such a number.
 const AheadCommand = "command"
 
-// refusedBefore returns a verdict for a command whose refusal the task remembers, or nil. The original reason
-// is no longer stored.
+// refusedBefore returns a verdict for a command in one of the lists of refused commands. It returns nil if no
+// list contains the command. The lists hold no reason, so the verdict cannot state the original reason.
 func (t *Task) refusedBefore(id string) *Verdict {
 	hash := ShortHash(id)
-	// The loop may go in any order, because an ID is in one list only.
+	// The loop may go in any order, because only one list contains the ID.
 	for command, all := range t.Commands.Refused {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,
@@ -32,13 +34,14 @@ func (t *Task) refusedBefore(id string) *Verdict {
 	return nil
 }
 
-// ShortHash returns the part of a command ID's hash that a task remembers.
+// ShortHash returns the first 8 bytes of the hash of a command ID, in base64. A task stores only these bytes.
 func ShortHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// Verdict returns the stored verdict of a command, or of an answer to a step, or nil if none is stored.
+// Verdict returns the verdict of the command or answer with this ID. It returns nil if the task stores
+// neither a verdict nor a refusal of this ID.
 func (t *Task) Verdict(id string) *Verdict {
 	if id == "" {
 		return nil
@@ -71,10 +74,11 @@ func verdictIn(all []Verdict, id string) *Verdict {
 
 func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 
-// Long reports whether the verdict's texts need more space than is reserved for them.
+// Long reports whether the verdict's texts need more space than each task reserves for a verdict. A task
+// reserves space for the reason noReason, and none for By and Note.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// Drop removes the texts that need more space than is reserved for them.
+// Drop removes By and Note, and replaces a long Reason by noReason. The verdict then fits into its reserve.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {
@@ -82,15 +86,17 @@ func (v *Verdict) Drop() {
 	}
 }
 
-// Remember keeps the ID of a refused command. If a copy of the command comes in the same run, the task
-// refuses the copy too, even if the verdict is no longer stored. If the list for the command is full, the
-// result depends on the command:
-//   - cancel: The task refuses each further cancel of the run (P17, a cancel is kept).
-//   - AheadCommand: The number of the task rises above the command's, by at most furthestAhead, so that the
-//     command stays refused because of its number (P5). Only a forged number is above the task's.
-//   - answer: The task forgets the oldest answer (P36, answers may come early, late or twice).
-//   - any other command: The number of the task grows, so that the commands in the list stay refused
-//     because of their numbers (P5).
+// Remember adds the short hash of a refused command's ID to the list for the command. The task then refuses
+// each copy of the command in the same run, even after it has dropped the verdict. The parameter command is
+// the name of the command, or AheadCommand. If the list is full, the effect depends on this parameter:
+//   - cancel: Remember changes nothing. While the list is full, the task refuses every cancel of the run
+//     (P17, a cancel is kept).
+//   - AheadCommand: Remember raises the task's number to the command's number plus 1. The task then refuses
+//     copies because of their number (P5). If the command's number is too far ahead, Remember changes
+//     nothing; see furthestAhead.
+//   - answer: Remember removes the oldest hash (P36, answers may come early, late or twice).
+//   - any other command: Remember empties the list and adds 1 to the task's number. The task then refuses
+//     copies of the removed commands because of their number (P5).
 func (c *Commands) Remember(id, command string, number int) {
 	all := c.Refused[command]
 	if len(all) == MaxRefused {
@@ -117,8 +123,8 @@ func (c *Commands) Remember(id, command string, number int) {
 	c.Refused = refused
 }
 
-// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand,
-// because the number of the task grows across runs and may reach the numbers of those commands.
+// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand, because
+// the task's number may reach the numbers of the commands in that list during a later run.
 func (c *Commands) Forget() {
 	ahead := c.Refused[AheadCommand]
 	c.Refused = nil
@@ -127,6 +133,6 @@ func (c *Commands) Forget() {
 	}
 }
 
-// furthestAhead limits how far Remember raises the number of the task. Without this limit, one forged
+// furthestAhead limits how far Remember raises the task's number at a time. Without this limit, one forged
 // command could use up all numbers.
 const furthestAhead = 1_000_000

@@ -1,21 +1,20 @@
 package deployment
 
-// Names of the metrics that the functions write and the alarms read. The list includes the namespace and the
-// dimensions.
+// Names of the metrics, of their namespace and of their dimensions.
 const (
 	MetricNamespace  = "Stepkeeper"
 	MetricDeployment = "Deployment" // dimension of all metrics
 	MetricAgent      = "Agent"      // dimension of MetricNotCalled
-	// MetricNotCalled counts requests that an agent returned to the queue instead of calling its service
-	// (P45, "not now" is not a failure).
+	// MetricNotCalled counts retry-later replies of agents that did not call their service (P45, "not now" is
+	// not a failure).
 	MetricNotCalled     = "NotCalled"
 	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
-	// MetricWorkflow is a dimension of the metrics below. The metrics of orders in Error exist only for
-	// workflows with such orders.
+	// MetricWorkflow is a dimension of all metrics below. MetricInError and MetricOldestInError exist only
+	// for workflows with orders in Error.
 	MetricWorkflow      = "Workflow"
 	MetricInError       = "OrdersInError"
-	MetricOldestInError = "OldestInError" // age of the oldest order in Error in seconds
-	MetricState         = "State"         // dimension of the two metrics below
+	MetricOldestInError = "OldestInError" // longest time of an order in Error, in seconds
+	MetricState         = "State"         // dimension of MetricEnded and MetricOrderDuration
 	MetricEnded         = "OrdersEnded"   // number of orders that ended or stopped in Error
-	MetricOrderDuration = "OrderDuration" // milliseconds from the receipt of an order to its end
+	MetricOrderDuration = "OrderDuration" // milliseconds from the creation of a task to its end
 )

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Peer describes an agent in the settings of the engine.
+// Peer describes an agent in the settings of the Scheduler and the Supervisor.
 type Peer struct {
 	Name string
-	// Queue is the URL or the name of the request queue. A name may contain Start, which stands for the
-	// common prefix. A named queue belongs to the account and Region of the intake queue.
+	// Queue is the URL or the name of the request queue. A name may contain Start instead of the common
+	// prefix. A queue given by name belongs to the account and Region of the intake queue.
 	Queue   string
-	Senders []string // role IDs that the agent's replies may come from; empty means any role
-	// High is the request queue for high priority, written as in Queue. It is "" if there is no such queue
-	// (P46, priority changes the order of requests only).
+	Senders []string // IDs of the roles that may send the agent's replies; empty means any role
+	// High is the URL or the name of the request queue for high priority. A name has the same form as in
+	// Queue. High is "" if the agent has only one request queue (P46, priority changes the order of requests
+	// only).
 	High string
 }
 
@@ -21,8 +22,9 @@ type Peer struct {
 const Start = "~"
 
 // Peers returns the value of VarAgents, such as "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The
-// caller has replaced the common prefix of the queue names, which is the argument start, by Start. This keeps
-// the value short: all variables of a function together must not exceed 4,096 bytes.
+// argument start is the common prefix of the queue names. The caller has already replaced this prefix in the
+// queue names by Start. The value must be short, because all variables of a function together must not exceed
+// 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {
@@ -32,7 +34,6 @@ func Peers(start string, peers []Peer) string {
 	return strings.Join(entries, ",")
 }
 
-// peers reads the optional variable VarAgents.
 func (r *reader) peers() (found []Peer) {
 	text := r.optional(VarAgents)
 	if text == "" {

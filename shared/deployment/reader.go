@@ -22,7 +22,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads environment variables and collects all problems.
 type reader struct {
 	lookup   Lookup
-	process  bool // true if a user sets the variables instead of the construct
+	process  bool // true if a user sets the variables; false if the deployment sets them
 	problems []error
 }
 
@@ -30,7 +30,6 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err returns an error that lists all problems. It returns nil if there are no problems.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -106,9 +105,10 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads a JSON object that maps logical names to queues. needed lists the logical names that must be
-// present. A value is the URL or the name of a queue. A named queue belongs to the account and Region of the
-// queue whose URL is the parameter beside, or of the intake queue if beside is "".
+// urls reads a JSON object that maps logical names to queues, and returns the queue URLs. The logical names
+// in needed must be present. A value of the object is the URL or the name of a queue. A queue given by name
+// belongs to the account and Region of the queue with the URL beside. If beside is "", urls uses the intake
+// queue instead.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -129,14 +129,13 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 	return urls
 }
 
-// queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. The parameter given is this URL or the queue's name, see urls. For
-// VarReplyTo, given may also be the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is the URL or the name of the queue. A queue given by
+// name belongs to the account and Region of the queue with the URL beside. For VarReplyTo, the parameter
+// given may also be the ARN of an event bus, which place returns unchanged.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
@@ -157,7 +156,6 @@ func isURL(text string) bool {
 		!strings.HasSuffix(text, "/")
 }
 
-// ledger reads the name or ARN of the ledger table. It reports a problem if the value looks like a path.
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
@@ -167,8 +165,8 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside returns the path in a variable. If the variable is not set, the result is the file or folder with
-// the name in the parameter place, in the folder of the Lambda function.
+// beside returns the path in a variable. If the variable is not set, the result is the file or folder named
+// place in the folder of the Lambda function.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value
@@ -180,8 +178,8 @@ func (r *reader) beside(name, place string) string {
 	return filepath.Join(root, place)
 }
 
-// instance returns a short name of this process, for the field LockedBy. The name is the end of the log
-// stream's name, so that an operator can find the log.
+// instance returns a short name of this process. A claimed step stores this name in the field LockedBy. The
+// name is the end of the log stream's name, so that an operator can find the log of the process.
 func (r *reader) instance() string {
 	stream := r.optional(varStream)
 	if stream == "" {
@@ -190,5 +188,6 @@ func (r *reader) instance() string {
 	return stream[max(0, len(stream)-instanceLength):]
 }
 
-// instanceLength limits the length of the name, because every step in flight stores the name.
+// instanceLength is the maximum length of a process name. It is short, because every step in flight stores
+// the name.
 const instanceLength = 8

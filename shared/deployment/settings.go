@@ -30,8 +30,9 @@ type Engine struct {
 	// Priorities is true if orders of high priority have their own queues (P46, priority changes the order of
 	// requests only).
 	Priorities bool
-	Stack      string        // value of --stack in the commands of alerts; "" if unknown
-	Window     time.Duration // time window of incidents; 0 means incident.DefaultWindow
+	Stack      string // value of --stack in the commands of alerts; "" if unknown
+	// Window is how long an incident collects orders before its alert. 0 means incident.DefaultWindow.
+	Window time.Duration
 	// Reminder is the interval between reminders of an open incident. 0 means incident.DefaultReminder. A
 	// negative value means no reminders.
 	Reminder time.Duration
@@ -40,17 +41,19 @@ type Engine struct {
 	// "" if unknown.
 	Region   string
 	LogGroup string
-	// Senders maps an agent to the role IDs that the agent's replies may come from. A role ID is the part
-	// before the ":" in the SenderId of an SQS message. If an agent has no entry, its replies are not
-	// checked.
+	// Senders maps an agent to the IDs of the roles that may send the agent's replies. A role ID is the part
+	// before the ":" in the SenderId of an SQS message. If an agent has no entry, any role may send its
+	// replies.
 	Senders map[string][]string
 }
 
 // Scheduler holds the settings of the Scheduler.
 type Scheduler struct {
 	Engine
-	Workflows  string // folder of compiled workflows, *.json
-	FairQueues bool   // true if requests carry the tenant of their order
+	Workflows string // folder of compiled workflows, *.json
+	// FairQueues is true if each request carries the tenant of its order. The tenant is the part of the order
+	// ID before the first ":".
+	FairQueues bool
 	TokenKeys  string // ARN of the secret with the token keys; "" if no workflow makes tokens
 	// Capacity is the number of requests that each agent takes at a time. The setting is required only if a
 	// step may choose its agent (P44, several agents can do one step).
@@ -60,7 +63,8 @@ type Scheduler struct {
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	// Capacity is how many messages each consumer takes at a time (P32, queue time is not a failure).
+	// Capacity maps the name of a consumer to the number of messages that it takes at a time (P32, queue time
+	// is not a failure).
 	Capacity   map[string]int
 	SweepEvery time.Duration // interval between sweeps
 	Workflows  string        // folder of compiled workflows with schedules; may be absent
@@ -73,7 +77,7 @@ type Agent struct {
 	Name    string
 	Queues  map[string]string // URLs of the request queue, the reply queue and the quarantine
 	Ledger  string            // name of the ledger table; "" if the agent needs no ledger
-	Secrets map[string]Secret // secrets by the environment variable that gets the value
+	Secrets map[string]Secret // locations of secrets, by the name of the environment variable for the value
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
@@ -84,8 +88,8 @@ type Secret struct {
 	Parameter string `json:"parameter,omitempty"` // name in the Parameter Store
 }
 
-// Limits for the times of incidents. A window that is shorter than the interval between sweeps ends at the
-// next sweep.
+// Limits for Engine.Window and Engine.Reminder. A window that is shorter than the interval between sweeps
+// ends at the next sweep.
 const (
 	MinWindow   = time.Minute
 	MaxWindow   = 24 * time.Hour
@@ -175,8 +179,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads the settings of an agent. config is true if the agent has a settings file, as the HTTP
-// agent has. The error lists all problems.
+// ReadAgent reads the settings of an agent. If config is true, ReadAgent also reads the location of the HTTP
+// agent's settings file. The error lists all problems.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
@@ -220,7 +224,7 @@ type Process struct {
 	LedgerFolder string // folder of a ledger on this machine; "" if Ledger is set
 }
 
-// ReadProcess reads the settings of the named agent, which runs as a process. The error lists all problems.
+// ReadProcess reads the settings of an agent that runs as a process. The error lists all problems.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
 	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
@@ -269,7 +273,7 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 		"mapping: %w", arn, VarQueues, port.ErrNotFound)
 }
 
-// Collector returns the URL to which spans are sent. endpoint is the value of VarTraces.
+// Collector returns the URL of the trace collector for spans. endpoint is the value of VarTraces.
 func Collector(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

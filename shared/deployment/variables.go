@@ -1,18 +1,18 @@
 package deployment
 
-// Names of the environment variables. Most variables with several entries are JSON objects with logical names
-// as keys. VarAgents has a shorter form, because Lambda limits all variables of a function together to 4,096
-// bytes.
+// Names of the environment variables. Most variables with several entries are JSON objects. VarAgents has a
+// shorter form, because all variables of a Lambda function together must not exceed 4,096 bytes.
 const (
-	// VarQueues maps logical names to queue URLs, as in {"intake": "https://sqs…", "replies": …}. If
-	// priorities are enabled, VarQueues also contains "intake-high". For the engine, a value may be the name
-	// of a queue in the account and Region of the intake queue.
+	// VarQueues maps logical names to queue URLs, as in {"intake": "https://sqs…", "replies": …}. If intake
+	// has a second queue for high priority, VarQueues also contains "intake-high". For the Scheduler and the
+	// Supervisor, a value may be the name of a queue in the account and Region of the intake queue.
 	VarQueues = "STEPKEEPER_QUEUES"
 	// VarAgents is the value that Peers returns, such as
 	// "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…".
 	VarAgents = "STEPKEEPER_AGENTS"
 	// VarReplyTo maps logical names to queues and event buses, as in {"shop": "https://sqs…", "events":
-	// "arn:aws:events:…"}. As in VarQueues, a value may be the name of a queue. The variable is optional.
+	// "arn:aws:events:…"}. A value may be the name of a queue in the account and Region of the intake queue.
+	// The variable is optional.
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"
 	VarOrders      = "STEPKEEPER_ORDERS"      // table for orders
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table for definitions
@@ -28,9 +28,9 @@ const (
 	// VarReminder is the interval between the alerts of an open incident. The default is "24h". The value
 	// "0s" means no reminders.
 	VarReminder = "STEPKEEPER_ALERT_AGAIN"
-	// VarStack is the name of the stack, such as "Shop" or "Shop/Engine". Metrics contain the name, and the
-	// commands in alerts contain it as the value of --stack. Only the Supervisor always requires the
-	// variable.
+	// VarStack is the name of the stack, such as "Shop" or "Shop/Engine". The name is a dimension of the
+	// metrics, and the value of --stack in the commands of alerts. The Supervisor requires the variable. The
+	// Scheduler requires it only if VarOutcomes is "true".
 	VarStack = "STEPKEEPER_STACK"
 	// VarCapacity is the number of messages that each agent and the Scheduler take at a time, as in
 	// {"payment": 50} (P32, queue time is not a failure).
@@ -46,8 +46,8 @@ const (
 	// VarLedger is the name of the ledger table. Agents of plain services need this table (P31, a plain
 	// service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
-	// VarSecrets maps variables to secrets, as in {"TOKEN": {"secret": "arn:…", "field": "token"}}. The
-	// variable is optional.
+	// VarSecrets maps the name of an environment variable to the location of a secret, as in {"TOKEN":
+	// {"secret": "arn:…", "field": "token"}}. VarSecrets is optional.
 	VarSecrets = "STEPKEEPER_SECRETS"
 	// VarTokenKeys is the ARN of the secret with the token keys (P39, a token is an answer's permission). It
 	// is set only if a workflow makes tokens.
@@ -59,8 +59,8 @@ const (
 	VarAgentConfig = "STEPKEEPER_AGENT_CONFIG"
 )
 
-// Variables of an agent that runs as a process, in a container or on any machine. The agent uses the three
-// queue URLs. If none of them is set, the agent finds its queues by name.
+// Variables of an agent that runs as a process, in a container or on any machine. Either all three queue URLs
+// are set, or the agent finds its queues by name.
 const (
 	VarRequestsURL   = "STEPKEEPER_REQUESTS_URL"   // URL of the agent's request queue
 	VarRepliesURL    = "STEPKEEPER_REPLIES_URL"    // URL of the reply queue
@@ -70,7 +70,7 @@ const (
 	VarLedgerFolder = "STEPKEEPER_LEDGER_FOLDER"
 )
 
-// Default names of the folder and the file beside the binary.
+// Default paths of VarWorkflows and VarAgentConfig, relative to the folder of the binary.
 const (
 	WorkflowsFolder = "workflows"
 	AgentFile       = "agent.json"
@@ -87,5 +87,5 @@ const (
 	varRegion = "AWS_REGION"
 )
 
-// VarRuntimeAPI is a variable that is set only on Lambda.
+// VarRuntimeAPI is a variable that Lambda sets. Without it, an agent runs as a process.
 const VarRuntimeAPI = "AWS_LAMBDA_RUNTIME_API"

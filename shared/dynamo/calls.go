@@ -7,8 +7,8 @@ import (
 )
 
 // calls holds the DynamoDB operations that this package uses. A field of type *dynamodb.Client would make
-// each Lambda function 2 MB larger. Because the expression library looks up methods by name, the linker would
-// keep all operations of the client.
+// each Lambda function 2 MB larger, because the linker would keep all operations of the client. The
+// expression library expr looks up methods by name, so the linker does not remove unused methods.
 type calls struct {
 	GetItem func(context.Context, *dynamodb.GetItemInput,
 		...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)

@@ -17,8 +17,8 @@ import (
 const maxBackoff = 300 * time.Millisecond
 
 // NewClient returns the SDK's client for a configuration from package awsclient or wire. If the configuration
-// has an endpoint, the client does not validate checksums. Such an endpoint is an emulator, which sends no
-// checksums, and the SDK would log a warning for each response.
+// has an endpoint, the client calls an emulator, and does not validate checksums. Emulators send no
+// checksums, so the SDK would log a warning for each response.
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
@@ -26,9 +26,9 @@ func NewClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// Time limits of the calls in a handler. attemptTime is the limit of one attempt. leftOver is the time
-// between the last attempt and the end of the handler's context. The handler needs leftOver to return
-// unfinished messages to their queue.
+// Time limits of the calls in a handler. attemptTime is the limit of one attempt. Each call ends at least
+// leftOver before the handler's context ends. In this time, the handler returns unfinished messages to their
+// queue.
 const (
 	attemptTime = wire.AttemptTimeout
 	leftOver    = time.Second
@@ -36,8 +36,8 @@ const (
 
 // NewHandlerClient returns a client for handlers of Lambda functions. If a call is throttled or gets no
 // response, the client repeats the call until shortly before the handler's context ends. If a table is slow,
-// messages therefore wait in the handler. Otherwise they would wait in their queue for the end of their
-// visibility timeout. If the context has no deadline, the time limit of the configuration ends the call.
+// messages wait in the handler. A wait for the end of their visibility timeout would be longer. If the
+// context has no deadline, the time limit of the configuration ends the call.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil

@@ -24,10 +24,10 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return bytesOf(item[definitionAttribute]), nil
 }
 
-// PutDefinition stores the definition unless a definition with the same hash is stored. It reads the table
-// first, because each process calls PutDefinition for all its definitions, and most of the definitions are
-// already stored. Without the read, a process would pay for refused writes, and would raise the table's
-// metric of failed conditions.
+// PutDefinition stores the definition if the table has none with the same hash. It reads the table first,
+// because each process calls PutDefinition for all its definitions, and the table already has most of them.
+// Without the read, a process would pay for refused writes, and would raise the table's metric of failed
+// conditions.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

@@ -14,12 +14,12 @@
 //   - A lease, the incidents or a schedule. The key is "#lease/NAME", "#incidents" or "#schedule/NAME".
 //
 // The sparse index complete-by contains keys only. Its partitions are due#SHARD, attention#SHARD and
-// finished#DAY#SHARD. An entry may be outdated or superfluous, so callers load the task before they act on an
-// entry (rule 11). An entry may also be missing for a short time.
+// finished#DAY#SHARD. The index may be stale: an entry may be outdated, or missing for a short time. Callers
+// therefore load the task before they act on an entry (rule 11).
 //
 // Failures: each write of an order or of a ledger entry has a condition, and stores a token in the attribute
-// Writer. The response to a refused write contains the stored item (rule 8). If the stored item has the token
-// of the refused write, an earlier try of the write was stored and its response was lost. The write has then
-// succeeded (rules 9 and 23). Otherwise the write returns an error, usually port.ErrConflict. If a write gets
-// no response, the caller loads the task to find out whether the write was stored.
+// Writer. The response to a refused write contains the stored item (rule 8). If this item has the token of
+// the refused write, an earlier try of the write has succeeded, and its response was lost. The write then
+// counts as stored (rules 9 and 23). Otherwise the write returns an error, usually port.ErrConflict. If a
+// write gets no response, the caller loads the task to find out whether the write was stored.
 package dynamo

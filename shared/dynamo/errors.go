@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// tries records the results of all tries of one write, including the SDK's retries.
+// tries observes each try of one write, including the SDK's retries.
 type tries struct {
 	doubt bool // a try failed without a refusal by DynamoDB, so its item may be stored
 }
@@ -36,8 +36,8 @@ func (t *tries) watch(o *dynamodb.Options) {
 	})
 }
 
-// refused reports whether DynamoDB's response states that the request was not executed. A 5xx response never
-// states this, even if the response has an error code.
+// refused reports whether DynamoDB has responded that it did not execute the request. After a 5xx response,
+// DynamoDB may have executed the request, even if the response has an error code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest &&
@@ -56,10 +56,13 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning converts an error of the SDK to an error of package port. It returns port.ErrUnavailable if
-// DynamoDB refused all tries for lack of capacity or because of a conflicting transaction. It returns
-// port.ErrTooLarge if the item is too large. For the caller, any other error means that the item may be
-// stored. If doubt is true, meaning returns neither of the two errors, because the item may be stored.
+// meaning converts the error of a write. If DynamoDB refused all tries, the result can wrap an error of
+// package port:
+//   - port.ErrUnavailable, if the tries were throttled or conflicted with a transaction
+//   - port.ErrTooLarge, if the item is too large
+//
+// For any other result, the caller must assume that the item may be stored. doubt is true if a try of the
+// write failed without a refusal. The result then wraps no error of package port.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -67,7 +70,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	var api smithy.APIError
 	switch {
 	case !errors.As(err, &api) && !doubt && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		// The call's time limit ended during the wait for the next try. DynamoDB had refused all tries.
+		// The call's time limit ended during the wait for the next try. DynamoDB has refused every try.
 		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable,
 			err)
 	case !errors.As(err, &api):
@@ -81,7 +84,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 }
 
 // errOvertaken means that a try of the write failed without a refusal, and that a newer version is stored.
-// The newer version may build on the write.
+// Perhaps the write was stored, and the newer version has replaced it.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
@@ -94,9 +97,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread converts the error of a failed read to an error of package port. The failure is permanent if the
-// context has ended, or if DynamoDB refused the read for a reason other than throttling. For any other
-// failure, unread returns port.ErrUnavailable.
+// unread converts the error of a failed read. The result wraps port.ErrUnavailable, with two exceptions:
+//   - The context has ended.
+//   - DynamoDB has refused the read for a reason other than throttling.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

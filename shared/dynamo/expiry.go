@@ -12,44 +12,46 @@ import (
 )
 
 // Expired orders lose their data, but nobody can use their IDs again (P26, an ID never runs twice). If orders
-// expire, an order has up to three items: the order itself, its content if the content is stored separately,
-// and a tombstone. The tombstone never expires. The store writes the items in the following sequence.
+// expire, an order has up to three items:
 //
-//   - A commit that brings the order to rest first puts the tombstone. Then it puts the order's item with a
-//     time to live. Finally it sets the time to live of the content. Each item that expires therefore has a
-//     tombstone. If the program crashes before the last write, the content stays.
-//   - A commit that continues an order at rest removes the content's time to live before it puts the order's
-//     item. The content therefore does not expire before the order. A condition on the order's item detects
-//     whether the order is at rest.
-//   - A create reads the tombstone with a strongly consistent read before it puts the order's item. An order
-//     that continues after its rest keeps its tombstone. The tombstone then changes nothing, because the
-//     order's item also refuses the create.
-//   - An order that is at rest when it is created has no tombstone and never expires. A tombstone put before
-//     the order's item would refuse a repetition of the create.
+//   - the order itself
+//   - the content of the order, if the content is stored separately
+//   - a tombstone, which never expires
+//
+// A commit that brings the order to rest makes three writes. First it puts the tombstone, so that each order
+// that expires has a tombstone. Then it puts the order's item with a time to live. Finally it sets the time
+// to live of the content. After a crash before the last write, the content never expires.
+//
+// A commit that continues an order at rest removes the content's time to live first, and then puts the
+// order's item. Otherwise the content could expire while the order continues. The order keeps its tombstone.
+//
+// A create makes a strongly consistent read of the tombstone before it puts the order's item. If a tombstone
+// exists, the create fails.
+//
+// An order that is at rest when it is created has no tombstone and never expires. If the create put a
+// tombstone first, a repetition of the create would fail because of this tombstone.
 //
 // Erase overwrites the content with an item that only records the time (P52, erase removes content, not
-// identity). Overwriting needs no permission to delete items. The store also overwrites the content of a
-// refused create if the stored order does not use that content. A create never replaces an erased item with
-// content. If orders expire, the erased item expires at the time of the erasure plus Options.TTL and a week.
-// After that, the tombstone of an order at rest prevents a create from putting the content.
+// identity). Overwriting needs no permission to delete items. A create never replaces an erased item with
+// content. If orders expire, the erased item expires at the time of the erasure plus Options.TTL and
+// contentGrace. After that, a create fails because of the order's tombstone.
 //
-// These rules require that an order is kept for longer than a create takes, from the read of the tombstone to
-// the put of the order's item. On Lambda, a create takes at most 15 minutes. An order is kept for at least an
-// hour.
+// A create would miss the tombstone if an order with the same ID came to rest and expired during the create.
+// This does not happen, because a create on Lambda takes at most 15 minutes, and an order is stored for at
+// least an hour after it comes to rest.
 //
-// The item of the content contains the version of the order that set the time to live. A late write of an
-// older version therefore cannot change the time to live.
+// The item of the content contains the version of the order that last changed its time to live. A late write
+// of an older version therefore cannot change the time to live.
 
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
 	erasedAttribute  = "Erased"  // time of the erasure
-	hashMember       = "content" // document's member with the hash of separate content
-	orderMember      = "Order"   // document's member with the content, if not separate
-	statedBy         = "Version" // version of the order that set the content's time to live
+	hashMember       = "content" // member of the document: hash of separate content
+	orderMember      = "Order"   // member of the document: content that is not separate
+	statedBy         = "Version" // version of the order that last changed the content's time to live
 	// contentGrace is the time from the expiry of an order to the expiry of its content, in seconds. DynamoDB
-	// removes expired items in any sequence, and an order must not lose its content before the order's item
-	// is removed.
+	// may remove expired items days late. The content must stay until the order's item is removed.
 	contentGrace = 7 * 24 * 60 * 60
 )
 
@@ -74,8 +76,8 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts an additional item of an order. It returns nil if the condition of the put does not hold.
-// The caller can repeat the put after an error, because a repetition has no further effect.
+// putBeside puts a tombstone or a content item. It returns nil if the condition of the put does not hold. The
+// caller can repeat the put after an error, because a repetition has no further effect.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
@@ -85,8 +87,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps converts the error of a write that the caller can repeat to an error of package port. The result is
-// port.ErrUnavailable if DynamoDB did not refuse the write.
+// perhaps converts the error of a write that the caller can repeat without a further effect. If DynamoDB did
+// not refuse the write, the result wraps port.ErrUnavailable.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
@@ -116,12 +118,15 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a refused create if the stored order does not use that content. The
-// stored order then has different content, its document contains the content, or a Cancel came before it. If
-// the erasure fails, the content stays, as it does after a crash.
+// dropRefused erases the separate content of a refused create if the stored task does not use this content.
+// There are three such cases:
+//   - The stored task has separate content with another hash.
+//   - The document of the stored task contains the content of its order.
+//   - A Cancel came before the order, and the stored task has no content.
+//
+// If the erasure fails, the content stays.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
-	// The task of a Cancel that came before its order has no hash.
 	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
 	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
@@ -136,8 +141,8 @@ func (s *Store) expireContent(ctx context.Context, w *port.Write) {
 		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
 }
 
-// keepContent removes the content's time to live before its order continues. It returns ErrNotFound if the
-// content has expired.
+// keepContent removes the content's time to live before the order continues. It returns port.ErrNotFound if
+// the content has expired.
 func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
@@ -145,12 +150,13 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	if err == nil && there != nil && len(there) == 0 {
 		return fmt.Errorf("the content of the order has expired: %w", port.ErrNotFound)
 	}
-	// If a newer version of the order has set the time to live, the put of the order's item will fail too.
+	// The condition may fail because a newer version of the order has set the time to live. The later put of
+	// the order's item then fails with a conflict.
 	return err
 }
 
-// updateContent updates the item of the content. If the condition does not hold, it returns the stored item.
-// The result is empty if no item is stored, and nil after a successful update.
+// updateContent updates the item of the content. It returns nil after a successful update. If the condition
+// does not hold, it returns the stored item, which is empty if no item is stored.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
 	values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -166,9 +172,9 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 	return nil, perhaps(ctx, "update the content", err)
 }
 
-// Content returns content that is stored separately. It begins with an eventually consistent read, which is
-// cheaper. A result of this read is correct, because content never changes. If this read finds no content,
-// Content makes a strongly consistent read.
+// Content returns content that is stored separately. It first makes an eventually consistent read, because
+// this read is cheaper. If this read returns content, the result is correct, because content never changes.
+// Otherwise Content makes a strongly consistent read.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)

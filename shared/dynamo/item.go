@@ -13,7 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attrs holds the attributes of an item or of a key.
 type attrs = map[string]types.AttributeValue
 
 const (
@@ -98,7 +97,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 }
 
 // shownItem returns the document's members as attributes. It returns false if the document cannot be
-// converted, or if a member differs from the record's field or has a reserved name.
+// converted, if a member has a reserved name, or if a member differs from its field in the record.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {
@@ -125,7 +124,7 @@ func isNumber(v types.AttributeValue, want int64) bool {
 	return ok && n.Value == strconv.FormatInt(want, 10)
 }
 
-// index adds the attributes of the index to the item a. If the task has ended and expires, index also adds
+// index adds the attributes of the index to the item a. If the order is at rest and expires, index also adds
 // the time to live.
 func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
@@ -136,16 +135,16 @@ func (s *Store) index(r *port.Record, a attrs) {
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
 		a[IndexSort] = num(sortKey(r.Created))
 	}
-	if r.Bucket == port.NoBucket && s.options.TTL > 0 && r.Version > 1 { // see expiry.go
+	// Version 1 has no time to live: an order that is at rest when it is created never expires.
+	if r.Bucket == port.NoBucket && s.options.TTL > 0 && r.Version > 1 {
 		a[TTLAttribute] = num(s.expiresAt())
 	}
 }
 
-// sortKey returns the index's sort key for a time: milliseconds since 1970.
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
-// record returns the record in an item. If the item is damaged, the record has no document. The caller
-// reports the damage when it decodes the record, and the other records of the batch are not affected.
+// record returns the record in an item. If the item is damaged, the record has no document. The caller fails
+// when it decodes this record. It can still use the other records of the batch.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
@@ -170,8 +169,8 @@ func record(a attrs) *port.Record {
 	return r
 }
 
-// ItemSize returns the size of the item that Commit writes for the record. The unit is bytes as DynamoDB
-// counts them.
+// ItemSize returns the size in bytes of the item that Commit writes for the record. It counts bytes as
+// DynamoDB does.
 func (s *Store) ItemSize(r *port.Record) (int, error) {
 	a, err := s.item(r, token())
 	return Size(a), err

@@ -7,8 +7,8 @@ import (
 )
 
 // Acquire takes the lease if it is free, has expired, or already belongs to the owner. It reports whether the
-// owner has the lease. The lease is an item in Orders. Each Supervisor passes the time of its own clock. An
-// inaccurate clock does no harm, because the lease only saves the cost of a second sweep.
+// owner has the lease. Each Supervisor passes the time of its own clock as now. An inaccurate clock does no
+// harm, because the lease only saves the cost of a second sweep.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,

@@ -23,7 +23,7 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 	return &Ledger{callsOf(client), table, LedgerKey}
 }
 
-// Schedules returns the ledger of the workflows' schedules. Its entries are in the table Orders.
+// Schedules returns the ledger of the workflows' schedules. The table Orders contains its entries.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
 // Entry reads the entry with a strongly consistent read. If the key has no entry, the result has Version 0.

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrNotListed means that no index contains the requested tasks.
+// ErrNotListed means that the query selects finished tasks, and that the index does not contain these tasks.
 var ErrNotListed = errors.New(
 	"finished orders are not in the index: ask for one by its ID, or deploy with the index of finished " +
 		"orders, which costs one more write an order")
@@ -24,10 +24,10 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 // List returns open tasks and tasks that wait for the operator, newest first. With Options.FinishedIndex it
 // also returns finished tasks. Without this option, a query for a finished state returns ErrNotListed.
 //
-// No index sorts open tasks by their time of creation, so each call reads the entries of all open tasks. If
-// there are more than Options.ListLimit entries, List returns an error. A query for the state Error reads
-// only the bucket attention, unless Query.InFlight is set. If many tasks are open, a later call reuses tasks
-// that an earlier call has read, see the type recent. List reads finished tasks day by day.
+// No index sorts open tasks by their time of creation, so each call reads all entries of the buckets due and
+// attention, or of attention only (see buckets). List returns an error if there are more than
+// Options.ListLimit entries. If many tasks are open, List reuses tasks that an earlier call has read; see the
+// type recent.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -86,15 +86,15 @@ func parseCursor(text string) (*port.Due, error) {
 	return &port.Due{ID: id, At: created}, nil
 }
 
-// newestFirst compares two records so that the newer one comes first. Records of the same millisecond are in
-// descending sequence of their IDs.
+// newestFirst compares two records, so that a sort puts the newer record first. It sorts records of the same
+// millisecond by ID, in descending sequence.
 func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
 // open returns the matching records of the buckets due and attention. It reads the bucket due first, because
 // an order that enters Error moves from due to attention. If open read both buckets at the same time, it
-// could miss this order.
+// could miss such an order.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	var entries []port.Due
 	for _, b := range l.buckets() {
@@ -118,8 +118,8 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 }
 
 // buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
-// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. Of the
-// queries for Error, only those with InFlight need the bucket due.
+// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. A query
+// for Error without InFlight does not ask for tasks in the bucket due.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -127,7 +127,6 @@ func (l *listing) buckets() []port.Bucket {
 	return []port.Bucket{port.DueBucket, port.AttentionBucket}
 }
 
-// entries reads the partitions concurrently, at most limit entries of each partition.
 func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {
 	found := make([][]port.Due, len(partitions))
 	calls, ctx := errgroup.WithContext(ctx)
@@ -144,7 +143,7 @@ func (l *listing) entries(ctx context.Context, partitions []string, limit int) (
 	return slices.Concat(found...), err
 }
 
-// selected loads the records of the entries. It returns each record that matches the query once.
+// selected loads the records of the entries. It returns each matching record once, newest first.
 func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Record, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
@@ -169,8 +168,8 @@ func (l *listing) selects(r *port.Record) bool {
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 
-// finished adds finished tasks to found. It reads one day at a time, from the newest day of the query to the
-// oldest, and stops when the page is full.
+// finished adds finished tasks to found. It reads one day at a time, from the newest day to the oldest, and
+// stops when the page is full.
 func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.Record, error) {
 	newest, oldest := l.days()
 	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
@@ -198,13 +197,13 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like returns a record for an entry of the index, which contains only the ID and the time of creation. State
-// and Workflow are those of the query, so that the query checks only the time.
+// like returns a record for an entry of the index of finished tasks. An entry contains only the ID and the
+// time of creation. The record has the State and Workflow of the query, so that the query checks only the
+// time.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
 
-// days returns the newest and the oldest day of the search for finished tasks.
 func (l *listing) days() (newest, oldest time.Time) {
 	newest = l.options.Clock.Now().Add(24 * time.Hour) // another program's clock may be ahead
 	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)

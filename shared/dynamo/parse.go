@@ -16,17 +16,16 @@ import (
 // digits after the 38th.
 var jsonText = []string{"Order", "input", "output", "value"}
 
-// maxDepth is the maximum depth of objects and lists that are stored as attributes. DynamoDB's limit is 32
-// levels, including the item.
+// maxDepth is the maximum depth of the attributes. DynamoDB's limit is 32 levels, including the item.
 const maxDepth = 24
 
-// maxDigits is the maximum number of digits of a number attribute.
+// maxDigits is DynamoDB's maximum number of digits of a number.
 const maxDigits = 38
 
 var errForm = errors.New("not to be shown as attributes")
 
 // attributesOf converts the members of a JSON object to attributes: objects to maps, arrays to lists, whole
-// numbers to numbers. It returns an error if DynamoDB cannot store a value without a change of its meaning.
+// numbers to numbers. It returns an error if DynamoDB may refuse or change a value.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm

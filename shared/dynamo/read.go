@@ -57,9 +57,10 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 	return out.Item, nil
 }
 
-// Due returns entries of the index. The result may be stale (rule 11 of docs/reference/aws-rules.md). A
-// position in the result is a time and an ID, but the index sorts by time only. Due therefore reads all
-// entries of the first and of the last millisecond, and sorts them by ID.
+// Due returns entries of the index. The result may be stale (rule 11 of docs/reference/aws-rules.md).
+//
+// The result is sorted by time and then by ID, but the index sorts by time only. Due therefore reads all
+// entries of the first and of the last millisecond, and sorts these entries by ID.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 {
@@ -109,14 +110,13 @@ type partition struct {
 	name string
 }
 
-// moment reads all entries with the given time.
 func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error) {
 	found, _, err := p.entries(ctx, sortKey(at), sortKey(at), math.MaxInt32)
 	return found, err
 }
 
-// entries reads at most limit entries whose sort keys are between the arguments start and end, both included.
-// complete is false if the partition may contain more of these entries.
+// entries reads at most limit entries with sort keys from start to end. complete is false if the partition
+// may contain more of these entries.
 func (p partition) entries(ctx context.Context, start, end int64,
 	limit int) (found []port.Due, complete bool, err error) {
 	if start > end {

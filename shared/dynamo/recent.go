@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// readAlways is the number of open tasks up to which each listing reads all open tasks again.
+	// readAlways is a number of open tasks. Up to this number, each listing reads all open tasks again.
 	readAlways = 500
-	// readEvery determines how long listings reuse the read of a task: for readEvery multiplied by the number
-	// of open tasks above readAlways. With 1,000 open tasks, a process reads at most 100 unchanged tasks a
-	// second, and with many thousands about 50.
+	// readEvery determines how long listings reuse a record that was read. The time is readEvery multiplied
+	// by the number of open tasks above readAlways. With 1,000 open tasks, this time is 10 s, so a process
+	// reads at most 100 unchanged tasks a second.
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds the tasks that earlier listings have read. The key of the map is the task's entry in the
-// index. If the entry has changed, for example because the task has ended, the next listing reads the task
-// again.
+// recent holds the records that earlier listings have read. The key of the map is the task's entry in the
+// index. If this entry changes, the next listing reads the record again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading
@@ -32,7 +31,6 @@ type reading struct {
 	at     time.Time
 }
 
-// openRecords returns one record for each order in the entries. It reuses recent reads.
 func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
 	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
 	// A stale index may contain an ID twice.
@@ -59,7 +57,6 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 	return records, errs
 }
 
-// remember adds the new reads and removes the reads that are too old to reuse.
 func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time,
 	hold time.Duration) {
 	r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of the keys and of the index. All keys are strings, except IndexSort, which is a number.
+// Names of the keys and of the index. IndexSort is a number. All other keys are strings.
 const (
 	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
@@ -35,8 +35,9 @@ const (
 	documentAttribute = "Document" // whole document, if it cannot be stored member by member
 )
 
-// DefaultShards is the default number of shards of the index. It permits 4,000 changes of the index a second,
-// of two writes each (rules 11 and 12 of docs/reference/aws-rules.md).
+// DefaultShards is the default number of shards of the index. A shard permits 1,000 writes a second, and a
+// change of an index key needs two writes (rules 11 and 12 of docs/reference/aws-rules.md). The default
+// therefore permits 4,000 changes a second.
 const DefaultShards = 8
 
 // CreateTables creates on-demand tables for emulators and tests, and waits until the tables are active. It

@@ -9,8 +9,8 @@ import (
 // maxItem is DynamoDB's maximum size of an item in bytes, including attribute names.
 const maxItem = 400 << 10
 
-// Size returns the size of an item in bytes, as DynamoDB counts them. DynamoDB rounds the size up to whole
-// KiB to bill a write, and up to a multiple of 4 KiB to bill a read.
+// Size returns the size of an item in bytes, as DynamoDB counts them. For a bill, DynamoDB rounds the size of
+// a write up to a multiple of 1 KiB, and the size of a read up to a multiple of 4 KiB.
 func Size(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, v := range item {
@@ -39,8 +39,10 @@ func sizeOf(v types.AttributeValue) int {
 	return 1 // null, true, false
 }
 
-// sizeOfNumber returns the size of a number: one byte, plus one byte for each two significant digits, plus
-// one byte for a minus sign. Zeros at both ends of the number are not significant.
+// sizeOfNumber returns the size of a number in bytes. The size is the sum of:
+//   - one byte
+//   - one byte for each two digits, without the zeros at the start and at the end
+//   - one byte for a minus sign
 func sizeOfNumber(n string) int {
 	size := 1
 	if strings.HasPrefix(n, "-") {

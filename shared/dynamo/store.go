@@ -23,9 +23,9 @@ type Tables struct {
 
 // Options configures a Store.
 type Options struct {
-	// Shards is the number of shards of the index. 0 means DefaultShards. The number may grow while tasks are
-	// open, if it grows for all actors at the same time. It must not shrink before all tasks in the removed
-	// shards have ended.
+	// Shards is the number of shards of the index. 0 means DefaultShards. All actors must change the number
+	// at the same time. The number may grow while tasks are open. It must not shrink before all tasks in the
+	// removed shards have ended.
 	Shards int
 	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one additional index
 	// write for each order.
@@ -35,7 +35,7 @@ type Options struct {
 	FinishedDays int
 	// TTL is the time for which the table keeps an order at rest. 0 means forever. The tombstone of an
 	// expired order stays, so that nobody can use the order's ID again (P26, an ID never runs twice).
-	// DynamoDB removes items hours or days late, so no code may depend on the exact time (rule 15 of
+	// DynamoDB removes items days late, so no code may depend on the exact time (rule 15 of
 	// docs/reference/aws-rules.md).
 	TTL time.Duration
 	// ListLimit is the number of open tasks above which List returns an error. 0 means 20,000.
@@ -54,8 +54,8 @@ type Store struct {
 }
 
 // New returns a Store. The client should come from NewClient or NewHandlerClient, with a configuration from
-// package awsclient or wire. Such a configuration limits the time of each call (rule 13). It also prevents
-// the SDK from reporting a stored write as failed (rule 23).
+// package awsclient or wire. Such a configuration limits the time of each call (rule 13 of
+// docs/reference/aws-rules.md). It also prevents the SDK from reporting a stored write as failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.Shards = cmp.Or(o.Shards, DefaultShards)
 	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
@@ -106,8 +106,8 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 	return nil
 }
 
-// token returns a random value for one write. If the stored item has this value, an earlier try of the write
-// was stored (rule 9).
+// token returns a random value for one write. If DynamoDB refuses the write and the stored item has this
+// value, an earlier try of the write was stored (rule 9).
 func token() []byte {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // rand.Read never fails
@@ -119,8 +119,8 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace puts the item if the stored version is the expected one (P8, every commit is conditional). If
-// orders expire, replace makes additional writes, see expiry.go.
+// replace puts the item if the stored version is w.Expected (P8, every commit is conditional). If orders
+// expire, replace makes additional writes. The file expiry.go describes these writes.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	resting := s.expires(w)
 	if resting {
@@ -129,7 +129,7 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	// The order was at rest, and this write continues it.
+	// The order was at rest, and this write continues the order. The content must therefore not expire.
 	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
@@ -151,8 +151,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 			port.ErrConflict))
 }
 
-// putVersion puts the item if the stored version is the expected one. If open is true, the stored item must
-// also have no time to live.
+// putVersion puts the item if the stored version is w.Expected. If open is true, putVersion also requires
+// that the stored item has no time to live.
 func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
@@ -164,8 +164,8 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 }
 
 // create puts the item if the order does not exist (P14, submit creates once). If the content is stored
-// separately, create puts the content first. The key of the content contains the content's hash. Content that
-// remains after a refusal or a crash therefore never replaces different content.
+// separately, create puts the content first. The key of the content contains the content's hash, so this put
+// never replaces different content.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -186,9 +186,9 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
-// put puts the item if the condition holds, and then returns a nil item. If the condition does not hold, put
-// returns the stored item, which is empty if no item is stored (rule 8). doubt reports whether a try failed
-// without a refusal by DynamoDB.
+// put puts the item if the condition holds, and returns nil. If the condition does not hold, put returns the
+// stored item (rule 8). The result is empty if no item is stored. doubt reports whether a try failed without
+// a refusal by DynamoDB.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
@@ -207,8 +207,8 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 	return nil, seen.doubt, meaning(ctx, "write", seen.doubt, err)
 }
 
-// standing returns the stored item if err states that a condition did not hold. The result is empty if no
-// item is stored.
+// standing reports whether err means that a condition did not hold, and returns the stored item. The item is
+// empty if no item is stored.
 func standing(err error) (there attrs, failed bool) {
 	var check *types.ConditionalCheckFailedException
 	if failed = errors.As(err, &check); failed && check.Item == nil {

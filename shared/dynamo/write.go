@@ -41,7 +41,7 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	return nil, fmt.Errorf("%T: %w", v, errAttribute)
 }
 
-// appendObject appends the members as a JSON object. The members are sorted by name.
+// appendObject appends the members as a JSON object. It sorts them, so that equal members give equal bytes.
 func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(members)) {

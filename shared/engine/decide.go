@@ -12,8 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// decide decides the messages of a job one after the other. errReload means that the task must be loaded,
-// because it is too old or was not read. Every other error is about the whole job.
+// decide decides the messages of a job one after the other. It returns errReload if the loaded task is too
+// old, or if the task was not loaded. Every other returned error makes the whole job fail. An error of a
+// single message is in the message's Outcome.
 func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
 		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
@@ -45,7 +46,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 	return nil
 }
 
-// message decides one message. A panic becomes an error of this message only.
+// message decides one message. A panic becomes an error, so that the job's other messages are still decided.
 func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,8 +78,8 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	return nil
 }
 
-// apply lets package protocol decide an event, and adds the decision to the job. If again is true, the
-// effects are sent even if the event changes nothing.
+// apply lets package protocol decide an event, and stores the new task in the job. If again is true, it keeps
+// the effects even if the event changes nothing.
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
@@ -106,7 +107,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	return d, nil
 }
 
-// repeats reports whether the effects of an event are sent each time, even if the event changes nothing.
+// repeats reports whether the engine sends the effects of an event even if the event changes nothing.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase:
@@ -118,9 +119,9 @@ func repeats(ev core.Event, t *core.Task) bool {
 	return false
 }
 
-// ahead logs and counts a message that names a later run or attempt than the document, even after the
-// document was read again. Such a message is forged, or the store was reset to an earlier state. The queue
-// delivers the message again until it is a dead letter (P8, every commit is conditional).
+// ahead logs and counts a message that names a later run or attempt than the stored task. Either the message
+// is forged, or the store was reset to an earlier state. The message returns to its queue until it is a dead
+// letter (P8, every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever "+
 		"it was forged, or the store was set back", About(id, ev)...)

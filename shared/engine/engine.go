@@ -1,21 +1,25 @@
-// Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets package
-// protocol decide the events, and commits each task if its stored version is still the loaded version.
-// Deliver sends the effects, and settles the ends that it has reported.
+// Package engine is the loop that Scheduler and Supervisor share. The loop has three steps:
 //
-// Authority: none. The messages of the caller contain the events, and package protocol decides what each
-// event does. If several instances decide about one task at the same time, only one instance commits (P8,
-// every commit is conditional). The others load the task and decide again, up to Tries times.
+//   - Load reads the tasks.
+//   - Decide lets package protocol decide the events. It commits each task if its stored version is still the
+//     loaded version.
+//   - Deliver sends the effects, and settles the ends that it has reported.
 //
-// States: A [Job] holds one task, and those messages of a batch that are about the task. All messages of a
-// job make one commit (P13, delete after sending). A message is done after all effects of the commit were
-// sent. If Deliver makes another commit because of an effect, the effects of that commit must be sent too.
-// The caller adds the answers to the senders between Decide and Deliver.
+// Authority: the package decides about no event. The messages of the caller contain the events, and package
+// protocol decides what each event does. If several instances decide about one task at the same time, only
+// one instance commits (P8, every commit is conditional). The other instances load the task and decide again,
+// up to Tries times.
 //
-// Failures: Before the commit, nothing has changed. After the commit, a redelivery of the message sends the
-// same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at its
-// due time (P9, tasks not at rest are due). If it is unknown whether the store has the commit, the engine
-// loads the task. A document or a message that is too large becomes a failure of the step or a refusal (P28,
-// what is too large fails once). A panic is an error of one message.
+// States: A [Job] holds one task, and the messages of a batch that are about this task. All messages of a job
+// make one commit. The caller may delete a message after Deliver has sent all effects (P13, delete after
+// sending). Between Decide and Deliver, the caller adds the messages that report the outcomes.
+//
+// Failures: A failure before the commit changes nothing. After the commit, a redelivery of the message sends
+// the same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at
+// its due time (P9, tasks not at rest are due). If a commit fails and may have been stored, the engine loads
+// the task again. If a request is too large for its queue, the step fails. If a new order is too large for
+// the store, the engine refuses the order (P28, what is too large fails once). A panic is an error of one
+// message.
 package engine
 
 import (
@@ -48,19 +52,18 @@ type Parts struct {
 	Leases port.Leases // leases for the Supervisor's sweeps
 	Clock  port.Clock
 	Name   string // name of this instance, for LockedBy and for leases
-	// WakeSlack is added to the delay of a Wake, so that the Wake is not early by the clock of another
-	// instance. It is 1 s between machines, and some milliseconds inside a process.
+	// WakeSlack is added to the delay of a Wake. Without it, the Wake could be early for an instance whose
+	// clock is slow. The slack is 1 s between machines, and some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
-	Count     func(what, why string) // counts events for people; may be nil
+	Count     func(what, why string) // counts events for the log and the metrics; may be nil
 	Tracer    port.Tracer            // recorder of spans; nil records none
-	// Tokens returns the keys for the tokens of answers (P39, a token is an answer's permission). It is nil
-	// if there are no keys. If it returns an error, the messages return to their queue. If fresh is true, it
-	// loads the keys again, because an order uses a key that is not loaded.
+	// Tokens returns the keys for the tokens of answers (P39, a token is an answer's permission). The
+	// function is nil if there are no keys. If fresh is true, the function loads the keys again. If the
+	// function returns an error, the messages return to their queue.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
-	// FairQueues means that each request has its order's tenant as the message group (rule 4 in
-	// docs/reference/aws-rules.md). Other messages need no group, because the Scheduler does not let them
-	// wait.
+	// FairQueues means that each request has the tenant of its order as the message group (rule 4 in
+	// docs/reference/aws-rules.md). The tenant is the part of the order's ID before the first colon.
 	FairQueues bool
 	// Senders lists for each agent the IDs of the roles that may send its replies (P3, a reply names request
 	// and sender). If an agent has no entry, only the agent's name is checked.
@@ -78,18 +81,21 @@ type Config struct {
 	// Lengths returns the estimated time that the requests in each agent's queue will take (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
-	// Claims means that decisions may claim steps, and therefore need the keys of tokens. It is false for
-	// the Supervisor, which must not claim steps (P16, the Supervisor hands back and gives up).
+	// Claims means that decisions may claim steps. Such decisions need the keys of tokens. Claims is false
+	// for the Supervisor, because the Supervisor must not claim steps (P16, the Supervisor hands back and
+	// gives up).
 	Claims bool
 }
 
-// Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use, and keeps nothing between
-// two calls.
+// Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use. It has no state of its
+// own.
 type Engine struct{ Config }
 
 // Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not
-// fail. On the first try, it does not read a task that the messages may create, because most orders are new.
-// If the order exists, the commit fails, and the job is loaded and decided again (P14, submit creates once).
+// fail.
+//
+// On the first try, Load skips a job if all its messages may create the task, because most orders are new. If
+// the order exists, the commit fails, and Decide loads the task (P14, submit creates once).
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -134,8 +140,11 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 }
 
 // Decide decides the messages of loaded jobs, commits the tasks, and stores the outcomes in the messages. It
-// loads a job and decides again if the task was too old, if another writer was faster, or if it is unknown
-// whether the commit was stored. The causes in the document then show whether it was stored (P12).
+// loads a job and decides again, up to Tries times, in these cases:
+//   - The loaded task was not the newest version.
+//   - Another writer was faster.
+//   - The commit failed, but the store may have stored it. The causes in the loaded task then show whether
+//     the commit was stored (P12).
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {
@@ -148,7 +157,6 @@ func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// attempt decides and commits once. It returns the jobs to load and decide again.
 func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	var changes []state.Change
 	var changing []*Job
@@ -186,7 +194,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	return again
 }
 
-// uncommitted handles a failed commit. It reports whether the job has to be loaded and decided again.
+// uncommitted handles a failed commit. It reports whether Decide must load the job and decide again.
 func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
 	switch {
 	case errors.Is(err, port.ErrExists):
@@ -209,7 +217,6 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 	return true
 }
 
-// known returns the values that all decisions of an attempt share.
 func (e *Engine) known() protocol.At {
 	at := protocol.At{By: e.Name, SizeLimit: e.State.Room()}
 	if e.Waits != nil {

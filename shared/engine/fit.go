@@ -9,9 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large for the store. It reports whether the job has to be
-// decided again. A submission is decided again, and is then refused (P28, what is too large fails once). The
-// document of a stored task is too large only if the store's limit was lowered.
+// refuseLarge handles a document that is too large for the store. It reports whether Decide must decide the
+// job again. The second decision refuses a new order (P28, what is too large fails once). The document of a
+// stored task is too large only if the store's limit was lowered.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge
@@ -42,7 +42,7 @@ func (j *Job) followUp() *Job {
 const codeInputTooLarge = "input-too-large"
 
 // followedBefore repeats the effects of an earlier follow-up job. A redelivery of the original message must
-// repeat them, because the message caused the follow-up job (P12a, who emits again).
+// repeat these effects, because no queue contains the message of a follow-up job (P12a, who emits again).
 func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
@@ -51,8 +51,8 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at prot
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
-		// The reply was decided before, so apply only repeats its effects. apply finds the effects by the
-		// cause of the reply. The cause does not contain the operation.
+		// The reply was decided before, so apply only repeats its effects. Do stands for either operation,
+		// because the cause of a reply does not contain the operation.
 		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, hash: j.hash,
 			event: core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
 				Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)

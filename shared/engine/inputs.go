@@ -13,17 +13,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// errNoKeys means that the workflow of the order makes tokens, but this Scheduler has no signing keys. The
-// order waits for a Scheduler that has them.
+// errNoKeys means that the workflow makes tokens, but this Scheduler has no signing keys. The message returns
+// to its queue until a Scheduler with keys takes it.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
-// input holds the arguments of a decision about one message.
 type input struct {
 	definition *core.Definition
 	order      []byte
 	hash       string // hash of the submission that creates the task
-	// event is nil after a restart. Then protocol.Restart emits again the messages that the stored task still
-	// needs (P27, the embedded runtime survives its queues).
+	// event is nil after a restart of the embedded mode. The function protocol.Restart then emits the
+	// messages that the stored task still needs (P27, the embedded runtime survives its queues).
 	event  core.Event
 	target *core.Definition // definition that the event may move the task to
 }
@@ -38,7 +37,6 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 	return protocol.Restart(in.definition, in.order, t, at)
 }
 
-// inputs reads the values that the decision about a message needs besides the task.
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, hash: j.hash, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
@@ -81,7 +79,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	return in, err
 }
 
-// keys loads the signing keys again if the task uses one that is not loaded (P39, a token is an answer's
+// keys loads the signing keys again if the key of the task is not loaded (P39, a token is an answer's
 // permission). It returns errNoKeys if the workflow makes tokens and there are no signing keys.
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
@@ -113,8 +111,8 @@ func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, e
 	return ev, nil
 }
 
-// target returns the definition to which a command moves the task (P49, move pins another definition). It is
-// empty if the command names no definition.
+// target returns the definition to which a command moves the task (P49, move pins another definition). The
+// result is empty if hash is "".
 func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Target, error) {
 	if hash == "" {
 		return core.Target{}, nil
@@ -122,8 +120,8 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
 }
 
-// childTarget adds to a parent's request the definition that the request names. It does so only if the
-// child's next run can use the definition (P41, parent and child talk by messages).
+// childTarget reads the definition that a parent's request names, and adds it to the event. Only the start of
+// an undone child with another definition needs this (P41, parent and child talk by messages).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
@@ -134,8 +132,12 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 	return err
 }
 
-// withAbsent adds to a Close the open children that will not end by themselves (P48, close ends an order as
-// it stands). Such a child is not stored, is damaged, or has ended (in an undo, other than Processed).
+// withAbsent adds to a Close the IDs of the open children that can send no report (P48, close ends an order
+// as it stands). There are three such cases:
+//   - The child is not stored.
+//   - The record of the child is damaged.
+//   - The child has ended. While the step is being undone, a child that is Processed does not count, because
+//     it must still be undone.
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -158,10 +160,11 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withActiveAncestor adds to an Erase the nearest ancestor of the task that has not ended with its end
-// reported (P52, erase removes content, not identity). An ancestor that is no longer stored counts as ended.
-// A damaged ancestor counts as not ended, because it may still need its child. The function also adds the
-// hash of the content, which the erased task keeps.
+// withActiveAncestor adds to an Erase the ID of the nearest active ancestor (P52, erase removes content, not
+// identity). An ancestor is active until it has ended and is at rest. A damaged ancestor counts as active,
+// because it may still need its child. An ancestor that is not stored counts as ended.
+//
+// The function also adds the hash of the content, because the erased task keeps the hash.
 func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
@@ -180,8 +183,8 @@ func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.E
 	return ev, nil
 }
 
-// first reads the values for a decision about a task that does not exist. It refuses an order whose record
-// has expired, so that the order does not run again (P26, an ID never runs twice).
+// first reads the values for a decision about a task that does not exist. If the task has expired, the
+// function refuses the order, so that the order does not run again (P26, an ID never runs twice).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
 	case core.Cancel:
@@ -235,9 +238,9 @@ func fits(def *core.Definition, order []byte) error {
 	return nil
 }
 
-// current returns the definition that a new order gets. It refuses an order whose workflow or reply-to is
-// not deployed. An accepted order is not checked again, because it stays accepted (P14, submit creates
-// once).
+// current returns the definition for a new order. It refuses the order if its workflow or its reply-to is not
+// deployed. The engine does not call current for an existing order, because that order stays accepted (P14,
+// submit creates once).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow

@@ -12,13 +12,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// maxFurther bounds the rounds of follow-up jobs in one call of Deliver.
 const maxFurther = 50
 
-// Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of their
-// tasks. A message without Err is then completely stored and sent, and may be deleted (P13, delete after
-// sending). If a request is too large for its queue, a follow-up job fails the step for good (P28, what is
-// too large fails once).
+// Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of the tasks.
+// If a request is too large for its queue, a follow-up job makes the step fail (P28, what is too large fails
+// once). After Deliver, the caller may delete each message without Err (P13, delete after sending).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -35,7 +33,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// deliver sends once. It returns follow-up jobs for the requests that are too large.
+// deliver sends the effects of the jobs once. It returns follow-up jobs for the requests that are too large.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
@@ -61,7 +59,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 }
 
 // settle marks an end as reported if all messages about the end were sent (P11, an end is reported until
-// settled). It ignores a refused commit, because another writer has continued the task.
+// settled). It ignores a failed commit, because an unsettled end stays due and is reported again.
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
@@ -111,9 +109,8 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.err
 }
 
-// send sends the effects of jobs. Alerts and removals of contents come first, so that an alert never comes
-// after the status of the same end. The other effects follow in batches by queue, in the order of the
-// queues' first messages.
+// send sends the effects of jobs. It raises alerts and removes contents first, so that the alert about an end
+// comes before the end's status. Then it sends the other effects, queue by queue.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -160,8 +157,8 @@ func (p *post) alert(ctx context.Context, i int) {
 	}
 }
 
-// erase removes contents. A redelivered message repeats the removal, so that a crash leaves no content (P52,
-// erase removes content, not identity).
+// erase removes contents. After a crash, a redelivered message repeats the removal (P52, erase removes
+// content, not identity).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
 		if c, ok := e.(core.EraseContent); ok {
@@ -202,14 +199,14 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.ChildEnded:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
-		if p.jobs[i].err == nil { // the alert of the job, if it has one, was raised
+		if p.jobs[i].err == nil { // a status must not come before its alert, so a failed alert stops it
 			p.report(i, e)
 		}
 	}
 }
 
-// delay returns the delay of a Wake in the queue. It returns false if the delay is too long for a queue. The
-// Supervisor then sends the Wake.
+// delay returns the delay of a Wake in the queue. It returns false if the delay is too long for a queue. In
+// this case the Supervisor sends the Wake later.
 func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	if e.WakeAt == 0 {
 		return 0, true
@@ -227,7 +224,7 @@ func (p *post) report(i int, e core.SendStatus) {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
 			log := p.sender.Logger.Warn
-			if e.ReplyTo == core.Events { // dev warns of the workflow at its start; the construct refuses it
+			if e.ReplyTo == core.Events { // deployment and dev have already reported this
 				log = p.sender.Logger.Info
 			}
 			log("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
@@ -249,7 +246,6 @@ func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
 	r.append(i, effect, m)
 }
 
-// route returns the route for a queue, or nil if the queue has no messages yet.
 func (p *post) route(key string) *route {
 	for i := range p.routes {
 		if p.routes[i].key == key {
@@ -288,7 +284,8 @@ func (p *post) send(ctx context.Context, r *route) {
 	}
 }
 
-// unsent handles a message that a queue did not take.
+// unsent handles a message that a queue refused. It shortens a status that is too large. For a request that
+// is too large, deliver creates a follow-up job. Every other error makes the job fail.
 func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {
@@ -304,7 +301,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	p.fail(l.job, fmt.Errorf("send: %w", err))
 }
 
-// sendShort sends a status without its output, which is too large for a message (P28).
+// sendShort sends a status without its output, because the output is too large for a message (P28).
 func sendShort(ctx context.Context, q port.Sender, s core.Status) error {
 	s.Output, s.Code = nil, "output-too-large"
 	s.Message = "the output is too large for a message; look the order up by its ID"

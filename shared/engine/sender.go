@@ -15,9 +15,9 @@ type Sender struct {
 	Role  string // role ID that the queue reports; "" if the role is unknown
 }
 
-// notAsked refuses a reply from an agent that is not an agent of the step (P3, a reply names request and
-// sender). A refused reply goes to quarantine. A role that belongs to no agent is accepted, because SQS does
-// not report the original sender of a message that an operator has redriven.
+// notAsked refuses a reply if its sender is not an agent of the step (P3, a reply names request and sender).
+// A refused reply goes to quarantine. notAsked accepts a role that belongs to no agent, because SQS does not
+// report the original sender of a redriven message.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
@@ -33,7 +33,8 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}
 }
 
-// ofOthers reports whether the role belongs to other agents only.
+// ofOthers reports whether the role belongs to another agent and to none of these agents. It returns false if
+// one of these agents has no entry in Senders.
 func (e *Engine) ofOthers(agents []string, role string) bool {
 	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)

@@ -1,12 +1,13 @@
 // Package eventbus sends statuses as events to an event bus of EventBridge.
 //
-// Authority: this package decides the form of an event: the source, the kind of status as the detail type,
-// and the status message as the detail. Package core decides which statuses exist.
+// Authority: this package decides the form of an event. The detail type is the kind of the status, and the
+// detail is the status message. Package core decides which statuses exist.
 //
 // States: none.
 //
-// Failures: if the bus refuses an event, or a call fails, the error is port.ErrUnavailable. The bus may have
-// accepted the event nevertheless. The engine emits the status again (P12, effects are emitted again).
+// Failures: if the bus refuses an event, or if a call fails, the error wraps port.ErrUnavailable. After a
+// failed call, the bus may have accepted the event. The engine emits the status again (P12, effects are
+// emitted again).
 package eventbus
 
 import (
@@ -29,11 +30,11 @@ const Source = "stepkeeper"
 // maxBytes limits the size of the entries in one call, in bytes. EventBridge accepts less than 256 KiB.
 const maxBytes = 255 << 10
 
-// overhead is the largest size of an entry without its detail, in bytes: source, type and time.
+// overhead is the largest size of an entry without its detail, in bytes.
 const overhead = 64
 
-// Put is the type of the method PutEvents of the SDK's client. It is a function, because an interface can
-// make the linker keep all methods of the client.
+// Put is the type of the method PutEvents of the SDK's client. Put is a function type, because an interface
+// can make the linker keep all methods of the client.
 type Put func(ctx context.Context, in *eventbridge.PutEventsInput,
 	options ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
 

@@ -11,12 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// check walks a syntax tree once. It refuses constructs that the language does not have, or that this package
-// cannot evaluate safely.
+// check walks a syntax tree once. It refuses the constructs that this package does not evaluate.
 type check struct {
 	scope   Scope
 	program *program
-	// results of notSkipped for the conditions that are certainly met at the current node
+	// results of notSkipped for all conditions that are certainly met at the current node
 	done []string
 }
 
@@ -126,7 +125,6 @@ func noFunction(name string) error {
 		suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
 }
 
-// member checks an access such as steps.<name>.output or order.total.
 func (c *check) member(n *ast.MemberNode, inside int) error {
 	if step, property, ok := ofStep(n); ok {
 		return c.step(n, step, property)
@@ -147,7 +145,8 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 	return c.node(n.Property, inside)
 }
 
-// decision returns an error if n reads a member that the output of a waiting step never has (core.Decided).
+// decision returns an error if n reads an unknown member of the output of a waiting step. The members are
+// those of core.Decided.
 func (c *check) decision(n *ast.MemberNode) error {
 	step := c.program.steps[unchain(n.Node)]
 	_, decided := c.scope.Decided[step]
@@ -173,7 +172,8 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
-// ofStep divides an access to a step's output or failure into the step's name and the property.
+// ofStep splits an access such as steps.<name>.output into the step's name and the property. ok is false for
+// every other access.
 func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
 	p, ok := n.Property.(*ast.StringNode)
 	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {
@@ -201,7 +201,8 @@ func unchain(n ast.Node) ast.Node {
 	}
 }
 
-// step finds the step that an access names. A step's name is written with underscores or with dashes.
+// step checks an access to a property of a step. The author may write underscores for dashes in the name of
+// the step.
 func (c *check) step(n *ast.MemberNode, written, property string) error {
 	for _, step := range c.scope.Steps {
 		if written != step && written != strings.ReplaceAll(step, "-", "_") {
@@ -232,7 +233,7 @@ func noStep(written string, steps []string) error {
 }
 
 // builtin checks the call of a function. Inside a predicate, a loop may run only over the current element.
-// All loops together then visit the data once, instead of once for each element.
+// Nested loops therefore visit each part of the data only once.
 func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 	if !iterators[n.Name] {
 		if functions[n.Name].call == nil {

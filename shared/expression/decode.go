@@ -22,8 +22,8 @@ var (
 
 const white = " \n\t\r" // white space in JSON
 
-// checkRead refuses JSON that is nested too deeply or contains a number out of range. Recursive code reads
-// the JSON only after this check.
+// checkRead refuses JSON that is nested too deeply, or contains a number out of range. It must come before
+// recursive code reads the JSON.
 func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 
 // checkResult checks the result of a template against the limits for stored and sent values.
@@ -41,7 +41,7 @@ func bounds(data []byte, levels int, deep error) error {
 	return errBadJSON
 }
 
-// loose makes jsontext accept the same JSON as rawjson.CheckLoose, and keep texts unchanged.
+// loose makes jsontext accept all JSON that rawjson.CheckLoose accepts, and keep texts unchanged.
 var loose = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 }
@@ -57,7 +57,7 @@ func decode(data []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), loose...))
 }
 
-// readValue decodes the next value. checkRead has already checked the JSON.
+// readValue decodes the next value. The caller has checked the JSON with checkRead.
 func readValue(d *jsontext.Decoder) (any, error) {
 	switch d.PeekKind() {
 	case jsontext.KindBeginObject:

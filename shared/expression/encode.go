@@ -12,9 +12,9 @@ var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult)
 	"pass a reference instead of the data")
 
 // appendValue appends a value as compact JSON with sorted keys, so that equal values give equal bytes (P12,
-// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. The early
-// check is necessary because a value may contain the same part many times. The recursion is limited by
-// MaxDepth and MaxNodes.
+// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. A value may
+// contain one part many times, so the full JSON could need too much memory. MaxDepth and MaxNodes limit the
+// recursion.
 func appendValue(b []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {

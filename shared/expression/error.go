@@ -5,15 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Error is the reason why an expression was refused or failed. The text of an Error quotes the expression,
-// which the author of the workflow has written. The text contains no data of the order.
+// Error is the reason why an expression was refused or failed. The text of an Error quotes the expression. It
+// contains no data of the order.
 type Error struct {
 	Expression string
 	What       string
 	Fix        string // remedy; "" if What already states the remedy
 }
 
-// maxQuoted limits the part of an expression that an error shows, in bytes.
 const maxQuoted = 160
 
 func (e *Error) Error() string {
@@ -24,7 +23,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// shorten cuts s to at most n bytes, without cutting a character.
+// shorten returns at most n bytes of s, and an ellipsis if it cut s. It cuts no character in two.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -35,12 +34,12 @@ func shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// failure is an Error without the expression. The function at adds the expression.
+// failure is an Error without the expression. The function named at adds the expression.
 type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }
 
-// fixValue is the remedy for an expression that is right for other data.
+// fixValue is the remedy for an expression that fails only with some data.
 const fixValue = "correct the data that it reads, or change the expression in the workflow"
 
 func fail(what, fix string) error { return &failure{what, fix} }

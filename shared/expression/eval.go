@@ -7,14 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// evaluation is the state of the evaluation of one template or condition. It decodes each document at most
+// evaluation is the state while one template or condition is evaluated. It decodes each document at most
 // once.
 type evaluation struct {
 	meter   meter
 	env     *core.Environment
 	program *program
 	decoded map[string]any // decoded documents by name, such as "order" or "steps.charge"
-	element []item         // elements of the predicates around the node, innermost last
+	element []item         // current elements of the predicates around the node; the last is the innermost
 }
 
 type item struct {
@@ -62,7 +62,6 @@ func (e *evaluation) eval(n ast.Node) (any, error) {
 	}
 }
 
-// compound evaluates nodes that contain several expressions.
 func (e *evaluation) compound(n ast.Node) (any, error) {
 	switch n := n.(type) {
 	case *ast.SliceNode:
@@ -153,8 +152,8 @@ func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
 	return top.value, nil
 }
 
-// chain evaluates an access to a member, with all accesses before it. The result short reports whether a ?.
-// was applied to null, which makes the result of the whole chain null.
+// chain evaluates an access to a member, including all accesses before it, such as a.b?.c. short reports
+// whether a ?. was applied to null. In this case the whole chain is null.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:
@@ -190,8 +189,8 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	return v, false, err
 }
 
-// memberOf returns a member of an object or a list. Its errors do not show a computed name, because the name
-// may be data of the order.
+// memberOf returns a member of an object or a list. Its errors do not show the name of the member, because a
+// computed name may be data of the order.
 func memberOf(base, property any) (any, error) {
 	switch base := base.(type) {
 	case map[string]any:
@@ -258,8 +257,8 @@ func (e *evaluation) whole(doing string, n ast.Node, absent int64) (int64, error
 	return i, nil
 }
 
-// slice cuts a list or a text. A negative position counts from the end. Positions outside mean the nearest
-// end.
+// slice cuts a list or a text. A negative position counts from the end. A position outside the list or text
+// means its start or its end.
 func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
 	base, err := e.eval(n.Node)
 	if err != nil {

@@ -36,14 +36,14 @@ type Expressions struct {
 
 var _ core.Expressions = (*Expressions)(nil)
 
-// Compile compiles all expressions of a definition. The error names the step. There is no error for a
-// definition that package source has checked.
+// Compile compiles all expressions of a definition. It returns no error for a definition that package source
+// has checked.
 func Compile(d *core.Definition) (*Expressions, error) {
 	scope, answered := Scope{Steps: make([]string, len(d.Steps))}, map[string]bool{}
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
-			answered[d.Steps[i].Name] = false // package source has checked whether a token must name a person
+			answered[d.Steps[i].Name] = false // package source has checked the persons of tokens
 		}
 	}
 	n := len(d.Steps)
@@ -205,8 +205,8 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 	return false, at(p.source, err)
 }
 
-// Refused reports whether the value of an answer is a refusal. It returns false if the step has no condition
-// refuse.
+// Refused evaluates the condition refuse of a step. It reports whether the value of an answer is a refusal,
+// and returns false if the step has no such condition.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property that describes the failure of a step with onFailure: continue (P42, orders can go on
-// after failures).
+// fact is the property failed or error of a step with onFailure: continue (P42, orders can go on after
+// failures).
 type fact struct{ step, name string }
 
 const (
@@ -28,7 +28,6 @@ func (f fact) of(env *core.Environment) any {
 	return code
 }
 
-// reads describes a property of a step for an error text.
 func reads(property string) string {
 	if property == "output" {
 		return property
@@ -36,8 +35,8 @@ func reads(property string) string {
 	return "failure"
 }
 
-// fact returns an error if the step does not have onFailure: continue, because the property would then never
-// change.
+// fact checks an access to the property failed or error. It refuses the access if the step does not have
+// onFailure: continue, because the property would never change.
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+

@@ -127,7 +127,6 @@ func addTime(e *evaluation, args []any) (any, error) {
 	return t.Format(time.RFC3339Nano), nil
 }
 
-const costOfTime = 5 // charge for parsing and formatting a time, besides the charge for its text
+const costOfTime = 5 // steps of addTime, besides one for each byte of its texts
 
-// maxDays is the largest number of days in a time span.
 const maxDays = 100_000

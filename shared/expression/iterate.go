@@ -2,7 +2,6 @@ package expression
 
 import "github.com/expr-lang/expr/ast"
 
-// iterate evaluates a function that loops over a list. Each evaluation of the predicate is charged.
 func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	v, err := e.eval(n.Arguments[0])
 	if err != nil {
@@ -25,8 +24,9 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	return e.search(n.Name, list, predicate)
 }
 
-// each evaluates the predicate once for every element. In the predicate, # is the current element. each stops
-// when visit returns true or an error.
+// each evaluates the predicate once for every element, and calls visit with the result. In the predicate, #
+// is the current element. Without a predicate, the result is the element. each stops when visit returns true
+// or an error.
 func (e *evaluation) each(list []any, predicate ast.Node,
 	visit func(i int, v any) (stop bool, err error)) error {
 	e.element = append(e.element, item{})
@@ -73,7 +73,6 @@ func (e *evaluation) sum(list []any, predicate ast.Node) (any, error) {
 	return total, err
 }
 
-// search evaluates the functions whose predicate is a condition.
 func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, error) {
 	found := 0
 	result := []any{}

@@ -27,12 +27,11 @@ const (
 
 type meter struct{ steps int }
 
-// charge adds n steps. It returns an error if the sum exceeds MaxSteps. One step pays, for example, for one
-// of these:
+// charge adds n steps. It returns an error if the sum exceeds MaxSteps. Each of these costs one step:
 //
-//   - a node of the expression or an element of a list,
-//   - a byte of a text that is made or searched,
-//   - four bytes of a decoded document.
+//   - a node of the expression, or an element of a list
+//   - a byte of a text that is made or searched
+//   - four bytes of a decoded document
 func (m *meter) charge(n int) error {
 	if n < 0 || n > MaxSteps || m.steps > MaxSteps-n {
 		m.steps = MaxSteps
@@ -43,7 +42,7 @@ func (m *meter) charge(n int) error {
 	return nil
 }
 
-// costOfKeys returns the charge for sorting the keys of an object and comparing their texts.
+// costOfKeys returns the number of steps for sorting the keys of an object and comparing their texts.
 func costOfKeys(object map[string]any) int {
 	n := 0
 	for k := range object {

@@ -12,10 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// lazyOperators lists the operators that evaluate their right side only if the result depends on it.
+// lazyOperators lists the operators that evaluate their right side only if the left side does not determine
+// the result.
 var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": true, "??": true}
 
-// operators contains the functions that implement the other binary operators.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
 	"==": equality, "!=": equality,
@@ -69,8 +69,8 @@ func (e *evaluation) binary(n *ast.BinaryNode) (any, error) {
 	return operators[n.Operator](e, n.Operator, a, b)
 }
 
-// add adds numbers and joins texts. The length of a joined text is charged, so that repeated joining is
-// limited.
+// add adds numbers and joins texts. It charges the length of a joined text, because repeated joining could
+// otherwise use too much memory.
 func add(e *evaluation, op string, a, b any) (any, error) {
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
@@ -86,8 +86,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// computed is the context of all computations. They use decimals of up to 34 digits, as IEEE 754 decimal128
-// does. Addition, subtraction and multiplication of whole numbers are exact or fail.
+// computed is the context of all computations with decimals. A result has up to 34 digits, as in IEEE 754
+// decimal128. The function arithmetic refuses an inexact sum, difference or product of whole numbers.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -143,7 +143,8 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	return valueOf(d), nil
 }
 
-// smallIntegers computes with 64-bit integers. ok reports whether the result fits into 64 bits.
+// smallIntegers computes with 64-bit integers. If ok is false, the caller must compute with decimals. ok is
+// false for a division, for a zero divisor, and for a result that may not fit into 64 bits.
 func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
@@ -170,8 +171,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: one step for eight digits. It counts the digits of both
-// numbers, and the places from the highest digit to the lowest, because an addition aligns the numbers.
+// digits returns the number of steps for a computation, one for eight digits. It counts the digits of x and
+// y, and the places from the highest to the lowest digit, because an addition aligns the numbers.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
@@ -184,7 +185,7 @@ func equality(e *evaluation, op string, a, b any) (any, error) {
 }
 
 // equal reports whether two values are equal, including all their parts. It charges each comparison, because
-// a value may contain the same part many times.
+// a value may contain one part many times.
 func (e *evaluation) equal(a, b any) (bool, error) {
 	if err := e.meter.charge(1); err != nil {
 		return false, err

@@ -16,14 +16,15 @@ import (
 type Scope struct {
 	// Steps contains the names of all steps of the workflow.
 	Steps []string
-	// Visible contains the steps whose output the expression may read: all direct and indirect predecessors
-	// of its step. Only their outputs are the same at every evaluation (P12, effects are emitted again). nil
-	// means all steps.
+	// Visible contains all direct and indirect predecessors of the expression's step. The expression may read
+	// only their outputs, because other outputs may change between evaluations (P12, effects are emitted
+	// again). nil means that the expression may read the outputs of all steps.
 	Visible map[string]bool
 	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
-	// Answered contains the steps that wait for an answer. The value is true if a token must name a person.
-	// nil means that the expression must not make tokens (P39, a token is an answer's permission).
+	// Answered contains the steps that wait for an answer. The value is true if a token for the step must
+	// name a person. nil means that the expression must not make tokens (P39, a token is an answer's
+	// permission).
 	Answered map[string]bool
 	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
 	// members of core.Decided. nil means that every member is allowed.
@@ -34,19 +35,18 @@ type Scope struct {
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
 	// Undo reports whether the expression is in the input of an undo. The expression may then read the output
-	// of its own step. But it must also work without the output, which may be lost (P24, an undo needs no
-	// output).
+	// of its own step. That output may be lost, so the expression must read the output's members with ?.
+	// (P24, an undo needs no output).
 	Undo bool
 	// Skippable contains the steps that may be skipped, with their conditions. The output of a skipped step
-	// is null. Therefore an expression must read the output's members with ?., unless a condition ensures
-	// that the step was not skipped. The condition may be When or a part of the expression.
+	// is null, so the expression must read the output's members with ?. instead of a plain dot. A plain dot
+	// is allowed if When or a condition in the expression ensures that the step was not skipped.
 	Skippable map[string]string
-	// Continues contains the steps with onFailure: continue. If one of these steps fails, the output of the
-	// step is null. Only these steps have the properties failed and error. nil means that all steps have the
-	// two properties.
+	// Continues contains the steps with onFailure: continue. The output of such a step is null after a
+	// failure. Only these steps have the properties failed and error. nil means that every step has these
+	// properties.
 	Continues map[string]bool
-	// When is the condition of the step, which is true when the expression is evaluated. "" means no
-	// condition.
+	// When is the condition of the step. It is true when the expression is evaluated. "" means no condition.
 	When string
 }
 
@@ -61,18 +61,15 @@ type program struct {
 	tokens bool // the expression makes tokens (P39)
 }
 
-// newProgram returns a program without steps and facts. The check of the tree adds both.
+// newProgram returns a program without steps and facts. The methods of check add both.
 func newProgram(source string, root ast.Node) *program {
 	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
 }
 
-// iterators lists the functions that evaluate a predicate for each element of a list.
 var iterators = map[string]bool{
 	"all": true, "any": true, "count": true, "filter": true, "map": true, "sum": true,
 }
 
-// settings configures the parser of the library. It removes the functions that this package does not
-// implement.
 func settings() *conf.Config {
 	c := conf.CreateNew()
 	c.MaxNodes = MaxNodes
@@ -117,14 +114,15 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	return c.program, nil
 }
 
-// fixComment advises on the most frequent cause of an incomplete expression: YAML reads a # as a comment.
+// fixComment is the remedy for an incomplete expression. The most frequent cause is a # in the expression,
+// because in YAML a # starts a comment.
 const fixComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a " +
 	"comment"
 
 const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
 	"docs/reference/expressions.md has the language"
 
-// syntaxFailure converts an error of the parser. It drops the quoted source from the text.
+// syntaxFailure converts an error of the parser. It omits the source, because the function named at adds it.
 func syntaxFailure(err error) error {
 	f := &file.Error{Message: "it cannot be read"}
 	_ = errors.As(err, &f) // the parser returns only this type

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// path is an expression that is only a path, such as order.items[0].sku. Its value is read from the JSON,
-// without decoding the whole document.
+// path is an expression that is only a path, such as order.items[0].sku. The evaluation of a path does not
+// decode the whole document.
 type path struct {
 	// name of the document, such as "order" or "steps", or the property of a step's failure
 	root    string
@@ -28,7 +28,6 @@ type member struct {
 	optional bool // the access is written ?., so it returns null if the object is null
 }
 
-// pathOf returns n as a path, or nil if n is not a plain path.
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}
@@ -61,7 +60,7 @@ func pathOf(p *program, n ast.Node) *path {
 	return nil
 }
 
-// document returns the JSON from which the path reads. nil means null.
+// document returns the JSON in which the path begins. nil means null.
 func (p *path) document(env *core.Environment) json.RawMessage {
 	switch p.root {
 	case "order":
@@ -131,8 +130,8 @@ func wrongBase(m member, kind string) error {
 	return fail("it reads "+m.String()+" of "+kind, fixValue)
 }
 
-// of returns the JSON of the member in the JSON data. If an object has a field twice, the last field counts,
-// as in encoding/json.
+// of returns the member's part of the JSON data. If an object has a field twice, the last field counts, as in
+// encoding/json.
 func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	switch data[0] {
 	case '{':

@@ -10,8 +10,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// skipped returns an error if n reads, without ?., a member of an output that may be null. The expression,
-// and therefore its step, would fail in every order in which the output is null.
+// skipped returns an error if n reads a member of an output that may be null, and does not use ?. for this
+// read. If the output were null, the expression and its step would fail.
 func (c *check) skipped(n *ast.MemberNode) error {
 	step, reads := c.program.steps[unchain(n.Node)]
 	if !reads || n.Optional || slices.Contains(c.done, step) {
@@ -49,7 +49,7 @@ func (c *check) mayBeNull(step string) string {
 	return ""
 }
 
-// guardOf advises on a condition under which the output of the step is not null.
+// guardOf returns the advice for an error text: a condition under which the output of the step is not null.
 func (c *check) guardOf(step string) string {
 	if c.scope.Continues[step] {
 		return "the condition not steps." + strings.ReplaceAll(step, "-", "_") + ".failed"
@@ -57,8 +57,8 @@ func (c *check) guardOf(step string) string {
 	return "the same when"
 }
 
-// follows reports whether the given condition is certainly true here. The condition is true if each of its
-// parts is also a part of c.scope.When.
+// follows reports whether the given condition is certainly true if c.scope.When is true. This holds if each
+// part of the condition is also a part of c.scope.When.
 func (c *check) follows(condition string) bool {
 	here, p := conjunction(c.scope.When, c.scope)
 	if p == nil {
@@ -69,8 +69,8 @@ func (c *check) follows(condition string) bool {
 		func(part string) bool { return !slices.Contains(here, part) })
 }
 
-// conjunction splits a condition into the parts that && joins. p is nil if the condition is empty or invalid.
-// Another check reports an invalid condition.
+// conjunction splits a condition into the parts that && joins. p is nil if the condition is empty or has a
+// syntax error. The function parse reports syntax errors.
 func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if condition == "" {
 		return nil, nil
@@ -81,7 +81,7 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	}
 	scope.When, scope.Skippable, scope.Continues = "", nil, nil
 	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
-	_ = c.node(tree.Node, 0) // finds the outputs that the condition reads; parse reports its errors
+	_ = c.node(tree.Node, 0) // records the outputs that the condition reads; parse reports the errors
 	var split func(n ast.Node)
 	split = func(n ast.Node) {
 		if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "&&" || b.Operator == "and") {
@@ -95,9 +95,9 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped draws conclusions from a condition n that is true, or that is false if holds is false. It
-// returns the names of the steps whose output is then certainly not null. For a step that has then certainly
-// not failed, it returns the name from notFailed.
+// notSkipped draws conclusions from the value of the condition n, which is holds. The result contains:
+//   - the names of the steps whose output is certainly not null
+//   - the results of notFailed for the steps that have certainly not failed
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}
@@ -133,10 +133,11 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 	return p.steps[unchain(output)]
 }
 
-// notFailed returns a name for the fact that a step has not failed. No step has a name of this form.
+// notFailed returns an entry for the results of notSkipped. It cannot be the name of a step.
 func notFailed(step string) string { return "not failed: " + step }
 
-// given checks a node that is evaluated only if the conclusions in steps, from notSkipped, are right.
+// given checks a node. The conclusions in steps come from notSkipped. They are true whenever the node is
+// evaluated.
 func (c *check) given(steps []string, n ast.Node, inside int) error {
 	before := len(c.done)
 	c.done = append(c.done, steps...)
@@ -162,7 +163,7 @@ func underscored(steps []string) []string {
 	return names
 }
 
-// dashed matches a path with a dash, which the parser reads as a minus.
+// dashed matches a path with a dash. The parser reads the dash as a minus.
 var dashed = regexp.MustCompile(`\b(order|steps)((?:\??\.[A-Za-z_][A-Za-z0-9_]*)*\??\.)([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z_][A-Za-z0-9_]*)+)`)
 
 func isRoot(name string) bool {
@@ -170,7 +171,7 @@ func isRoot(name string) bool {
 }
 
 // dashedName returns an error that shows how to write a name with dashes. It returns nil if the source has no
-// such name, or if the dash is meant as a minus.
+// such name, or if the dash is probably a minus.
 func dashedName(source string, steps []string) error {
 	m := dashed.FindStringSubmatch(source)
 	switch {

@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Unwrap reads a string in a template. If the whole string is `${ … }`, Unwrap returns the expression inside.
-// Otherwise it returns the string, with `$${` replaced by `${`. It returns an error for an expression inside
-// a longer string.
+// Unwrap reads a string of a template. If the whole string is `${ … }`, Unwrap returns the expression between
+// the braces. Otherwise it returns the string, with `$${` replaced by `${`. It returns an error if an
+// expression is only a part of the string.
 func Unwrap(s string) (text string, isExpression bool, err error) {
 	if strings.HasPrefix(s, "${") {
 		if inner, ok := strings.CutSuffix(strings.TrimRight(s, " \t\n"), "}"); ok {
@@ -41,8 +41,8 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 	return strings.ReplaceAll(s, "$${", "${"), false, nil
 }
 
-// template is a JSON document with expressions, divided into the literal parts and the expressions between
-// them. The first and the last part are literals.
+// template is a JSON document that contains expressions. The text of the document is literals[0], holes[0],
+// literals[1], holes[1] and so on. It ends with the last literal.
 type template struct {
 	literals [][]byte
 	holes    []*program
@@ -61,7 +61,7 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	from := 0
 	for d := jsontext.NewDecoder(bytes.NewBuffer(src), loose...); d.PeekKind() != jsontext.KindInvalid; {
 		if d.PeekKind() != jsontext.KindString {
-			_, _ = d.ReadToken() // cannot fail, because checkRead has checked the JSON
+			_, _ = d.ReadToken() // no error, because checkRead has checked the JSON
 			continue
 		}
 		quoted, _ := d.ReadValue()
@@ -96,8 +96,8 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	return t, nil
 }
 
-// evaluate replaces the expressions by their values. The caller must not change the result, because it may be
-// a part of the template.
+// evaluate replaces the expressions by their values. The caller must not change the result, because the
+// result may share its bytes with the template.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
@@ -127,7 +127,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	return b, at(t.holes[0].source, checkResult(b))
 }
 
-// splice appends the JSON at a path without white space. Numbers keep their digits.
+// splice appends the JSON value at the path p to b. It removes white space, and keeps the digits of numbers.
 func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	raw, err := p.raw(env)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // functionToken is the name of the function that makes tokens (P39, a token is an answer's permission).
 const functionToken = "token"
 
-// token returns a token for a step. With a second argument, only the named person may use the token.
+// token returns a token for answers to the step args[0]. If args[1] names a person, the token is only for the
+// answer of this person.
 func token(e *evaluation, args []any) (any, error) {
 	step, person := args[0].(string), ""
 	if len(args) > 1 {
@@ -31,11 +32,9 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is the charge for making a token, which hashes some hundred bytes.
+// costOfToken is the charge for the hash of a few hundred bytes.
 const costOfToken = 100
 
-// token checks that a call of the function token is allowed here, and that it names a step that waits for an
-// answer.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(

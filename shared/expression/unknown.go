@@ -11,12 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// Unknown returns an error for each path that an expression reads and the schema of the order does not
-// declare. It also returns the part of the schema that describes the value of the expression. The argument
-// item is the part of the schema for the name item, from which a step makes a child order.
+// Unknown returns an error for each path in an expression that the schema of the order does not declare. It
+// also returns the part of the schema that describes the value of the expression. The argument item describes
+// the name item, which an expression for a child order can read.
 func Unknown(source string, order, item schema.Part) (value schema.Part, unknown []*Error) {
 	tree, err := parser.ParseWithConfig(source, settings())
-	if err != nil { // Check reports the error
+	if err != nil { // Check reports a syntax error
 		return schema.Part{}, nil
 	}
 	r := &reader{order: order, item: item}
@@ -24,10 +24,9 @@ func Unknown(source string, order, item schema.Part) (value schema.Part, unknown
 	return value, r.unknown
 }
 
-// reader walks an expression, and finds the part of the schema that describes each node.
 type reader struct {
 	order, item schema.Part
-	elements    []schema.Part // elements of the predicates around the node, innermost last
+	elements    []schema.Part // schemas of # in the predicates around the node, innermost last
 	unknown     []*Error
 }
 
@@ -102,7 +101,7 @@ func (r *reader) member(n *ast.MemberNode) schema.Part {
 	return member
 }
 
-// builtin walks the call of a function. Inside a predicate, # is an element of the list.
+// builtin walks the call of a function. In a predicate, the node # is an element of the list.
 func (r *reader) builtin(n *ast.BuiltinNode) schema.Part {
 	if !iterators[n.Name] {
 		r.nodes(n.Arguments...)

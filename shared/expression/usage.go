@@ -6,14 +6,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Usage states how much of the limits a definition's expressions use.
+// Usage states the size and the cost of a definition's expressions, for a comparison with the limits.
 type Usage struct {
-	Parts int // nodes of the largest expression; the limit is MaxNodes
-	Steps int // steps of the most expensive evaluation; the limit is MaxSteps
+	Parts int // syntax tree nodes of the largest expression; the limit is MaxNodes
+	Steps int // metered steps of the most expensive evaluation; the limit is MaxSteps
 }
 
-// Usage evaluates the templates, except those of child orders, and the conditions in an environment. If an
-// evaluation fails, for example because an output is missing, Usage counts the steps before the failure.
+// Usage evaluates the conditions and the templates with the values of env. It omits the templates of child
+// orders. If an evaluation fails, Usage counts the metered steps before the failure. An evaluation can fail,
+// for example, because env lacks an output.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
 	for _, t := range append(append([]*template{x.output}, x.inputs...), x.undos...) {
@@ -29,7 +30,6 @@ func (x *Expressions) Usage(env core.Environment) Usage {
 	return u
 }
 
-// add counts the nodes and steps of the programs of one evaluation. A plain path counts no steps.
 func (u *Usage) add(env *core.Environment, programs ...*program) {
 	e := evaluation{env: env}
 	for _, p := range programs {
@@ -37,7 +37,7 @@ func (u *Usage) add(env *core.Environment, programs ...*program) {
 		ast.Walk(&p.root, &parts)
 		u.Parts = max(u.Parts, int(parts))
 		if p.path == nil {
-			_, _ = e.run(p) // the result is not needed, because add only counts steps
+			_, _ = e.run(p) // the result is not needed; run counts the steps in e.meter
 		}
 	}
 	u.Steps = max(u.Steps, e.meter.steps)

@@ -10,14 +10,13 @@ import (
 // The value of an expression has one of these types: nil, bool, int64, *number, string, []any,
 // map[string]any.
 
-// number is a JSON number that numberOf does not return as an int64. It keeps its text, so that all digits
-// stay.
+// number is a JSON number that is not stored as an int64, such as 1.50. The text keeps all digits of the
+// number.
 type number struct {
 	text  string
 	value apd.Decimal
 }
 
-// numberOf returns the value for the text of a JSON number: an int64 if possible, and otherwise a *number.
 func numberOf(text string) (any, error) {
 	if n := len(text); n > 0 && n <= 20 {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
@@ -31,7 +30,6 @@ func numberOf(text string) (any, error) {
 	return n, nil
 }
 
-// decimal returns a number as a decimal. The second result is false if v is not a number.
 func decimal(v any) (*apd.Decimal, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -42,14 +40,11 @@ func decimal(v any) (*apd.Decimal, bool) {
 	return nil, false
 }
 
-// whole reports whether a number is written without a decimal point and without an exponent.
 func whole(v any) bool {
 	n, ok := v.(*number)
 	return !ok || !strings.ContainsAny(n.text, ".eE")
 }
 
-// valueOf returns the result of a computation as an int64 if it fits, and otherwise as a number with its
-// shortest text.
 func valueOf(d *apd.Decimal) any {
 	d.Reduce(d)
 	if d.IsZero() {
@@ -65,7 +60,6 @@ func valueOf(d *apd.Decimal) any {
 	return &number{text: d.Text(format), value: *d}
 }
 
-// kind names the type of a value for an error text.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -84,8 +78,6 @@ func kind(v any) string {
 	return "an unknown value"
 }
 
-// mismatch returns an error for a value of the wrong type. If the value is null, the error advises to write a
-// default.
 func mismatch(doing, want string, got any) error {
 	fix := fixValue
 	if got == nil {

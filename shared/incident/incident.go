@@ -18,46 +18,48 @@ import (
 )
 
 const (
-	// Key is the ledger key of the document. It cannot be an order ID, because no order ID contains a '#'.
+	// Key is the ledger key of the document. No order has this ID, because an order ID contains no '#'.
 	Key = "#incidents"
-	// MostOpen is the largest number of separate incidents. The orders of all other incidents share one
-	// incident without a name. With the longest texts, the document is smaller than 200 KB.
+	// MostOpen is the largest number of separate incidents. The orders in Error of all further incidents
+	// share one incident with an empty ID. With the longest texts, the document is smaller than 200 KB.
 	MostOpen = 50
-	// DefaultWindow is the time for which an incident collects orders before an alert reports their number.
+	// DefaultWindow is the default time for which an incident collects orders before an alert reports their
+	// number.
 	DefaultWindow = 15 * time.Minute
-	// DefaultReminder is the time between two alerts about an incident that has not ended.
+	// DefaultReminder is the default time between the last alert of an open incident and a reminder.
 	DefaultReminder = 24 * time.Hour
-	// noteEvery is the shortest time between two writes that record stopped orders of an open incident. It is
-	// shorter than quietTime, so that an incident does not end while orders still stop. It is long enough to
-	// save most writes when many orders stop at once.
+	// noteEvery is the shortest time between two updates of Incident.Last. It must be shorter than quietTime,
+	// because otherwise an incident could end while orders still stop. It is long enough to save most writes
+	// when many orders stop at once.
 	noteEvery = 10 * time.Second
-	// quietTime is the time without a stopped order after which an incident may end. It is longer than
-	// noteEvery, than the delay of an index, and than the difference between two clocks.
+	// quietTime is the shortest time from Incident.Last to the end of the incident. It is longer than
+	// noteEvery, the delay of an index and the difference between two clocks.
 	quietTime = time.Minute
-	// publishTime is the time in which the process that opened an incident must publish the first alert.
-	// After that time, a sweep of any process publishes the alert.
+	// publishTime is the time after which a sweep publishes the first alert of an incident. Before that time,
+	// the process that opened the incident publishes the alert.
 	publishTime = 30 * time.Second
-	// mostCounted limits the orders in Error that one sweep reads.
+	// mostCounted limits the orders in Error that one count reads.
 	mostCounted = 10_000
 	pageSize    = 1_000
-	// tryAgain is the shortest time between two attempts of a process to publish the same alert.
+	// tryAgain is the pause of a process after a failed attempt to publish an alert.
 	tryAgain = time.Minute
-	// mostNoted limits the number of incidents in Incidents.noted.
+	// mostNoted limits the length of Incidents.noted.
 	mostNoted = 1_000
-	// tries limits the attempts to write the document. A conflict means that another process has changed the
-	// document.
+	// tries limits the attempts to write the document. An attempt fails with a conflict if another process
+	// has changed the document.
 	tries = 8
 )
 
-// ID identifies an incident. Unless Intake is true, an ID without a workflow stands for all orders beyond
+// ID identifies an incident. An ID with an empty Workflow and without Intake stands for all incidents beyond
 // MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
-	// the incident is about undone orders, which need no operator and are not counted
+	// Undone marks an incident of undone orders. These orders need no operator and are not counted.
 	Undone bool `json:"undone,omitempty"`
-	Intake bool `json:"intake,omitempty"` // the incident is about new orders that intake refuses
+	// Intake marks the incident of new orders that the intake refuses.
+	Intake bool `json:"intake,omitempty"`
 }
 
 // Incident is an open incident.
@@ -66,17 +68,17 @@ type Incident struct {
 	Opened core.Time       `json:"opened"`
 	First  core.RaiseAlert `json:"first"` // alert of the order that opened the incident
 	Last   core.Time       `json:"last"`  // time of the last stopped order, accurate to noteEvery
-	//nolint:misspell // the stored name of: when its last alert was published
-	Published core.Time `json:"told,omitzero"`
-	// time when a sweep found that no order is in Error; set until the last alert is published
+	//nolint:misspell // name in stored documents
+	Published core.Time `json:"told,omitzero"` // time of the most recent alert
+	// Over is the time when a sweep ended the incident. The incident stays in the document until its last
+	// alert is published. The zero value means that the incident has not ended.
 	Over   core.Time `json:"over,omitzero"`
 	Orders int       `json:"orders"` // number of orders in the most recent alert
 	Most   int       `json:"most"`   // highest number of orders in Error that a sweep has counted
-	// more orders were undone after the most recent alert; used only if Undone is true
+	// More means that more orders were undone after the most recent alert. It is used only if Undone is true.
 	More bool `json:"more,omitempty"`
 }
 
-// document is the stored form of all open incidents.
 type document struct {
 	Open []Incident `json:"open"`
 }
@@ -85,12 +87,11 @@ type document struct {
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
-	// Publish publishes an alert. It returns nil only if the operator will see the alert. It must limit its
-	// own time, and the number of alerts that it sends at once.
+	// Publish publishes an alert. It returns nil only if the operator will see the alert. Publish must limit
+	// its duration, and the number of alerts that it sends at the same time.
 	Publish func(ctx context.Context, alert message.Alert) error
-	// Go starts a publication in a goroutine and returns at once. A caller of Raise must not wait for systems
-	// other than its store and its queues. The context of the publication must end only when the process
-	// stops.
+	// Go starts a publication in a goroutine and returns at once, because a caller of Raise must not wait for
+	// the publication. The context of the publication must end only when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow
@@ -107,15 +108,15 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// semaphore that is full while this process writes the document, so that two writes of this process do
-	// not conflict
+	// writing is a semaphore for one writer. Concurrent writes of this process to the document would
+	// conflict.
 	writing chan struct{}
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
 	ended    int              // number of publications that have ended
-	noted    map[ID]core.Time // latest Incident.Last that this process has seen, by ID
-	left     map[ID]core.Time // time when isLeft last found an order or failed, by incident
+	noted    map[ID]core.Time // latest Incident.Last that this process has seen
+	left     map[ID]core.Time // time when isLeft last found an order or failed
 }
 
 // New returns an Incidents with this configuration.
@@ -129,9 +130,8 @@ func New(cfg Config) *Incidents {
 	}
 }
 
-// Raise returns after the incident of the order is stored. If the order opens the incident, Raise starts the
-// publication of the first alert, and does not wait for it. If the publication fails, a sweep repeats the
-// publication.
+// Raise stores the incident of the order. If the order opens the incident, Raise starts the publication of
+// the first alert, and does not wait for its end. A sweep repeats a failed publication.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone},
 		a); err != nil {
@@ -140,8 +140,9 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	return nil
 }
 
-// Refused opens the incident about refused new orders. The caller must call Refused again and again while
-// intake refuses orders. A sweep ends the incident quietTime after the last call.
+// Refused opens the incident about refused new orders. While the intake refuses orders, the caller must
+// repeat the call at intervals shorter than quietTime. A sweep ends the incident quietTime after the last
+// call.
 func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
 	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
@@ -166,11 +167,11 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		switch {
 		case x == nil:
 			d.Open = append(d.Open, fresh)
-		case x.Over != 0: // the old incident has ended, so a new one begins
+		case x.Over != 0: // the stored incident has ended, so a new incident begins
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			// an alert of the same order may be raised twice
+			// A second Raise for the first order must not count as a further order.
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
@@ -178,7 +179,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 				x.Last = max(x.Last, now)
 				last = x.Last
 			}
-			if note && id.Intake { // a reminder shows the most recent number of orders
+			if note && id.Intake { // the next reminder shows the latest reason
 				x.First = a
 			}
 			return note
@@ -198,10 +199,8 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process knows that the document records an order of the incident which stopped
-// within the last noteEvery. The incident then stays open for long enough, so no write is necessary. For
-// undone orders isNoted returns false, because the incident must record whether there is more than one undone
-// order.
+// isNoted reports whether Incident.Last is less than noteEvery old. Then raise need not write the document.
+// For undone orders isNoted returns false, because raise must set Incident.More for a second undone order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +224,8 @@ func (d *document) find(id ID) *Incident {
 	return nil
 }
 
-// same returns the stored version of the incident x. It returns nil if x has ended, even if a new incident
-// has the same ID.
+// same returns the stored version of the incident x. It returns nil if the document no longer contains x,
+// even if a newer incident has the same ID.
 func (d *document) same(x Incident) *Incident {
 	if y := d.find(x.ID); y != nil && y.Opened == x.Opened && y.First.OrderID == x.First.OrderID {
 		return y
@@ -238,7 +237,8 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// the document is damaged, for example by hand; later stopped orders open their incidents again
+	// If the document is damaged, load begins with an empty document. Orders that stop later open new
+	// incidents.
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
@@ -247,8 +247,8 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	return d, e, nil
 }
 
-// change applies f to the newest version of the document, and stores the result. f reports whether it changed
-// anything.
+// change stores the document after f has changed it. If f returns false, change stores nothing. After a
+// conflict with another process, change calls f again with the newer document.
 func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -274,9 +274,9 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 	return err
 }
 
-// Sweep starts the publication of all alerts that are due. It does not wait for the publications, which log
-// their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no open
-// incident is about orders in Error. If the count or a change of the document fails, Sweep returns an error.
+// Sweep starts the publication of all due alerts, and does not wait for the publications. A publication logs
+// its own error. Sweep returns the number of orders in Error by workflow. The result is nil if no open
+// incident is about orders in Error. Sweep returns an error if the count or a change of the document fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
@@ -285,7 +285,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	}
 	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
-		// If the count fails, the alerts that need no count are published nevertheless.
+		// After a failed count, the sweep still publishes the alerts that need no count.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
@@ -300,7 +300,8 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return l.workflows, errors.Join(errs...)
 }
 
-// drop removes an incident from the document, unless more orders have joined the incident.
+// drop removes an incident from the document. It keeps the incident if More is set, because the incident then
+// needs another alert.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
 		if y := d.same(x); y == nil || y.More {
@@ -311,11 +312,11 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd means that an incident of undone orders ends without an alert. Such an incident needs no operator.
+// quietEnd means that an incident of undone orders ends without an alert.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
-// the number of orders of the incident in Error, and whole states whether all were counted.
+// the number of orders of the incident in Error. The argument whole is false if the count was incomplete.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())
@@ -347,12 +348,10 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	return ""
 }
 
-// found describes the orders of one incident that a sweep has counted.
 type found struct {
-	orders int
-	// alert for the counted order that stopped first
-	example core.RaiseAlert
-	first   bool // the order that opened the incident was counted
+	orders  int
+	example core.RaiseAlert // alert for the counted order that stopped first
+	first   bool            // the order that opened the incident was counted
 }
 
 func (f *found) add(t *view.Summary, first core.RaiseAlert) {
@@ -367,15 +366,14 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// counted contains the results of a count of the orders in Error.
 type counted struct {
 	orders    map[ID]found
 	workflows map[string]port.Stopped
-	whole     bool // all orders in Error were counted; false if there are more than mostCounted
+	whole     bool // all orders in Error were counted; false if more than mostCounted are in Error
 }
 
-// countOf counts at most mostCounted orders in Error that the query selects. Without q.InFlight, an adapter
-// may omit orders with a step in flight or an end to report.
+// countOf counts the orders in Error that the query selects, at most mostCounted. Without q.InFlight, the
+// count may miss orders with a step in flight or an unreported end.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// instance identifies an incident. Successive incidents with the same ID are different instances.
+// instance identifies one incident. Two successive incidents with the same ID are different instances.
 type instance struct {
 	ID
 	opened core.Time
@@ -21,16 +21,16 @@ type instance struct {
 // attempt describes the last attempt of this process to publish an alert of an incident.
 type attempt struct {
 	running bool
-	ended   int       // number of the attempt among the publications that have ended, from 1
-	failed  core.Time // time when the attempt failed; 0 if it succeeded
+	ended   int       // value of Incidents.ended after the end of the attempt; 0 if the attempt runs
+	failed  core.Time // time when the attempt failed; 0 if the attempt runs or has succeeded
 }
 
-// start publishes an alert of the incident in a new goroutine. The argument seen is the value of
-// Incidents.seen from before the caller read the incident. start does nothing in three cases:
+// start publishes an alert of the incident x in a new goroutine. The argument seen is the result of s.seen
+// before the caller read x from the document. start does nothing in three cases:
 //
 //   - This process already publishes an alert of the incident.
-//   - An attempt has failed less than tryAgain ago.
-//   - A publication of the incident has ended after the caller read the incident.
+//   - An attempt to publish failed less than tryAgain ago.
+//   - A publication for the incident has ended since the call of s.seen, so x may be outdated.
 //
 // The publication records its success in the document. Until then the alert stays due.
 func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Context) error) {
@@ -49,7 +49,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 		if err := port.Guard(s.cfg.Log, "publishing an alert",
 			func() error { return publication(ctx) }); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
-			if ctx.Err() == nil { // if the process stops, the next process publishes the alert
+			if ctx.Err() == nil { // a stop of the process is not an error of the publication
 				s.cfg.Log.ErrorContext(ctx,
 					"an alert could not be published; a sweep tries again after a minute", "order",
 					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
@@ -63,7 +63,6 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	})
 }
 
-// seen returns the number of publications that have ended.
 func (s *Incidents) seen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,11 +84,10 @@ func (s *Incidents) forget(d document, seen int) {
 
 type look struct {
 	now  time.Time
-	seen int // value of Incidents.seen before the sweep read the incidents
+	seen int // result of Incidents.seen before the sweep read the document
 	counted
 }
 
-// visit starts the publication of the incident's alert if one is due.
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	f, now := l.orders[x.ID], l.now
 	orders := f.orders
@@ -97,7 +95,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
-		if orders <= x.Most || x.Published == 0 { // announce stores the number with the first alert
+		if orders <= x.Most || x.Published == 0 { // announce stores the number after the first alert
 			return nil
 		}
 		return s.change(ctx, func(d *document) bool {
@@ -113,7 +111,8 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
-		// the accepted commands may have changed since the order stopped; the command `show` lists them
+		// The alert omits the commands that the first order accepted when it stopped, because the order may
+		// accept other commands now.
 		shown := x
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example
@@ -123,9 +122,10 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft reports whether orders of the incident are in Error with a step in flight or an end to report. A
-// sweep may omit these orders, so isLeft must check before an incident ends. The check reads all open orders.
-// If the check finds an order or fails, isLeft returns true for the duration Window without another check.
+// isLeft reports whether orders of the incident are still in Error. The count of a sweep may miss orders with
+// a step in flight or an unreported end. Therefore isLeft counts again with Query.InFlight before an incident
+// ends. This count can read every open order. If it finds an order or fails, isLeft returns true for the
+// duration Config.Window without another count.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -148,7 +148,6 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	return left
 }
 
-// announce publishes an alert with the data of shown, and records the publication in the document.
 func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
 	orders int) error {
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
@@ -161,8 +160,8 @@ func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind messag
 	return nil
 }
 
-// over ends an incident and publishes its last alert. It does nothing if another order has stopped in the
-// meantime.
+// over ends an incident and publishes its last alert. It does nothing if Incident.Last has changed, because
+// another order of the incident has stopped.
 func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	ended := false
 	err := s.change(ctx, func(d *document) bool {
@@ -181,7 +180,6 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published returns a change of the document that records a published alert.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
@@ -189,7 +187,7 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // true if orders joined during the publication
+		y.More = y.More && (!x.More || y.Last != x.Last) // still true if orders joined during the publication
 		return true
 	}
 }

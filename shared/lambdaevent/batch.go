@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reserve is the time between the end of a handler's context and Lambda's own deadline. In this time the
-// function returns unfinished messages to the queue and writes to the log (rule 3 of
-// docs/reference/aws-rules.md).
+// Reserve is the time between the end of a handler's context and Lambda's own deadline. In this time, the
+// function returns unfinished messages to the queue and writes to the log. Rule 3 of
+// docs/reference/aws-rules.md requires the reserve.
 const Reserve = 2 * time.Second
 
 // Handle handles deliveries from the queue with this ARN. It returns the deliveries that must be delivered
@@ -24,8 +24,8 @@ type Handle func(ctx context.Context, queueARN string, deliveries []port.Deliver
 // Failed is a delivery whose message must be delivered again.
 type Failed struct {
 	Receipt string
-	// After is the delay before the next delivery. 0 means a delay that grows with each delivery
-	// (port.Delivery.Backoff).
+	// After is the delay before the next delivery. 0 means port.Delivery.Backoff, which grows with each
+	// delivery.
 	After time.Duration
 }
 
@@ -33,19 +33,19 @@ type Failed struct {
 // deployment.
 type Queue func(queueARN string) (port.Queue, error)
 
-// Function handles an SQS event, as package lambda calls it.
+// Function handles an SQS event. lambda.Start accepts a Function.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
 // Batch returns a Function that calls handle. The error of the Function is always nil. After an error, Lambda
-// would deliver the whole batch again, including the handled messages (rule 2).
+// would deliver the whole batch again, including the handled messages (rule 2, partial batches).
 //
-// If handle panics, the Function calls handle again for each delivery alone. The deliveries with a second
-// panic are delivered again, like the deliveries that handle returns. The effects of handle must be safe to
-// repeat (P12, effects are emitted again).
+// If handle panics, the Function calls handle again for each delivery alone. A delivery whose second call
+// panics counts as failed. Therefore the effects of handle must be safe to repeat (P12, effects are emitted
+// again).
 //
-// The Function changes the visibility timeout of each failed message. The queue's own timeout is six times
-// the timeout of the function. The step of the message would count as failed before the end of the queue's
-// own timeout (rule 30).
+// The Function shortens the visibility timeout of each failed message (rule 30, unfinished messages are
+// returned). The queue's own timeout is at least six times the timeout of the function. During this time, the
+// step of the message could become overdue.
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
@@ -80,9 +80,9 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 // noDeadline is the visibility timeout if the context has no deadline, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf returns the visibility timeout of the function's queues, which is six times the function's
-// timeout (rule 3). The function's timeout is the time until the deadline, because the invocation has just
-// begun.
+// visibilityOf returns six times the function's timeout. The queues of the function have at least this
+// visibility timeout (rule 3, visibility timeouts). The function's timeout is the time until the deadline,
+// because the invocation has just begun.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -91,7 +91,7 @@ func visibilityOf(ctx context.Context) time.Duration {
 }
 
 // nack changes the visibility timeouts of failed messages. It has its own time limit within Reserve, because
-// the time of the handler may be over.
+// ctx may have ended.
 func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
 	if len(back) == 0 {
 		return
@@ -113,8 +113,8 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 }
 
-// WithReserve returns a context that ends earlier than the deadline of ctx. The difference is Reserve. If ctx
-// has no deadline, the returned context has no deadline either.
+// WithReserve returns a context that ends Reserve before the deadline of ctx. If ctx has no deadline, the
+// returned context has no deadline either.
 func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -123,8 +123,8 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch contains the deliveries from one queue. An event from Lambda contains messages from one queue, but a
-// test event may contain messages from several.
+// batch contains the deliveries from one queue. An event from Lambda contains only messages from one queue. A
+// test event may contain messages from several queues.
 type batch struct {
 	queueARN   string
 	deliveries []port.Delivery
@@ -145,9 +145,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery converts an SQS record to a port.Delivery. A record without a valid receive count becomes a first
-// delivery. For a first delivery the Scheduler does not emit effects again (P12a, who emits again). If
-// effects are missing, the Supervisor emits them when the task is due (P9, tasks not at rest are due).
+// delivery converts an SQS record to a port.Delivery. A record without a valid receive count counts as a
+// first delivery. The Scheduler does not emit effects again for a first delivery (P12a, who emits again). If
+// effects are missing, the Supervisor repairs this when the task is due (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}
@@ -170,7 +170,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	failed = nil
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
-		d[0].Received = max(d[0].Received, 1) + 1 // the message may have been handled before (P12a)
+		d[0].Received = max(d[0].Received, 1) + 1 // the panicked call may have handled the message (P12a)
 		again, err := b.guarded(ctx, handle, d, log)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
@@ -182,7 +182,6 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-// guarded calls handle. If handle panics, guarded logs the panic and returns it as an error.
 func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
 	log *slog.Logger) (failed []Failed, err error) {
 	err = port.Guard(log, "handling messages", func() error {

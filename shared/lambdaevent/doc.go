@@ -1,7 +1,7 @@
 // Package lambdaevent connects Lambda with the actors. It converts the records of an SQS event into
-// deliveries. It converts the deliveries that an actor returns into a partial batch response.
+// deliveries for an actor. It converts the failed deliveries into a partial batch response.
 //
-// The package guarantees three properties (rules 2 and 3 of docs/reference/aws-rules.md):
+// The package guarantees three properties. They follow rules 2 and 3 of docs/reference/aws-rules.md:
 //
 //   - The list in the response is never nil, because Lambda may read nil as a failure of the whole batch.
 //   - A bad record does not affect the other records.

@@ -15,40 +15,39 @@ type AlertKind string
 
 // Kinds of alerts.
 const (
-	AlertFirst    AlertKind = "first"    // the first order of the incident stopped
+	AlertFirst    AlertKind = "first"    // the incident has begun
 	AlertMore     AlertKind = "more"     // further orders stopped or were undone since the last alert
-	AlertReminder AlertKind = "reminder" // orders of the incident are still in Error
+	AlertReminder AlertKind = "reminder" // the incident has not ended yet
 	AlertOver     AlertKind = "over"     // the incident has ended
 )
 
-// Alert is a message to the operator about the orders of one incident. It lists the commands that the orders
-// accept now. Mails, logs and programs get the same content.
+// Alert is a message to the operator about the orders of one incident. Mails, logs and programs get the same
+// content.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
-	Deployment      string    `json:"deployment"` // name of the stack, or address of the server
-	core.RaiseAlert           // details of the incident's first order
+	Deployment      string    `json:"deployment"` // name of the AWS stack, or address of the server
+	core.RaiseAlert           // details of one order of the incident, usually the first
 	// Orders is the number of the incident's orders in Error now. It is 0 for undone or refused orders.
 	Orders int       `json:"orders"`
 	Most   int       `json:"most"`  // highest number of orders that were in Error at the same time
 	Since  core.Time `json:"since"` // beginning of the incident
 	// Others marks the alert about all incidents beyond incident.MostOpen.
 	Others bool `json:"others,omitempty"`
-	// Intake marks an alert about the intake, which refuses new orders. Code and Message state the reason.
+	// Intake marks an alert about refused new orders. Code and Message state the reason.
 	Intake   bool     `json:"intake,omitempty"`
-	Logs     string   `json:"logs,omitempty"` // location of the first order's log
+	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
 	purposes []string // purposes[i] describes Commands[i]
 }
 
-// For returns a copy of the alert with the deployment and with the commands that the orders accept. The
-// argument deployment is the name of the stack or the address of the server. The argument options contains
-// the command-line flags that select the deployment, such as "--stack Shop", or is empty.
+// For returns a copy of the alert with the fields Deployment and Commands set. The argument options contains
+// the command-line flags that select the deployment, such as "--stack Shop". It can be empty.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
 		for i := range words {
-			// A word may be an agent's error code, which may contain any character.
+			// A word may be an agent's error code, which may contain spaces and quotation marks.
 			words[i] = Quoted(words[i])
 		}
 		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
@@ -80,7 +79,7 @@ func (a Alert) For(deployment, options string) Alert {
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	// During an undo, the commands Undo and Resubmit have the same effect.
+	// In the phase undo, the command resubmit already continues the undo.
 	if a.Accepts.Undo && a.Phase != core.Undoing {
 		add("Undo the order", "undo", a.OrderID)
 	}
@@ -95,10 +94,9 @@ func (a Alert) For(deployment, options string) Alert {
 	return a
 }
 
-// plain matches a word that needs no quotes in any shell.
-var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
+var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+-]+$`)
 
-// Quoted returns the word without control characters, in quotes for a POSIX shell if necessary.
+// Quoted removes the control characters of a word, and adds quotes for a POSIX shell if necessary.
 func Quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -112,8 +110,8 @@ func Quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. A dry run comes before the repair, because some of the
-// orders may refuse the command.
+// many adds commands for all orders of the incident. The dry run shows the orders that would refuse the
+// resubmit.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {
@@ -149,7 +147,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 // Fact is one detail of an alert.
 type Fact struct{ Name, Value string }
 
-// Facts returns the known details of the alert. The order and the workflow are not included.
+// Facts returns the known details of the alert, without the order and the workflow.
 func (a Alert) Facts() []Fact {
 	number := func(n int) string {
 		if n == 0 {
@@ -193,7 +191,7 @@ func (a Alert) tried() string {
 	return a.FirstTry.String() + " to " + a.LastTry.String()
 }
 
-// Title returns the alert in one line: workflow, step, number of orders, and start of the incident.
+// Title returns the alert in one line.
 func (a Alert) Title() string {
 	still := ""
 	if a.Kind == AlertReminder {
@@ -216,7 +214,6 @@ func (a Alert) Title() string {
 	return fmt.Sprintf("%s: order %s %sin Error%s", a.place(), a.OrderID, still, a.since())
 }
 
-// since returns the start of the incident, rounded to the minute, or "" if the start is unknown.
 func (a Alert) since() string {
 	if a.Since == 0 {
 		return ""
@@ -234,8 +231,8 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text returns the alert as text for people. The first line contains the cause and the command that shows
-// details. The other lines contain the facts and all commands.
+// Text returns the alert as text for people. The first line contains the cause and the first command. The
+// facts and all commands follow.
 func (a Alert) Text() string {
 	var first []string
 	switch cause := a.cause(); {

@@ -88,6 +88,9 @@ func TestCommandsOfOddCodes(t *testing.T) {
 	if want := `stepkeeper bulk resubmit --where 'workflow=order,step=pay,code=it'\''s; rm -rf $HOME' --reason fixed --dry-run`; got[2] != strings.Replace(want, "$HOME'", "$HOME'", 1) {
 		t.Errorf("%s, want %s", got[2], want)
 	}
+	if got := of("~root"); !strings.HasSuffix(got[1], "--code '~root'") {
+		t.Errorf("a shell would make a folder of the code: %q", got)
+	}
 	if got := of("no, never"); len(got) != 2 || !strings.HasSuffix(got[1], "--code 'no, never'") {
 		t.Errorf("--where cannot say a comma: %q", got)
 	}

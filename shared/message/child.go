@@ -9,17 +9,15 @@ import (
 )
 
 // Child is a message in the queue "tasks" between a parent task and its child (P41, parent and child talk by
-// messages). It contains a step's request to the child, or the end of the child. Only the Scheduler writes
-// and reads the queue.
+// messages). Exactly one of Ask and Ended is set. Only the Scheduler writes and reads the queue.
 type Child struct {
-	Schema int `json:"schema"`
-	// Ask is a step's request to the child. Exactly one of Ask and Ended is set.
-	Ask   *core.AskChild   `json:"ask,omitempty"`
-	Ended *core.ChildEnded `json:"ended,omitempty"` // end of the child
+	Schema int              `json:"schema"`
+	Ask    *core.AskChild   `json:"ask,omitempty"`   // request of the parent's step to the child
+	Ended  *core.ChildEnded `json:"ended,omitempty"` // end of the child
 }
 
-// Encode returns the message as JSON. It does not escape characters for HTML, because escapes could make the
-// message longer than the limit of a message.
+// Encode returns the message as JSON. It does not escape characters for HTML, because the escapes could make
+// the message longer than port.MaxMessage.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Encode returns the submission as JSON. Every message type of this file has the method Encode and is
-// therefore a port.Value, which an in-memory queue does not need to encode.
+// Encode returns the submission as JSON. All message types have the method Encode, and thus implement
+// port.Value. An in-memory queue can deliver a port.Value without encoding it.
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // Encode returns the request as JSON.
@@ -30,8 +30,8 @@ func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 // Encode returns the quarantined message as JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// SubmitOf returns the submission in a delivery. If the delivery's value is a *SubmitOrder, SubmitOf checks
-// and returns the value. Otherwise it decodes the delivery's body.
+// SubmitOf returns the submission in a delivery. It checks a submission in the delivery's Value. Otherwise it
+// decodes the delivery's body.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
 		return *v, v.Check()
@@ -54,7 +54,7 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	if !is {
 		body, unread := d.Bytes()
 		var names struct {
-			OrderID string      `json:"orderId"` // only a submission has this field
+			OrderID string      `json:"orderId"` // only a submission has the member orderId
 			Kind    ControlKind `json:"kind"`
 		}
 		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
@@ -78,8 +78,8 @@ type checked[T any] interface {
 	Check() error
 }
 
-// Of returns the message of type T in a delivery. If the delivery's value is a *T, Of checks and returns the
-// value. Otherwise it decodes the delivery's body. It returns the same errors as Decode.
+// Of returns the message of type T in a delivery. It checks a *T in the delivery's Value. Otherwise it calls
+// Decode with the delivery's body. It returns the same errors as Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
 		return v, M(v).Check()
@@ -91,7 +91,7 @@ func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	return Decode[T, M](body)
 }
 
-// Decode decodes and checks a message. The error is ErrNewer, or wraps ErrUnreadable and states the reason.
+// Decode decodes and checks a message. The error is ErrNewer, or wraps ErrUnreadable with the reason.
 func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	m := new(T)
 	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
@@ -101,7 +101,7 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 		switch {
 		case newer(data):
 			return nil, ErrNewer
-		case errors.Is(err, ErrUnreadable): // Control.UnmarshalJSON returned the error
+		case errors.Is(err, ErrUnreadable): // the error comes from Control.UnmarshalJSON
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -113,8 +113,7 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 }
 
 // envelope returns the number of JSON levels that a message adds around a value of an application or a
-// service. The number for a status is 3, because the output in a status may be a list of the outputs of child
-// orders.
+// service. A status adds 3 levels, because its output may be a list of the outputs of child orders.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:
@@ -125,8 +124,8 @@ func envelope(m any) int {
 	return 1
 }
 
-// newer reports whether the message has a newer major schema. It reads only the field schema, because a newer
-// major schema may change the types of all other fields.
+// newer reports whether the message has a newer major schema. It reads only the member "schema", because a
+// newer major schema may change the types of all other members.
 func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
@@ -134,7 +133,7 @@ func newer(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
-// Reason returns the text of err without the prefix from ErrUnreadable.
+// Reason returns the text of err without the text of ErrUnreadable at its beginning.
 func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
 
 func unreadable(format string, args ...any) error {

@@ -10,12 +10,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Control is a message to the control queue: a command, an answer, or a Wake or Settle from an actor of
-// Stepkeeper. Applications send some commands and answers to the intake queue instead, see ForApplications.
+// Control is a message to the control queue: a command, an answer, a Wake or a Settle. Applications send
+// Control messages to the intake queue instead, see ForApplications.
 type Control struct {
 	OrderID string
-	Event   core.Event // event of one of the types in kinds
-	ReplyTo string     // logical name of the queue for a refusal; "" means the order's reply-to
+	Event   core.Event // event of a type that the variable kinds lists
+	ReplyTo string     // logical name of the queue or bus for a refusal; "" means the order's reply-to
 	Tries   int        // number of times that an answer was sent again because the order did not exist
 }
 
@@ -36,8 +36,8 @@ const (
 	Answer   ControlKind = "answer"
 )
 
-// kinds lists the event types that a control message can contain, each with its name and its check. The
-// struct tags of an event type name its JSON members.
+// kinds lists the event types that a control message can contain. The struct tags of an event type define the
+// JSON members of its message.
 var kinds = []kind{
 	kindOf(Wake, checkWake),
 	kindOf(Settle, func(core.Settle) error { return nil }),
@@ -73,8 +73,6 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 	}
 }
 
-// kind returns the entry in kinds for the message's event, or an empty entry if kinds does not list the
-// event.
 func (m Control) kind() kind {
 	for _, k := range kinds {
 		if k.holds(m.Event) {
@@ -88,19 +86,18 @@ func (m Control) kind() kind {
 func (m Control) Kind() ControlKind { return m.kind().name }
 
 // ID returns the ID of a command or an answer (P5, commands have a number and an ID). It returns "" for a
-// Wake or a Settle.
+// Wake and for a Settle.
 func (m Control) ID() string {
 	return core.CommandOf(m.Event).ID
 }
 
-// ForApplications reports whether an application may send the message to the intake queue. An application may
-// send a Cancel, and an Answer with a token. All other commands are for operators, who use the control queue.
+// ForApplications reports whether an application may send the message to the intake queue. The intake queue
+// accepts a Cancel, and an Answer with a token.
 func (m Control) ForApplications() bool {
 	answer, ok := m.Event.(core.Answered)
 	return m.Kind() == Cancel || ok && answer.Token != ""
 }
 
-// head holds the members of a control message that are not part of its event.
 type head struct {
 	Schema  int         `json:"schema"`
 	Kind    ControlKind `json:"kind"`
@@ -123,7 +120,7 @@ func (m Control) MarshalJSON() ([]byte, error) {
 	return append(append(h[:len(h)-1], ','), event[1:]...), nil
 }
 
-// UnmarshalJSON decodes the event. The member "kind" of the JSON object determines the type of the event.
+// UnmarshalJSON decodes the message. The JSON member "kind" determines the type of the event.
 func (m *Control) UnmarshalJSON(data []byte) error {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -154,7 +151,7 @@ func (m *Control) Check() error {
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	case k.name == "":
-		return unreadable("kind %.40q is not known", k.name)
+		return unreadable("an event of type %T has no message", m.Event)
 	}
 	return k.check(m.Event)
 }
@@ -176,7 +173,7 @@ func checkCounts(a, b int) error {
 	return nil
 }
 
-// checkName returns an error if step is not a valid name of a step. The empty string is valid.
+// checkName accepts the empty string, which means no step.
 func checkName(step string) error {
 	if step != "" && !stepPattern.MatchString(step) {
 		return unreadable("step %.60q is no step's name", step)
@@ -228,7 +225,6 @@ func checkCommand(id string, number int, from core.Sender) error {
 	return CheckTexts(from.By, from.Reason)
 }
 
-// checkSigned is checkCommand for a command that also needs the sender's name and a reason.
 func checkSigned(id string, number int, from core.Sender) error {
 	err := checkCommand(id, number, from)
 	switch {
@@ -252,8 +248,8 @@ func badReason(reason string) error {
 		"an erase has it", len(reason), core.MaxMessage)
 }
 
-// CheckTexts returns an error if the sender's name or the reason of a command contains an unprintable
-// character, as core.Unprintable defines.
+// CheckTexts returns an error if the sender's name or the reason of a command contains a character for which
+// core.Unprintable returns true.
 func CheckTexts(by, reason string) error {
 	switch {
 	case strings.ContainsFunc(by, core.Unprintable):
@@ -300,8 +296,6 @@ func checkResolve(c core.Resolve) error {
 	return checkStated("output", c.Output, core.MaxOutput)
 }
 
-// checkStated returns an error if a value that the operator gives to a step is too long, null, or not valid
-// JSON.
 func checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
 	case len(value) > limit:

@@ -39,18 +39,18 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	// NoEffect states that the step's key has had no effect (P22a, a proven refusal permits undo). It also
-	// states that no call of this attempt or of an earlier attempt will begin. Only a failed or retry-later
-	// reply to a do may set NoEffect.
+	// NoEffect states that no call with the step's key has had an effect (P22a, a proven refusal permits
+	// undo). It also states that no call of this attempt or of an earlier attempt will begin. Only a failed
+	// or retry-later reply to a do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
-	// Until is the latest time of the next report, in a progress reply. The zero value means that the next
-	// report comes within the step's timeout.
+	// Until is the time by which the agent sends the next reply. Only a progress reply sets Until. The zero
+	// value means that the next reply comes within the step's timeout.
 	Until   core.Time `json:"until,omitzero"`
-	Percent int       `json:"percent,omitempty"` // 0 to 100, in a progress reply
-	// Note is a text for people, in a progress reply. The task keeps at most core.MaxNote bytes of the text.
+	Percent int       `json:"percent,omitempty"` // 0 to 100; set only in a progress reply
+	// Note is a text for people in a progress reply. The task keeps at most core.MaxNote bytes of the text.
 	Note string `json:"note,omitempty"`
-	// Waited is the time from the request's claimedAt to the receipt of the request. The time is never
-	// negative (P32, queue time is not a failure).
+	// Waited is the time from the request's claimedAt until the agent received the request (P32, queue time
+	// is not a failure). Waited is never negative.
 	Waited core.Duration `json:"waited"`
 }
 
@@ -58,8 +58,8 @@ type Reply struct {
 // progress).
 const Progress core.Outcome = "progress"
 
-// ReplyError states why an operation did not succeed. If core.Uncounted returns true for the code, a
-// retry-later reply does not count as a failure (P45, "not now" is not a failure).
+// ReplyError states why an operation did not succeed. A retry-later reply does not count as a failure if
+// core.Uncounted returns true for the code (P45, "not now" is not a failure).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -71,16 +71,17 @@ type Status struct {
 	core.Status
 }
 
-// Quarantined is a message in the quarantine queue. It contains a rejected message and the reason.
+// Quarantined is a message in the quarantine queue. It contains a rejected message and the reason for the
+// rejection.
 type Quarantined struct {
 	Schema int       `json:"schema"`
 	Queue  string    `json:"queue"`
 	ID     string    `json:"id"` // message ID that the queue assigned
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"` // hash of the complete body
-	// Body contains the first MaxQuarantined bytes of the rejected message, without tokens of answers (P39, a
-	// token is an answer's permission).
+	SHA256 string    `json:"sha256"` // hash of the complete body, in hexadecimal
+	// Body contains at most the first MaxQuarantined bytes of the rejected message. Tokens for answers are
+	// removed (P39, a token is an answer's permission).
 	Body []byte `json:"body"`
 }
 

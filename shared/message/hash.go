@@ -11,9 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// HashOf returns the hash of the submission of a task. If the task contains the order, HashOf computes the
-// hash. Otherwise it returns the stored hash. The hash is empty if a Cancel created the task and no
-// submission has arrived (P17, a cancel is kept).
+// HashOf returns the hash of a task's submission. If the task contains the order, HashOf computes the hash.
+// Otherwise it returns the stored hash. The hash is "" if a Cancel arrived without a submission (P17, a
+// cancel is kept).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
@@ -24,12 +24,12 @@ func HashOf(t *core.Task) string {
 
 // ContentHash returns the hash of a submission. Repeated submissions of the same order have the same hash
 // (P14, submit creates once). The hash consists of the first 16 bytes of SHA-256, in hexadecimal. The input
-// is the canonical JSON of workflow, order, priority and reply-to. White space, the sequence of members,
-// escapes, and the spelling of numbers (1.0 or 1) do not change the hash.
+// of SHA-256 is the canonical JSON of the order, the priority, the reply-to and the workflow. White space,
+// the sequence of members, escapes, and the spelling of numbers (1.0 or 1) do not change the hash.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // a child's order that a service produced may contain a member twice
+	if err != nil { // a child's order may contain a member twice, because a service produced it
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{

@@ -2,9 +2,8 @@ package message
 
 import "embed"
 
-// Schemas holds the JSON Schemas (draft 2020-12) of all messages except Child, which only the Scheduler
-// writes and reads. The files are schema/submit-order.json, request.json, reply.json, control.json,
-// status.json and quarantined.json.
+// Schemas holds the JSON Schemas (draft 2020-12) of the messages, such as schema/reply.json. Child has no
+// schema, because only the Scheduler writes and reads Child messages.
 //
 //go:embed schema/*.json
 var Schemas embed.FS

@@ -18,7 +18,7 @@ const (
 	PriorityHigh   = "high"
 )
 
-// Codes of malformed submissions. The codes never change, so that programs can compare them.
+// Codes of malformed submissions. The codes never change, because programs compare them.
 const (
 	CodeTooLarge     = "too-large"
 	CodeNotJSON      = "not-json"
@@ -34,16 +34,16 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	// CodeOtherAgent refuses a reply from an agent that did not get the step's request (P3, a reply names
-	// request and sender).
+	// CodeOtherAgent means that a reply comes from an agent that did not get the step's request (P3, a reply
+	// names request and sender).
 	CodeOtherAgent = "other-agent"
 )
 
-// Refusal is the error for a submission that is not accepted. Its text states what is wrong and how to
-// correct the submission.
+// Refusal is the error for a refused submission. Its text states the mistake and how to correct the
+// submission.
 type Refusal struct {
 	Code  string `json:"code"`
-	Field string `json:"field,omitempty"` // wrong field; "" means the whole message
+	Field string `json:"field,omitempty"` // wrong field; "" means the whole submission
 	Text  string `json:"text"`
 	err   error
 }
@@ -76,17 +76,17 @@ const (
 
 var (
 	idPattern = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
-	// taskPattern also permits core.ChildMark, which is part of a child's ID.
+	// taskPattern also permits core.ChildMark, a part of the IDs of child orders.
 	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
 	workflowPattern = patternOf(small, small+digits+"-", 64)
 	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
 	stepPattern     = patternOf(small, small+digits+"-", 40)
 )
 
-// pattern defines valid names. Every message contains several names, and a pattern checks them faster than a
-// regular expression.
+// pattern defines valid names. It is faster than a regular expression, and every message contains several
+// names.
 type pattern struct {
-	first, rest [256]bool // bytes permitted at the first position, and at the later ones
+	first, rest [256]bool // bytes permitted at the first position, and at later positions
 	longest     int
 }
 
@@ -115,8 +115,8 @@ func (p *pattern) MatchString(name string) bool {
 }
 
 // DecodeSubmit decodes and checks a submission. It refuses unknown fields. The error is a *Refusal, which
-// wraps ErrNewer if the schema is newer. If there is an error, the result contains the ID and the reply-to if
-// they are readable. The caller can then notify the sender.
+// wraps ErrNewer if the schema is newer. With an error, DecodeSubmit still returns a readable ID and a
+// readable reply-to. The caller needs them to notify the sender.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+
@@ -140,7 +140,6 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	return o, o.checkFields()
 }
 
-// senderOf reads only the ID and the reply-to of a submission that is too large.
 func senderOf(data []byte) SubmitOrder {
 	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
 		return SubmitOrder{}
@@ -150,8 +149,8 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf returns the submission with the given fields. It reads the ID and the reply-to before all other
-// fields, so that the result contains them even if there is an error.
+// submitOf reads the ID and the reply-to first, because the result must contain them even if another field is
+// wrong.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
 	var first *Refusal
@@ -183,7 +182,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
-	// The zero core.Time stands for the year 1 and for the first millisecond of 1970.
+	// A time in the year 1, or in the first millisecond of 1970, is read as 0. But 0 means no deadline.
 	if first == nil && fields["deadline"] != nil && o.Deadline == 0 {
 		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -205,7 +204,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // so that the error does not depend on the map's order
+	first := slices.Min(unknown) // the error must not depend on the map's order
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}
@@ -216,7 +215,8 @@ func unknownField(fields map[string]json.RawMessage) error {
 // maxShown is the maximum number of bytes of an unknown field's name in an error.
 const maxShown = 60
 
-// Check checks a submission that does not come from DecodeSubmit. The error is a *Refusal.
+// Check returns a *Refusal if a field of the submission is missing or invalid. DecodeSubmit makes the check
+// itself.
 func (o *SubmitOrder) Check() error {
 	if err := o.checkFields(); err != nil {
 		return err
@@ -259,8 +259,8 @@ func (o *SubmitOrder) checkFields() error {
 }
 
 // orderID reports whether a new order may have this ID. It excludes "." and ".." because browsers remove them
-// from the path of a URL. It excludes a leading "-" because a command line would read the ID as a flag. Older
-// versions accepted such IDs, so idPattern permits them.
+// from the path of a URL. It excludes a leading "-" because a command line would read the ID as a flag.
+// taskPattern permits such IDs, because existing orders may have them.
 func orderID(id string) bool {
 	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
 }
@@ -268,7 +268,7 @@ func orderID(id string) bool {
 // maxDeadline is the last millisecond of the year 9999. RFC 3339 cannot express a later time.
 const maxDeadline = core.Time(253402300799999)
 
-// Notes returns texts for people about fields of an accepted submission that have no effect.
+// Notes returns texts for people about the fields of a submission that have no effect.
 func Notes(priority string) []string {
 	if priority != PriorityHigh {
 		return nil
@@ -277,8 +277,8 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known returns the ID and the reply-to of a refused submission. It replaces an invalid value by "", so that
-// the message about the refusal contains only valid names.
+// Known returns the ID and the reply-to of a refused submission. It replaces an invalid value by "", because
+// the message about the refusal may contain only valid names.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID
@@ -289,8 +289,8 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	return orderID, replyTo
 }
 
-// Tenant returns the tenant of an order from its ID: the part before the first colon, as in "acme:1001", or
-// "" if the ID has no colon. Fair queues use tenants (rule 4 of docs/reference/aws-rules.md).
+// Tenant returns the tenant in an order's ID: the part before the first colon, as in "acme:1001". It returns
+// "" if the ID has no colon. Fair queues on AWS use the tenant (see docs/reference/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

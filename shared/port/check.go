@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// CheckWrite returns an error for a write that is invalid whatever records are stored. The error wraps
-// ErrTooLarge if the document or the order is too large. Any other error is a mistake of the caller and wraps
-// no sentinel. Every Store calls CheckWrite first.
+// CheckWrite returns an error for an invalid write. It does not read the stored records. The error wraps
+// ErrTooLarge if the document or the order is too large. Any other error shows a mistake of the caller, and
+// wraps no error of this package. Every Store calls CheckWrite first.
 func CheckWrite(w *Write) error {
 	id := w.Record.ID
 	switch {
@@ -34,8 +34,8 @@ func CheckWrite(w *Write) error {
 	return nil
 }
 
-// CheckDefinition returns an error if the bytes do not match the hash. Every implementation of Definitions
-// calls CheckDefinition first, because a wrong definition could never be read or replaced.
+// CheckDefinition returns an error if the bytes do not match the hash. PutDefinition calls CheckDefinition
+// first, because a stored definition with wrong bytes could never be read or replaced.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf(
@@ -46,7 +46,8 @@ func CheckDefinition(hash string, data []byte) error {
 }
 
 // CheckMessage returns an error for a message that no queue may accept. The error wraps ErrTooLarge if the
-// body is larger than MaxMessage. Any other error is a mistake of the caller and wraps no sentinel.
+// body is larger than MaxMessage. Any other error shows a mistake of the caller, and wraps no error of this
+// package.
 func CheckMessage(m *Message) error {
 	switch {
 	case len(m.Body) == 0 && m.Value == nil:

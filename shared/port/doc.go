@@ -3,16 +3,16 @@
 // one infrastructure, such as AWS or SQLite. Actors import this package and never an adapter. Every adapter
 // passes the tests of the packages storetest and queuetest.
 //
-// Authority: a Store replaces a record only if the stored version is the expected version. It creates a task
-// only if no order with the task's ID was ever stored. A Ledger changes an entry only if the entry has not
-// changed after it was read. Leases only save work, and no result depends on them. The index that Due reads
-// is a hint and may be outdated.
+// Authority: a Store replaces a record only if the stored version is the expected version. A Store creates a
+// record only if no order with the record's ID was ever stored. A Ledger changes an entry only if the entry
+// has not changed since the caller read it. Leases only save work: results are correct without leases. The
+// index that Store.Due reads is a hint and may be outdated.
 //
 // States: a message is visible, in flight for its visibility timeout, or deleted. A queue can deliver a
-// message more than once, and messages in any order.
+// message more than once. It can deliver messages in any order.
 //
 // Failures: each method's comment names the method's errors. After ErrUnavailable the call may have taken
-// effect, so it must be safe to repeat the call. After ErrConflict or ErrNotFound the call has had no effect.
+// effect, so every call must be safe to repeat. After ErrConflict or ErrNotFound the call has had no effect.
 package port
 
 import "errors"
@@ -27,10 +27,10 @@ var (
 	ErrConflict = errors.New("version conflict")
 	// ErrTooLarge means that the document or message exceeds the limit. Retrying does not help.
 	ErrTooLarge = errors.New("too large")
-	// ErrUnavailable means that the service throttles calls or is shutting down, or that its disk is full.
-	// The call may have taken effect. The caller retries later.
+	// ErrUnavailable means that the store or queue cannot execute the call now, for example because it
+	// throttles calls or its disk is full. The call may have taken effect. The caller retries later.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrReceipt means that the receipt is no longer valid: the message was deleted or received again.
+	// ErrReceipt means that a receipt is not valid, for example because the message was received again.
 	ErrReceipt = errors.New("receipt expired")
 	// ErrHash means that the bytes of a definition do not match its hash.
 	ErrHash = errors.New("not the bytes of that hash")
@@ -40,7 +40,7 @@ var (
 	// ErrDamaged means that a stored document cannot be read. The document stays unchanged, and other
 	// documents are not affected.
 	ErrDamaged = errors.New("damaged document")
-	// ErrStoreDamaged means that the store itself is damaged: reads can fail or miss records. An operator has
-	// to restore the store.
+	// ErrStoreDamaged means that the store itself is damaged: reads can fail or miss records. An operator
+	// must restore the store.
 	ErrStoreDamaged = errors.New("the database file is damaged")
 )

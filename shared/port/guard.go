@@ -16,11 +16,10 @@ var panics atomic.Int64
 // Panics returns the number of panics that Guard and Always have caught in this process.
 func Panics() int64 { return panics.Load() }
 
-// Guard calls f, and returns a panic of f as an error. It logs the panic with the stack. If log is nil, Guard
+// Guard calls f. If f panics, Guard logs the panic with the stack, and returns an error. If log is nil, Guard
 // uses the default logger.
 //
-// Every goroutine of the product runs in Guard or Always, because a panic that nothing recovers ends the
-// process.
+// Every goroutine of the product runs in Guard or Always, because an unrecovered panic ends the process.
 func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -38,7 +37,6 @@ func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	return f()
 }
 
-// alwaysPause is the time that Always waits after a panic before it calls the function again.
 const alwaysPause = time.Second
 
 // Always calls f. If f panics, Always calls f again after a pause. Always returns when f returns, or when ctx

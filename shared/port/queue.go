@@ -17,24 +17,25 @@ const (
 	MaxBatch      = 10                // largest number of messages in one call
 )
 
-// Value is a message that has not been encoded yet. A queue in memory delivers the value itself, which saves
-// encoding and decoding. The receiver must not change the value.
+// Value is a message that is not encoded. A queue in memory delivers the value itself, which saves encoding
+// and decoding. The receiver must not change the value.
 type Value interface {
 	// Encode returns the message as JSON.
 	Encode() ([]byte, error)
 }
 
-// Message is a message to send. The sender sets exactly one of Body and Value.
+// Message is a message to send. The sender sets Body or Value. The sender sets both fields if the value holds
+// data beyond the body, such as attributes. A queue that stores bytes keeps only the body.
 type Message struct {
 	Body  []byte
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
-	// Group names the owner of the message, in at most 128 letters, digits and punctuation characters. ""
-	// means no group. In a queue with groups, the messages of one group do not delay the messages of other
-	// groups. A queue may ignore the group.
+	// Group names the owner of the message, in at most 128 letters, digits and punctuation characters. The
+	// value "" means no group. In a queue with groups, many messages of one group do not delay the messages
+	// of other groups. A queue may ignore Group.
 	Group string
-	// High means that the message may overtake messages without High. A queue may ignore High (P46, priority
-	// changes the order of requests only).
+	// High permits the message to overtake messages without High (P46, priority changes the order of requests
+	// only). A queue may ignore High.
 	High bool
 }
 
@@ -50,46 +51,48 @@ func (m Message) Bytes() ([]byte, error) {
 type Delivery struct {
 	Message
 	ID       string // ID from the queue; all deliveries of a message have the same ID
-	Receipt  string // receipt of this delivery
+	Receipt  string // argument for Delete and Extend
 	Received int    // number of receives of the message, including this receive
 	SentAt   time.Time
-	// Sender is the identity that sent the message, such as SQS's SenderId. "" means that the queue does not
-	// guarantee an identity.
+	// Sender is the identity that sent the message, such as the SenderId of SQS. The value "" means that the
+	// queue does not guarantee an identity.
 	Sender string
 }
 
 // Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // hidden messages: being handled, or returned with a delay
+	InFlight int // hidden messages, which a receiver handles or has returned with a delay
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if unknown or if no message is visible
 }
 
-// Sender accepts messages. A Sender is a queue, or an event bus for statuses.
+// Sender accepts messages. Each Queue is a Sender. An event bus for statuses is a Sender too.
 type Sender interface {
 	// Name returns the logical name, such as "intake" or "requests-payment".
 	Name() string
-	// Send sends the messages and returns an error for each message. The error is nil if the message was
-	// accepted, ErrTooLarge if the message is too large, and ErrUnavailable if the queue is full or
-	// throttled.
+	// Send sends the messages and returns an error for each message:
+	//
+	//   - nil: the queue has accepted the message.
+	//   - ErrTooLarge: the message is too large.
+	//   - ErrUnavailable: the queue is full or throttled, or the result of the call is unknown.
 	Send(ctx context.Context, messages []Message) []error
 }
 
-// Queue is one queue. It delivers each message at least once, and messages in any order. A batch holds 1 to
-// MaxBatch entries, unless the tests of an adapter state a different limit. Each error has the index of its
-// entry.
+// Queue is one queue. It delivers each message at least once. It can deliver messages in any order. A
+// caller passes at most MaxBatch entries in one call. Each error has the index of its entry.
 type Queue interface {
 	Sender
 	// Receive blocks until a message is visible, but not longer than wait. It returns at most max messages.
-	// An empty result is not an error. The messages become visible again after the visibility timeout, unless
-	// they are deleted before.
+	// An empty result is not an error. A message that is not deleted becomes visible again after the
+	// visibility timeout.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
 	// Delete deletes the messages with these receipts. The error of a receipt is ErrReceipt if a newer
-	// delivery of the message exists. Deleting a message twice is not an error.
+	// delivery of the message exists, or if the receipt is invalid. Deleting a message twice is not an error.
 	Delete(ctx context.Context, receipts []string) []error
-	// Extend hides the delivery for d from now on. If d is 0, the message becomes visible at once. Extend
-	// returns ErrReceipt in the same case as Delete.
+	// Extend hides the message for the duration d from now on. If d is 0, the message becomes visible at
+	// once. Extend returns ErrReceipt if the message is visible, deleted or received again, or if the receipt
+	// is invalid.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
 	// Depth counts the messages of the queue.
 	Depth(ctx context.Context) (Depth, error)
@@ -97,11 +100,11 @@ type Queue interface {
 
 // Queues finds queues by their logical names.
 type Queues interface {
-	// Queue returns the queue with this name, or ErrNotFound if the deployment has no queue with this name.
+	// Queue returns the queue with this name. If the deployment has no such queue, Queue returns ErrNotFound.
 	Queue(name string) (Queue, error)
-	// ReplyTo returns the queue or event bus for an application's statuses. The name must be in the list of
-	// logical names that the operator deployed. For any other name, such as an address from a message,
-	// ReplyTo returns ErrNotFound.
+	// ReplyTo returns the queue or event bus for an application's statuses. The operator deploys a list of
+	// permitted logical names. For any other name, such as an address in a message, ReplyTo returns
+	// ErrNotFound.
 	ReplyTo(name string) (Sender, error)
 }
 
@@ -110,7 +113,7 @@ const (
 	Intake  = "intake"
 	Replies = "replies"
 	Control = "control"
-	// Tasks holds the messages between a parent task and its child tasks (P41, parent and child talk by
+	// Tasks is the queue of messages between a parent task and its child tasks (P41, parent and child talk by
 	// messages).
 	Tasks      = "tasks"
 	Quarantine = "quarantine"
@@ -128,8 +131,8 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise raises an alert. It returns nil only if the operator will certainly see this alert, or an alert
-	// of the same incident that counts the order.
+	// Raise records the alert of an order. It returns nil only if the operator will certainly get an alert
+	// that covers the order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

@@ -2,11 +2,11 @@ package port
 
 import "hash/fnv"
 
-// ShardOf returns the shard of the due index that holds a task, from 0 to shards-1. The shard is the 32-bit
-// FNV-1a hash of the task's ID, modulo shards. Every adapter uses ShardOf, so that a lease on a shard covers
-// the same tasks with every adapter.
+// ShardOf returns the number of a task's shard in the index, from 0 to shards-1. The number is the 32-bit
+// FNV-1a hash of the task's ID, modulo shards. Every adapter must use ShardOf, because a lease on a shard
+// must cover the same tasks with every adapter.
 func ShardOf(id string, shards int) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // the Write of a hash never fails
+	_, _ = h.Write([]byte(id))
 	return int(h.Sum32() % uint32(shards))
 }

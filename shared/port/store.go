@@ -18,13 +18,14 @@ const MaxDocument = 380 << 10
 // order. The quarantine keeps the order's hash and its first 40,000 bytes.
 const MaxOrder = 64 << 10
 
-// Bucket names a part of the index that a Store keeps of its tasks.
+// Bucket names a part of the index of tasks in a Store.
 type Bucket string
 
 // Buckets of a task.
 const (
 	NoBucket Bucket = "" // the task is at rest
-	// The Supervisor processes a task in DueBucket when it is due (P9, tasks not at rest are due).
+	// DueBucket holds the tasks that the Supervisor processes when they are due (P9, tasks not at rest are
+	// due).
 	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator has an alert
 )
@@ -41,23 +42,29 @@ type Record struct {
 	Document []byte    // JSON; a Store may change the order of an object's members
 }
 
-// Write is one conditional write. If Expected is 0, the write creates a record. It succeeds only if no order
-// with this ID was ever stored (P14, submit creates once; P26, an ID never runs twice). Otherwise Record
-// replaces the stored record, whose version must be Expected. Record.Version must be Expected + 1 (P8, every
-// commit is conditional).
+// Write is one conditional write (P8, every commit is conditional). Record.Version must be Expected + 1.
+//
+// If Expected is 0, the write creates a record. The write succeeds only if no order with this ID was ever
+// stored (P14, submit creates once; P26, an ID never runs twice).
+//
+// If Expected is larger than 0, Record replaces the stored record. The stored version must be Expected.
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
-	// create sets Hash, and each write of an order whose content has an item or row of its own sets Hash too.
-	// A store whose orders expire also needs Hash in the write that brings the order to rest. In these
-	// writes, Hash is empty only if a Cancel came before its order (P17, a cancel is kept).
+	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. These
+	// writes need Hash:
+	//
+	//   - a write that creates a record,
+	//   - a write with Apart,
+	//   - the write that brings an order to rest, if the orders of the store expire.
+	//
+	// The hash is "" if a Cancel came before its order (P17, a cancel is kept).
 	Hash string
 	// Apart reports whether the content is stored in an item or row of its own, under Hash.
 	Apart bool
-	// Content is the order's content if a create stores it in an item or row of its own. The store writes the
-	// content before the record, so that no record lacks its content. If the store refuses the create, the
-	// content may remain without a record.
+	// Content is the order's content. It is set only if the write creates a record and Apart is true. The
+	// store writes the content before the record, so that every record has its content. If the store refuses
+	// the record, the content may remain.
 	Content []byte
 }
 
@@ -68,12 +75,12 @@ type Query struct {
 	Before   time.Time // upper bound of the creation time, exclusive
 	After    time.Time // lower bound of the creation time, inclusive
 	Limit    int       // largest number of records in a page, 1 to 1000
-	// InFlight applies to the state Error. If InFlight is set, the listing includes orders in Error that
-	// still have a step in flight or an end to report. Otherwise an adapter may omit these orders, because
-	// finding them can require a read of every open order.
+	// InFlight applies to the state Error. If InFlight is true, the listing includes the orders in Error with
+	// a step in flight or an unreported end. Otherwise an adapter may omit these orders, because the
+	// search for them can require a read of every open order.
 	InFlight bool
-	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". An adapter that has
-	// no index of ended orders by age refuses Oldest if the query selects ended orders.
+	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". If an adapter
+	// cannot sort ended orders by age, it returns an error for a query that includes ended orders.
 	Oldest bool
 	Cursor string // cursor from the previous page; "" for the first page
 }
@@ -85,14 +92,14 @@ func (q *Query) Selects(r *Record) bool {
 		(q.After.IsZero() || !r.Created.Before(q.After))
 }
 
-// Page is one page of a listing, newest record first. Next is the cursor of the next page, or "" on the last
-// page.
+// Page is one page of a listing. The newest record is the first. Next is the cursor of the next page, or ""
+// on the last page.
 type Page struct {
 	Records []Record
 	Next    string
 }
 
-// Due is one entry of the index. The index is a hint: entries may be missing, outdated or superfluous.
+// Due is one entry of the index. The index is a hint: entries may be missing, outdated or unnecessary.
 type Due struct {
 	ID string
 	At time.Time
@@ -100,36 +107,36 @@ type Due struct {
 
 // Store is the state store. Loads are strongly consistent. The results of Due and List may be outdated.
 type Store interface {
-	// Commit executes the writes independently: some can succeed while others fail. It keeps no reference to
-	// the bytes of the writes. Each error has the index of its write:
+	// Commit executes each write independently of the other writes. It keeps no reference to the bytes of the
+	// writes. Each error has the index of its write:
 	//
 	//   - nil: the write is stored.
-	//   - ErrExists: the ID of a create belongs to a record that exists or has expired.
+	//   - ErrExists: the record to create exists already, or has expired.
 	//   - ErrNotFound: the record to replace does not exist.
 	//   - ErrConflict, ErrTooLarge or ErrUnavailable: see their comments.
 	//   - Any other error, such as a context error: the write may be stored.
 	//
-	// If the database's response to a write is lost and Commit finds the write stored, the error is nil.
+	// After a lost response from the database, Commit can look for the write. If Commit finds the write
+	// stored, the error is nil.
 	Commit(ctx context.Context, writes []Write) []error
 	// Load returns a record and an error for each ID, at the index of the ID. The record is nil if it does
-	// not exist or could not be read. A failed read does not affect the other reads.
+	// not exist or could not be read. A failed read of one record does not affect the other records.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
 	// Content returns the order's content in the item or row with this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the order's content in the item or row with this hash, if the content exists. The
-	// caller must not need the content again (P52, erase removes content, not identity). A later create of
-	// the same order is refused, and does not store the content again.
+	// Erase removes the order's content in the item or row with this hash (P52, erase removes content, not
+	// identity). It returns nil if the content does not exist. The caller must not need the content again. A
+	// later write that creates the order again fails, and does not store the content again.
 	Erase(ctx context.Context, id, hash string) error
-	// Ended reports whether an order with this ID came to rest and its record has expired (P26). Ended may
-	// also report true for an order whose record still exists, so call Ended only after Load has returned no
-	// record.
+	// Ended reports whether an order with this ID came to rest and its record has expired (P26). Call Ended
+	// only after Load has returned no record. Ended may also return true while the record still exists.
 	Ended(ctx context.Context, id string) (bool, error)
-	// Due returns at most limit entries of one bucket and one shard, earliest first. No entry is later than
-	// the parameter before. If the parameter after is not nil, all entries follow this entry.
+	// Due returns at most limit entries of one bucket and one shard, sorted by time. No entry is later than
+	// the parameter before. If the parameter after is not nil, every result follows this entry.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
 	// Shards returns the number of shards of the index. The number does not change while the process runs.
 	Shards() int
-	// List returns the selected records, newest first. If the adapter cannot serve the query, List returns an
+	// List returns a page of the selected records. If the adapter does not support the query, List returns an
 	// error with the reason.
 	List(ctx context.Context, q Query) (Page, error)
 }
@@ -138,12 +145,12 @@ type Store interface {
 type Definitions interface {
 	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores a definition if the store does not have the definition yet. It returns ErrHash if
-	// hash is not core.DefinitionHash(data).
+	// PutDefinition stores a definition if no definition with this hash is stored. It returns ErrHash if hash
+	// is not core.DefinitionHash(data).
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 
-// Leases prevent two Supervisors from doing the same work. They only reduce the cost: results are correct
+// Leases prevent two Supervisors from doing the same work. Leases only reduce the cost: results are correct
 // without leases.
 type Leases interface {
 	// Acquire takes the lease for the owner, or renews the owner's lease, until now + ttl. It returns false
@@ -160,24 +167,24 @@ type LedgerEntry struct {
 	Key     string
 	State   string // one of the states in package functions/agent/worker
 	Attempt int    // attempt that wrote the state
-	Command int    // number of the operator's last command whose fact was applied
+	Command int    // number of the last command with a fact that changed the entry
 	Output  []byte // output of a completed attempt
 	Code    string // code of a failure
 	Message string
 	Version int64 // 0 if the entry does not exist
 }
 
-// Ledger is a small table of entries by key, such as the ledger of an agent.
+// Ledger is a small table of entries by key. Agents of plain services use it, and so does package incident.
 type Ledger interface {
-	// Entry returns the entry of a key. The read is strongly consistent. The Version is 0 if the entry does
-	// not exist.
+	// Entry returns the entry of a key. The read is strongly consistent. If the key has no entry, the Version
+	// of the result is 0.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
-	// Move stores the entry with a version that is one higher. If the stored version is not e.Version, Move
-	// returns ErrConflict.
+	// Move stores e with the version e.Version + 1. If the stored version is not e.Version, Move returns
+	// ErrConflict.
 	Move(ctx context.Context, e LedgerEntry) error
 }
 
-// Clock returns the present time. Every actor has a Clock, so that tests and the simulator can set the time.
+// Clock returns the present time. Every actor uses a Clock, because tests and the simulator set the time.
 type Clock interface{ Now() time.Time }
 
 // ClockFunc implements Clock with a function.
@@ -186,8 +193,8 @@ type ClockFunc func() time.Time
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls the parameter run when the clock reaches the given time. If the clock has a method At, as in
-// tests, this method makes the call. Otherwise a timer of the machine makes the call. stop cancels the call.
+// CallAt calls run when the clock reaches the time at. If the clock has a method At, as in tests, CallAt uses
+// the method. Otherwise CallAt uses a time.Timer. The result stop cancels the call of run.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())
@@ -200,7 +207,7 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// Sleep waits for d of real time. If the context ends before, Sleep returns the context's error at once.
+// Sleep waits for d in real time. If the context ends first, Sleep returns the context's error at once.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

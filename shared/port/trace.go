@@ -2,16 +2,15 @@ package port
 
 import "context"
 
-// Span describes the handling of a message or task, after the handling has ended.
+// Span describes the handling of one message or task. The handling has ended.
 type Span struct {
 	OrderID string
 	Run     int
 	Step    string // step of the request, set only by agents
 	Attempt int    // attempt of the request, set only by agents
 	State   string // state of the task afterwards; "" if unknown
-	// Trace is the W3C traceparent of the order's run (core.Trace) or of the attempt. The span has a link to
-	// this traceparent. The link connects all handlings of an order, although each handling is a separate
-	// trace.
+	// Trace is the W3C traceparent of the order's run (core.Trace) or of the attempt. The span links to
+	// Trace, because each handling is a separate trace. The links connect the handlings of one order.
 	Trace string
 }
 
@@ -23,8 +22,9 @@ type Tracer interface {
 
 // Handling is a span that has not ended.
 type Handling interface {
-	// Traceparent returns the W3C traceparent that the handling sends to services, or "" if the span is not
-	// recorded.
+	// Traceparent returns the W3C traceparent that the handling sends to services. It returns "" if the span
+	// is not recorded.
 	Traceparent() string
+	// End ends the span. err is the error of the handling.
 	End(s Span, err error)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // advance does everything that the state of the task allows (P20, what happens next is computed). A
-// Processing task claims its ready steps. A Compensating task undoes its attempted steps. Both enter their
-// end if nothing is left to do. In every other state advance does nothing.
+// Processing task claims its ready steps. A Compensating task undoes its attempted steps. If nothing is left
+// to do, the task ends. In every other state advance does nothing.
 func (r *deciding) advance() {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -19,9 +19,8 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and the steps that a Resubmit continues (the parameter again). It
-// repeats this until no step becomes ready. A step that is skipped, or that ends with its claim, can make
-// other steps ready.
+// advanceForward claims the ready steps. It also claims the steps in again, which a Resubmit continues. It
+// looks for ready steps again if a step was skipped or has ended at once.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -51,8 +50,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// readySteps appends the steps to claim. It reports whether it skipped or ended a step. In this case, other
-// steps may have become ready.
+// readySteps appends the ready steps to claims. It reports whether it skipped or ended a step, because other
+// steps may then have become ready.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == core.Failed) {
@@ -67,8 +66,7 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		// The step's condition could not be evaluated, and the task continues without the step (P42, orders
-		// can go on after failures).
+		// conditionHolds has failed the step, but the task continues (P42, orders can go on after failures).
 		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue
@@ -83,8 +81,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 }
 
 // ready reports whether a step can be claimed for the first time in this run. All predecessors must have
-// passed. A step that answers have already decided does not wait for the call that sends its question. A step
-// that was handed back is never ready, because only a Wake or a Resubmit claims it.
+// passed. If early answers have decided the step, the step that sends the question need not have
+// passed. A step that was handed back is not ready, because only a Wake or a Resubmit claims such a step.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != core.Pending || s.Attempted() {
@@ -98,7 +96,6 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// conditionHolds evaluates the condition of a ready step. If the evaluation fails, the step fails for good.
 func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
@@ -118,8 +115,8 @@ func (r *deciding) failExpression(i int, what string, err error) {
 	r.failStep(i)
 }
 
-// failClaim fails a step that cannot be claimed. The cause is a rule of the workflow (P50, a rule can fail
-// the order), or an input that cannot be computed.
+// failClaim fails a step that cannot be claimed. Either the step is a rule that fails the order (P50, a rule
+// can fail the order), or the step's input cannot be computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *core.Fail
 	if !errors.As(err, &rule) {
@@ -139,9 +136,9 @@ func (r *deciding) orderKnown() bool {
 
 // claim starts the next attempt of each step (P1, every claim has a new attempt).
 //
-// It prepares all steps before it starts the first one, because a step that cannot be prepared may begin the
-// undo. Then no request of the other steps may be sent. If some steps end with their claim, claim starts only
-// those steps. It reports whether the caller has to look for ready steps again.
+// claim prepares all steps before it starts the first step. If a step cannot be prepared, the task may begin
+// its undo, and must send no request of the other steps. If some steps end with their claim, claim starts
+// only these steps. The result is true if the caller must look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim")
@@ -152,7 +149,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		p, err := r.kind(i).prepare(r, i)
 		if err != nil {
 			r.failClaim(i, err)
-			return r.t.ProcessState == core.Processing // the caller prepares the other steps again (P42)
+			return r.t.ProcessState == core.Processing // true if the order goes on after the failure (P42)
 		}
 		ended = ended || p.atOnce
 		claims = append(claims, p)
@@ -162,7 +159,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 			continue
 		}
 		s := &r.t.Steps[i]
-		if r.t.Hops >= r.def.HopBudget { // a hop budget bounds claims (P23)
+		if r.t.Hops >= r.def.HopBudget { // P23, a hop budget bounds claims
 			r.recordFailure(i, "hops",
 				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			release(s)
@@ -171,7 +168,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		r.t.Hops++
 		r.kind(i).start(r, i, claims[n])
-		// An answer from before the claim may have ended the step and stopped the task.
+		// An answer that came before the claim can end the step, and can stop the task.
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return false
 		}
@@ -179,9 +176,11 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes the next claim into the step (P1; P4, a cause is logical). The first claim also stores
-// First.Nth, its place in the order of first claims (P7, undo covers every attempted step). The second claim
-// stores First.At, the time of the first claim, because it replaces Claim.At.
+// take stores the next claim in the step (P1; P4, a cause is logical).
+//
+//   - The first claim sets First.Nth, the number of the step in the sequence of first claims. The undo uses
+//     this sequence (P7, undo covers every attempted step).
+//   - The second claim copies the time of the first claim to First.At, before Claim.At changes.
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
 	switch {
@@ -201,14 +200,14 @@ func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s.Attempt++
 }
 
-// input evaluates the input of a step. It reads only values that do not change while the claim stands, so
-// that a redelivery computes the same bytes (P12, effects are emitted again).
+// input evaluates the input of a step. It reads only values that do not change until the next claim. A
+// redelivery must compute the input again, byte for byte (P12, effects are emitted again).
 func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	undo := op == core.UndoOp && d.Undo != nil && d.Undo.Input != nil
 	switch given := r.t.Steps[i].Corrected; {
 	case undo:
-	case given != nil: // a call can get another input (P51)
+	case given != nil: // P51, a call can get another input
 		return given.Input, nil
 	case d.Input == nil:
 		return nil, nil
@@ -223,7 +222,7 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 }
 
 // environment returns the values that an expression of step i may read: the order, and the outputs and
-// failure codes of earlier steps. If the argument own is true, the expression may also read those of step i.
+// failure codes of earlier steps. If own is true, the values include the output and failure code of step i.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
@@ -252,7 +251,6 @@ func (r *deciding) advanceUndo() {
 	}
 }
 
-// undoNext continues the undo of step i. It reports whether the task can go on to undo the next step.
 func (r *deciding) undoNext(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Compensating || s.State == core.UndoWait && r.at.Now < s.Wait.At {
@@ -261,8 +259,9 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step, or the wait before the undo, as the step's grade requires. It does
-// nothing while a do that no fence stops is in flight. It reports whether the step is Compensated already.
+// undoStep begins the undo of a step, or the wait before the undo. While the do of the step is in flight,
+// undoStep begins the undo only if the grade is fenced. The result is true if the step is already
+// Compensated.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -271,18 +270,18 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// A step without an undo operation needs no request. Its do must not be in flight.
+		// A step without an undo operation needs no request, but its do must have ended.
 		if s.State == core.Processing {
 			return false
 		}
 		r.undone(i)
 		return true
-	case d.Grade == core.Fenced: // the fence stops a do that is still running
+	case d.Grade == core.Fenced: // the service refuses a do that comes after the undo
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
 	case r.at.Now <= quiet:
-		// A call may still take effect, even after a reply (P21, an undo waits for quiet).
+		// A call of the do may still take effect, even after a reply (P21, an undo waits for quiet).
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
@@ -296,8 +295,8 @@ func (r *deciding) undoStep(i int) bool {
 	return false
 }
 
-// claimUndo claims the undo of a step. If the input of the undo cannot be computed, the task stops for the
-// operator, because a retry would fail in the same way.
+// claimUndo claims the undo of a step. If the input of the undo cannot be computed, the task enters Error,
+// because a retry would fail too.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
 		panic("core: the Supervisor must not claim")

@@ -10,10 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answered applies an answer (P35, an answer decides a round; P36, answers may come early, late or twice).
+// answered applies an answer to its steps (P35, an answer decides a round; P36, answers may come early, late
+// or twice).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	// The answer may be for a run that is newer than the loaded task (P8, every commit is conditional).
+	// The loaded task is outdated if the answer names a later run (P8, every commit is conditional).
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}
@@ -22,7 +23,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 		return r.refuseAnswer(-1, e, reason)
 	}
 	var took []int
-	var unchanged string // note for the sender if the answer does not count now
+	var unchanged string // note for the sender of an accepted answer that does not count now
 	voted := false
 	for _, i := range steps {
 		vote, note, why := r.voteOf(i, e)
@@ -63,9 +64,11 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// voteOf returns the vote that an answer adds to a step. vote is nil if the answer changes nothing. note is
-// a text for the sender if an accepted answer does not count, or does not count yet. refused is the reason
-// of a refusal, or "".
+// voteOf returns the vote that an answer adds to step i:
+//
+//   - vote is nil if the answer changes nothing.
+//   - note is a text for the sender of an accepted answer that does not count, or does not count yet.
+//   - refused is the reason of a refusal. It is "" for an accepted answer.
 func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.def.AnswerValue(i, e.Value)
@@ -104,8 +107,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 	return vote, note, refused
 }
 
-// newVote returns the vote of a person on an undecided step. vote is nil if the same answer is already
-// stored, or if the vote is refused. refused is the reason of a refusal, or "".
+// newVote returns the vote of a person on an undecided step. vote is nil if this answer is already stored, or
+// if the vote is refused. refused is the reason of a refusal. It is "" for an accepted vote.
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
@@ -119,7 +122,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	case at >= 0:
 		return nil, by + " has answered step " + s.Name + " before, with " + core.Shown(a.Votes[at].Value) +
 			" at " + a.Votes[at].At.String()
-	case event && len(a.Votes) > 0: // only the first event counts, even before the claim
+	case event && len(a.Votes) > 0: // only the first answer to an event counts, even before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
 			return nil, ""
 		}
@@ -137,7 +140,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 }
 
 // questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim it
-// evaluates the question. known is false if this fails, or if a step that the question reads has not ended.
+// evaluates the input of the step. known is false if the evaluation fails, or if the input reads a step that
+// has not passed.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -154,7 +158,7 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	if err == nil && r.err == nil {
 		question, _, err = core.ReadQuestion(text, d.Timeout)
 	}
-	if err != nil || r.err != nil { // the claim will fail with err; r.err ends this decision
+	if err != nil || r.err != nil { // the claim will report err later; r.err ends this decision
 		return &core.Answers{}, false
 	}
 	return question, true
@@ -174,8 +178,8 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 	a.Votes = append(slices.Clip(a.Votes), *vote)
 }
 
-// refuseEarly stores a refusal for each vote that came before the claim and does not count (P36). The sender
-// has an earlier verdict, which accepted the vote. The refusal has no ID, because a vote stores no ID.
+// refuseEarly stores a refusal for each vote in early that does not count (P36). These votes came before the
+// claim, and a verdict accepted each of them then. The refusal has no ID, because a vote stores no ID.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {
@@ -193,7 +197,7 @@ func (r *deciding) keepVerdict(i int, v core.Verdict) {
 }
 
 // refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. The task
-// does not remember the refusal of an answer with a token. Only the sender gets that refusal (P36).
+// stores nothing for an answer with a token, and then only the sender gets the refusal (P36).
 func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
 	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v

@@ -8,14 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// jitter returns a number in [0, 1) for an attempt. The number is the same on every instance. It spreads the
-// retries of different orders.
+// jitter returns a number in [0, 1) that spreads the retries of different orders. Every instance computes
+// the same number for an attempt.
 func jitter(orderID string, run int, step string, attempt int) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%s/%d", orderID, run, step, attempt)
 	x := h.Sum64()
-	// FNV's high bits change little between short inputs. So the first half of MurmurHash3's finaliser mixes
-	// them once more.
+	// FNV's high bits differ little for short inputs. The first half of MurmurHash3's finaliser mixes them.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

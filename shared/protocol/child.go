@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task (P41, parent and child talk by messages). If an undo or a cancel arrives
-// before the start, the child is Compensated from the beginning, and reports this to the parent. A later
+// startChild creates a child task (P41, parent and child talk by messages). If the first request is an undo
+// or a cancel, the child is Compensated from the beginning, and reports this state to the parent. A later
 // attempt of the parent's step can start the child.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
@@ -41,7 +41,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // it only reports its end (P52, erase removes content, not identity)
+	case t.Erased != nil: // an erased child only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}
@@ -70,16 +70,16 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// followParent moves an undone child to the definition that the parent's step names now, because the child's
-// next run begins anew (P41). If the move is refused, the child keeps its definition.
+// followParent moves an undone child to the definition that the parent's step names now. The child can
+// change its definition, because its next run starts from the beginning (P41). If the move is refused, the
+// child keeps its definition.
 func (r *deciding) followParent(to *core.Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
 	}
 }
 
-// notifyParent reports to the parent how the child has ended or stopped. It does nothing for a running
-// child.
+// notifyParent reports the end or the Error of a child to its parent. It does nothing for a running child.
 func (r *deciding) notifyParent() {
 	t := r.t
 	if t.Parent == nil {

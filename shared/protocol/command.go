@@ -20,7 +20,7 @@ func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
 	r.changed = true
-	switch { // an older number needs no record, because it is never accepted
+	switch { // a command with an older number is never accepted, and needs no record
 	case r.Number == r.t.Commands.Number:
 		r.t.Commands.Remember(r.ID, r.Name, r.Number)
 	case r.Number > r.t.Commands.Number:
@@ -47,10 +47,9 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	r.verdict = &v
 }
 
-// operators returns the rule for a numbered command. The argument do is the function that executes the
-// command, or returns the reason of a refusal. The number of the command must be the number of the task, so
-// that an old command that comes again is refused (P5). An erased task refuses every command (P52, erase
-// removes content, not identity).
+// operators returns the rule for a numbered command. The function do executes the command, or returns the
+// reason for a refusal. The number of the command must be the number of the task, so that a repeated old
+// command is refused (P5). An erased task refuses every command (P52, erase removes content, not identity).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -115,14 +114,14 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 		r.advance()
 	case errForward:
 		r.startUndo(core.WhyCancel)
-	case compensated: // the finished undo becomes the cancel, with a final status of its own
+	case compensated: // the undo has ended, so the order becomes Cancelled and reports this new end
 		r.enterEnd(core.Cancelled, "")
 	}
 	return "", nil
 }
 
-// startUndo starts or continues the undo of a task in Error, or starts that of a Processed child. It ends
-// every wait (P9a, a waiting step has two times).
+// startUndo starts or continues the undo of a task in Error. It also starts the undo of a Processed child.
+// It ends every wait of a step (P9a, a waiting step has two times).
 func (r *deciding) startUndo(why core.Why) {
 	if t := r.t; t.Phase == core.Undoing {
 		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
@@ -153,7 +152,8 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 	return ""
 }
 
-// resubmitCommand executes the operator's decision to continue (P18, resubmit uses a remembered key).
+// resubmitCommand continues a task in Error, or starts a Compensated task again (P18, resubmit uses a
+// remembered key).
 func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resubmit)
 	if e.Deadline.Passed(r.at.Now) {
@@ -199,8 +199,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// note returns a verdict's text about a value that a command gives to a step. It returns "" if the command
-// gives no value.
+// note returns the text of a verdict, such as "with another input for pay". It returns "" if step is "".
 func note(what, step string) string {
 	if step == "" {
 		return ""
@@ -229,12 +228,12 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	var again []int
-	// The loop continues every attempted step. A step that is left out would wait for ever.
+	// The loop continues every attempted step. Nothing else would continue a step that is left out.
 	for i := range t.Steps {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
-		// A refused answer, or the end of the time for one, may have failed the step.
+		// After a refused answer or an answer timeout, the task may no longer go forward.
 		if r.err != nil || t.ProcessState != core.Processing {
 			return
 		}
@@ -256,8 +255,8 @@ func (r *deciding) restart(e core.Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// An operator's input is valid for one run. Only an input of this command continues (P51, a call can
-		// get another input).
+		// An operator's input is valid for one run. The new run gets only the input of this command (P51, a
+		// call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
@@ -270,8 +269,8 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets the deadline that a Resubmit gives, or removes the deadline if the Resubmit gives none
-// (P23a, a deadline stops or undoes the order).
+// renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline
+// afterwards (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
@@ -298,8 +297,8 @@ func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// tooManyCancels is the reason for the refusal of a cancel if the list of refused cancels is full. The task
-// could not distinguish such a cancel from a copy of a refused cancel.
+// tooManyCancels is the refusal of a cancel if the list of refused cancels is full. Without a place in the
+// list, a copy of a refused cancel would look like a new cancel.
 const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
 	"remembers, and so it accepts no other one; " +
 	"fix: if the order has stopped, undo it as an operator"

@@ -60,7 +60,7 @@ type deciding struct {
 	about
 	ended    bool        // true if the task entered an end, or Error
 	endSteps []core.Step // copy of the steps when the task entered Error
-	changed  bool        // true if a refused event changed the task, because the task stores the verdict
+	changed  bool        // true if the task has stored the verdict of a refusal
 	effects  []core.Effect
 	verdict  *core.Verdict
 	items    map[int]json.RawMessage // items of the list of step itemsOf, by index
@@ -71,9 +71,10 @@ type deciding struct {
 
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
-// unchanged returns the decision about an event that changes nothing. The decision emits the earlier effects
-// of the event again (P12), and the report to a parent that asks. An erased task repeats only this report and
-// the removal of the content (P52, erase removes content, not identity).
+// unchanged returns the decision about an event that changes nothing. The decision emits the earlier
+// effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
+// erased task repeats only this report and the removal of the content (P52, erase removes content, not
+// identity).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -135,7 +136,6 @@ func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	return i, "", nil
 }
 
-// decideUnknown decides an event of an order that has no task.
 func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (Decision, error) {
 	switch e := ev.(type) {
 	case core.Submitted:

@@ -68,8 +68,8 @@ func (r *deciding) enterProcessed() {
 	r.enterEnd(core.Processed, "")
 }
 
-// keepOutput stores the workflow's output, unless the output does not fit into the document beside the
-// outputs of the steps.
+// keepOutput stores the workflow's output. It drops an output that does not fit into the document beside
+// the outputs of the steps.
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
@@ -100,8 +100,8 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the Error. Its time may be later, because the clock of another instance may
-		// be ahead.
+		// The clock of another instance may be ahead. A proof that came before the Error could therefore
+		// have a later time.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
@@ -138,9 +138,9 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 
 // resendTime returns the next time to send an unsettled final status.
 //
-// Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs a
-// write of the index. So resendTime returns the present due time if this delays the resend by no more than
-// one interval (P9, tasks not at rest are due).
+// Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs
+// a write of the index. So resendTime keeps the present due time if this delays the resend by at most one
+// interval (P9, tasks not at rest are due).
 func (r *deciding) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
@@ -166,9 +166,9 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates keeps the states of the steps that the status of an Error contained. A late reply or an
-// operator's fact may still change a step, but a repeated status must have the same bytes (P12, effects are
-// emitted again).
+// keepEndStates stores the state that a step had at the start of an Error, if the step changes later. A late
+// reply or an operator's fact may change a step. A repeated status of the Error must still have the same
+// bytes (P12, effects are emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
 	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).
@@ -189,7 +189,6 @@ func (r *deciding) keepEndStates(before *core.Task) {
 	}
 }
 
-// emitFinal emits all messages about the present end.
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
@@ -220,8 +219,8 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	return "sent again", nil
 }
 
-// reemit emits the earlier effects of r.cause again (P12). The numbered statuses come first, in their order.
-// Then come the messages of the claims that still stand.
+// reemit emits the earlier effects of r.cause again (P12). It begins with the numbered statuses, in their
+// order. Then it emits the messages of the claims that still stand.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
@@ -257,8 +256,8 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	return r.t.Steps[found].Finish.Seq, found
 }
 
-// claimStands reports whether the step's claim still stands. A forward claim stands only while the task goes
-// forward. A claim of an undo always stands.
+// claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
+// only while the task goes forward. A claim of an undo always stands.
 func (r *deciding) claimStands(s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
@@ -288,8 +287,8 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// The Wake for the whole task, which a passed deadline sends, may be lost too (P23a, a deadline stops or
-	// undoes the order).
+	// A passed deadline sends a Wake for the whole task. This Wake may be lost too (P23a, a deadline stops
+	// or undoes the order).
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

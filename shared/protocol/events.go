@@ -8,14 +8,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// about describes an event: its kind, step and attempt, the cause of its effects, and its command.
+// about describes an event, with the cause of its effects and its command.
 type about struct {
 	kind         eventKind
 	step         string // name of the step; "" for an event of the whole task
 	run          int    // run of an event of a step, or of a Wake; otherwise 0
 	attempt      int    // attempt of an event of a step; otherwise 0
 	cause        string // cause of the effects, the same in a redelivery (P4, a cause is logical)
-	core.Command        // the command; tokens in the texts about its sender are removed (P39)
+	core.Command        // the command; the texts about its sender contain no tokens
 }
 
 var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
@@ -70,8 +70,8 @@ func cause(what, step string, n int) string {
 	return what + "/" + strconv.Itoa(n)
 }
 
-// causeAnswer returns the cause of an answer. It contains a hash of the answer's name, run, round and ID, so
-// that it is no longer than the cause of a reply.
+// causeAnswer returns the cause of an answer. The cause contains a hash of the answer's name, run, round
+// and ID, because these can be long.
 func causeAnswer(e core.Answered) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))
@@ -108,9 +108,9 @@ func (a about) bySupervisor() bool {
 }
 
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an
-// answer's permission). It recognises a token by its shape alone. So redacted needs no signing key, and
-// always returns the same event (P12, effects are emitted again). A Resubmit keeps its input, because an
-// input with a token is refused. aboutOf removes tokens from the senders of commands.
+// answer's permission). It recognises a token by its shape alone. So redacted needs no signing key, and a
+// repeated event has the same result (P12, effects are emitted again). A Resubmit keeps its input, because
+// an input with a token is refused. aboutOf removes tokens from the senders of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

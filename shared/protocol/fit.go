@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// unfit checks whether a stored task fits its definition. So a damaged document causes an error for its
-// task, instead of a panic. unfit returns nil, or ErrUnfit with the fault.
+// unfit returns ErrUnfit with the fault if a stored task does not fit its definition, and nil otherwise.
+// This check turns a damaged document into an error of its task, instead of a panic.
 func unfit(def *core.Definition, t *core.Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,

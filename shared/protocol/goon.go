@@ -5,8 +5,8 @@ import (
 )
 
 // goOnWithout lets a task go on without a step that has failed for good (P42, orders can go on after
-// failures). Only this step is undone. Later conditions read its failure code, which does not change any
-// more (P12, effects are emitted again).
+// failures). Only this step is undone. Later conditions read the step's failure code. The code does not
+// change any more (P12, effects are emitted again).
 func (r *deciding) goOnWithout(i int) {
 	s := &r.t.Steps[i]
 	s.FailureCode = core.PlainCode(s.Error.Code)

@@ -9,7 +9,8 @@ import (
 // InputOf returns the input of a step in the task's present run, or nil if the step has no input. This is the
 // input that an operator gave, or else the definition's input with the outputs of the preceding steps. For a
 // wait or a question it returns the values that the claim stored, because these values stay valid after a
-// move (P49, move pins another definition). The error is ErrOrderNeeded, ErrUnfit, or from the expression.
+// move (P49, move pins another definition). The error is ErrOrderNeeded, ErrUnfit, or an error of the
+// expression.
 func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ type prepared struct {
 	atOnce   bool            // true if the step ends with its claim
 }
 
-// behaviours holds the behaviour of each kind. init fills the map, because the kinds call functions that
-// read it.
+// behaviours holds the behaviour of each kind. A literal would be an initialization cycle, because the kinds
+// call functions that read the map. So init fills the map.
 var behaviours map[core.Kind]kind
 
 func init() {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answerKind is the kind of a step that ends with an answer from outside: an approval by people, or an event
-// (P35, an answer decides a round; P36; P37, a question has a time). The file answer.go handles the answers.
+// answerKind is the kind of a step that ends with an answer from outside: an approval by people, or an
+// event (P35, an answer decides a round). The file answer.go handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
@@ -29,7 +29,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	switch {
 	case s.Decided(): // the question is asked again (P35)
 		a.Round++
-	case s.Answers != nil: // early answers count from now on (P36)
+	case s.Answers != nil: // early answers count from now on (P36, answers may come early, late or twice)
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
 			// A Move may have changed the allowed values (P49, move pins another definition).
 			_, wrong := r.def.AnswerValue(i, v.Value)
@@ -100,8 +100,7 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 }
 
 // look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
-// time for an answer has passed. An answer takes precedence over the time (P36, answers may come early, late
-// or twice).
+// time for an answer has passed. An answer takes precedence over the time (P36).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
@@ -125,7 +124,6 @@ func (r *deciding) look(i int) {
 	}
 }
 
-// refusedAnswer returns the step's failure if the workflow refuses the value, or nil.
 func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 	d := r.def.Steps[i].Answer
 	if d.Refuse == "" || !r.orderKnown() {
@@ -173,9 +171,9 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	r.failStep(i)
 }
 
-// policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37).
-// The order goes on after the failure of a call whose question is answered already (P38, an ask sends the
-// question).
+// policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,
+// a question has a time). The order goes on after the failure of a call whose question is answered already
+// (P38, an ask sends the question).
 func (r *deciding) policyOf(i int) core.Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
 	if r.t.Overtaken(r.def, i) {

@@ -86,9 +86,12 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance, and
-	// twice the agent's last queue wait (P32, queue time is not a failure). It is at most the larger of
-	// MaxQueueTime and the agent's allowance.
+	// The allowance for queue time is the largest of these values (P32, queue time is not a failure):
+	//   - the step's earlier allowance
+	//   - the agent's allowance
+	//   - twice the agent's last queue wait
+	//
+	// The allowance is at most the larger of MaxQueueTime and the agent's allowance.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -121,7 +124,7 @@ func (r *deciding) chooseAgent(i int) string {
 	return best
 }
 
-// leastWait replaces each shorter wait, because a difference of a few milliseconds is chance.
+// leastWait replaces every shorter wait. Differences of a few milliseconds are chance.
 const leastWait = 100 * core.Millisecond
 
 // expectedWait returns how long a request is expected to wait in the queue of the agent. It adds the last

@@ -20,11 +20,11 @@ type eachKind struct{}
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	// codeChildInDoubt means that a child was closed or is no longer stored, so that it cannot be undone.
+	// codeChildInDoubt means that a child cannot be undone. The child was closed, or is no longer stored.
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize bounds the size in bytes of {"index":9999,"output":} and a comma, which surround each output.
+// collectedSize is an upper limit of the bytes that {"index":9999,"output":} and a comma add to an output.
 const collectedSize = 26
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
@@ -46,8 +46,9 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the step's list into r.items. It keeps only those of open children, and those less than
-// Concurrency places from n. It returns their total number. Its errors contain no data of the order.
+// readItems reads the step's list into r.items, and returns the length of the list. It keeps only the
+// elements of open children, and the elements less than Concurrency places from n. Its errors contain no
+// data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -99,15 +100,15 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	// If no child is open, no child's order could be computed. In this case, the Wake comes at once and ends
-	// the step.
+	// If no child is open, every child's order had an error. The Wake then comes at once and ends the step.
 	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
 	r.wait(i, at)
 }
 
-// fillChildren starts children until enough run (P40), all were started, or too many have failed.
+// fillChildren starts children until Concurrency children are open (P40). It stops earlier if all children
+// were started, or if more children than Tolerate have failed.
 func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
@@ -159,9 +160,9 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen sends the present request of the step to its open children again: start, undo or cancel. If cause
-// is not "", it asks only the children whose last request had this cause. It skips a child whose order
-// cannot be computed.
+// askOpen sends the step's present request (start, undo or cancel) to the open children. If cause is not "",
+// askOpen sends it only to the children whose last request had this cause. askOpen skips a child if the
+// child's order cannot be computed.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -238,7 +239,7 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded applies the end of an open child, which the child has reported (P41, parent and child talk by
+// childEnded applies the report of an open child about its end or Error (P41, parent and child talk by
 // messages). During an undo, a child stays open until it is undone.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
@@ -293,7 +294,8 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	r.enterError(r.t.Direction(), i)
 }
 
-// collect stores a child's output if the step needs it. If it does not fit, collect cancels the children.
+// collect stores a child's output if the step needs it. If the output does not fit, collect cancels the
+// open children.
 func (r *deciding) collect(i int, e core.ChildEnded) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	single := r.def.Steps[i].Input == nil
@@ -314,7 +316,7 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 }
 
-// stopChildren cancels the open children, and makes sure that no more children start.
+// stopChildren cancels the open children and prevents further starts.
 func (r *deciding) stopChildren(i int, reason string) {
 	c := r.t.Steps[i].Children
 	c.Stopped = true

@@ -31,8 +31,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// endOfWait returns the time at which the wait of a step ends. It adds a part of the argument spread to the
-// argument until. The part depends on the order's ID, and on the number of attempts before the claim.
+// endOfWait returns the time at which the wait of a step ends: until, plus a part of spread. The part
+// depends on the order's ID, and on the number of attempts before the claim.
 func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
 	if spread <= 0 {
 		return until

@@ -166,7 +166,6 @@ func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// sameStates reports whether the states, attempts and times in two versions of a task are equal.
 func sameStates(a, b *core.Task) bool {
 	if a.ProcessState != b.ProcessState {
 		return false

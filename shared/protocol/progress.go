@@ -5,7 +5,7 @@ import (
 )
 
 // progressInterval is the shortest time between two stored reports of progress (P43, long work reports
-// progress). It is a quarter of the timeout if the timeout is below 2 minutes.
+// progress). For a timeout below 2 minutes, a quarter of the timeout applies instead.
 const progressInterval = 30 * core.Second
 
 // progressed moves the complete-by time of a step to a later time, but at most to stopBy (P43).

@@ -64,8 +64,8 @@ func endAttempt(s *core.Step) {
 	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
-// giveUp ends an attempt without success. The call of the attempt may have taken effect. The step waits for
-// no reply any more.
+// giveUp ends an attempt without success. The call may have taken effect. The step no longer waits for a
+// reply.
 func giveUp(s *core.Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
@@ -231,8 +231,9 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure reports whether a failure of the step stops the task. The step's policy can require this. A
-// claimed point of no return without a proof of no effect also requires this, even if it is still in flight.
+// stopsOnFailure reports whether a failure of the step stops the task. The policy of the step can require
+// the stop. A claimed point of no return also requires the stop, until a proof shows that its call had no
+// effect.
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }

@@ -132,7 +132,8 @@ const (
 )
 
 var stepRows = []stepRow{
-	// A done of any attempt is a fact about the key (P15, a late "done" counts).
+	// A done counts for any attempt, because all attempts of a run have the same key (P15, a late "done"
+	// counts).
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
 	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},

@@ -24,7 +24,7 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			// the error is the end of the checked JSON
+			// The error means the end of the text, because AppendFormat has checked the JSON.
 			if _, err := r.ReadToken(); err != nil {
 				return append(dst, sorted[done:]...), nil
 			}

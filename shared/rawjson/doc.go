@@ -2,6 +2,6 @@
 //
 //   - It checks values from outside before recursive code or arithmetic uses them: syntax, encoding, depth,
 //     and the length and exponent of numbers.
-//   - It reads members and elements without decoding the others.
+//   - It reads the members of an object, and the elements of a list.
 //   - It writes the canonical form of a value.
 package rawjson

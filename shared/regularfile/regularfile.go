@@ -1,5 +1,6 @@
-// Package regularfile reads regular files up to a given size. It refuses all other files. Reading a named
-// pipe would block, reading a device may never end, and a link may lead to an unexpected file.
+// Package regularfile reads regular files up to a given size. It refuses directories, pipes, sockets and
+// devices: reading a named pipe would block, and reading a device may never end. ReadIn also refuses a link
+// to a file outside its directory.
 package regularfile
 
 import (
@@ -39,7 +40,7 @@ func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	if err := check(stat(name)); err != nil {
 		return nil, err
 	}
-	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // if the file is a pipe now, open does not block
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK, because the file may be a pipe now
 	if err != nil {
 		return nil, err
 	}

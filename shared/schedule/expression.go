@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse parses a cron expression. interval is true for @hourly, and if the field for the minute or the hour
-// begins with * or ?. As in cron on Linux, such an expression follows elapsed time instead of the wall clock.
+// parse parses a cron expression. interval is true for @hourly. It is also true if the field for the minute
+// or the hour begins with * or ?. Times.Next describes what interval changes.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)

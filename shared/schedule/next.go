@@ -14,7 +14,7 @@ type Times struct {
 	expression string
 	fires      cron.Schedule
 	loc        *time.Location
-	interval   bool // the schedule follows elapsed time instead of the wall clock
+	interval   bool // true if the minute or the hour has a *, or for @hourly
 }
 
 // Parse parses a cron expression and the name of a time zone. "" means UTC. The error joins one error for
@@ -99,7 +99,7 @@ func location(zone string) (*time.Location, error) {
 // wall. If a clock change skips this time, instant returns the end of the gap.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
-	// the offsets a day before and a day after wall
+	// The offset at wall is the offset of the day before or of the day after.
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := wall.Add(near).In(s.loc).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)

@@ -11,22 +11,24 @@ import (
 )
 
 const (
-	// kept is the number of starts, and the number of skipped times, that a record lists.
+	// kept limits the list of starts, and the list of skipped times, in a record. A record may list more
+	// starts if their orders may not have been submitted.
 	kept = 20
 	// startsAtOnce and timesAtOnce limit the work of one sweep after a long outage. The next sweep continues
 	// the work.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
-	// prefix is the beginning of a record's ledger key. No order ID has this beginning, because no order ID
-	// contains a '#'.
+	// prefix begins the ledger key of each record. An order's ledger key never begins with prefix, because no
+	// order ID contains a '#'.
 	prefix = "#schedule/"
 )
 
-// MinCatchUp is the shortest allowed CatchUp. It is longer than the time between two sweeps, because a start
-// waits for the next sweep.
+// MinCatchUp is the smallest allowed CatchUp of a core.Schedule. A sweep skips a scheduled time that passed
+// longer ago than CatchUp. MinCatchUp is longer than the time between two sweeps, because a start waits for
+// the next sweep.
 const MinCatchUp = 10 * core.Minute
 
-// MaxCatchUp is the longest allowed CatchUp.
+// MaxCatchUp is the largest allowed CatchUp of a core.Schedule.
 const MaxCatchUp = 31 * core.Day
 
 // Record is the state of one workflow's schedule. Its ledger key is "#schedule/" and the name of the
@@ -74,14 +76,15 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
 		}
 	}
-	// encoding a string cannot fail
+	// Encoding a string cannot fail.
 	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
 	return json.Marshal(fields)
 }
 
-// Decide starts an order for each scheduled time up to now, or skips the time. It stops after startsAtOnce
-// starts or timesAtOnce times. It reports whether the record has changed. If the record is new, or has a
-// different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
+// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after
+// startsAtOnce starts or timesAtOnce times. It reports whether the record has changed. If the record is new,
+// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
+// after now.
 //
 // busy returns the reason why the order of a start has not ended, or "" if the order has ended. Decide calls
 // busy only if the schedule skips overlaps.
@@ -122,8 +125,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of returns a copy of the record with the current schedule of the workflow. Next is 0 if no sweep has seen
-// this schedule yet.
+// Of returns a copy of the record with the current schedule of the workflow. Next is 0 if the record has a
+// different cron expression or zone.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
@@ -174,8 +177,8 @@ func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry)
 	return nil
 }
 
-// trim removes the oldest starts while there are more than kept. It stops at a start whose order may not have
-// been sent.
+// trim removes the oldest starts while there are more than kept. It stops at the first start whose order may
+// not have been submitted.
 func (r *Record) trim() {
 	for len(r.Starts) > kept && r.Starts[0].Sent {
 		r.Starts = r.Starts[1:]

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// faultsOf returns the mismatches of a value, each with its position. It sorts them, because the library
-// visits the fields of an object in random order.
+// faultsOf returns the mismatches of a value, each with its position. The result is sorted, because the
+// library visits the fields of an object in random order.
 func faultsOf(e *jsonschema.ValidationError) []string {
 	faults := appendFaults(nil, e)
 	slices.Sort(faults)
@@ -22,7 +22,7 @@ func faultsOf(e *jsonschema.ValidationError) []string {
 
 func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	switch k := e.ErrorKind.(type) {
-	case *kind.PropertyNames: // the library reuses the memory of InstanceLocation for this kind
+	case *kind.PropertyNames: // no position, because the library reuses the memory of InstanceLocation
 		return append(faults, fmt.Sprintf("the name %s of a field does not match propertyNames",
 			name(k.Property)))
 	case *kind.AnyOf, *kind.OneOf: // only the alternative with the fewest mismatches is reported
@@ -46,7 +46,6 @@ func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	return append(faults, place(e.InstanceLocation)+" "+reason(e.ErrorKind))
 }
 
-// place returns the position of a part of the value, as a JSON Pointer.
 func place(path []string) string {
 	if len(path) == 0 {
 		return "at the top"
@@ -58,7 +57,8 @@ func place(path []string) string {
 	return "at " + printable(b.String(), 120)
 }
 
-// printable returns at most n bytes of a text on one line. The text may come from outside.
+// printable returns the first n bytes of a text. It replaces unprintable characters, because the text may
+// come from outside.
 func printable(text string, n int) string {
 	short := strings.ToValidUTF8(text[:min(n, len(text))], "")
 	if len(text) > n {
@@ -74,7 +74,6 @@ func printable(text string, n int) string {
 
 func name(text string) string { return `"` + printable(text, 40) + `"` }
 
-// names joins the first three names.
 func names(all []string) string {
 	var shown []string
 	for _, n := range all[:min(3, len(all))] {
@@ -86,7 +85,7 @@ func names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// reason describes a mismatch. It quotes the schema, but never the value.
+// reason describes a mismatch. It may quote the schema and the names of fields, but never a field's value.
 func reason(of jsonschema.ErrorKind) string {
 	switch k := of.(type) {
 	case *kind.Type:

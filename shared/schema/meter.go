@@ -10,23 +10,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a validation. The library itself has no limits. A schema that branches and refers to itself, or
-// that contains long lists of values, could take very long.
+// Limits of a validation. The library itself has no limits. A validation can take very long if the schema
+// refers to itself in several branches, or contains long lists of values.
 const (
-	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. One step takes at most
-	// two microseconds and 150 bytes.
+	// MaxValidation limits the work of one validation, for each 16 KiB of the value. One unit of work takes
+	// at most two microseconds and 150 bytes.
 	MaxValidation = 100_000
-	maxPattern    = 2_000 // instructions of a regular expression
+	maxPattern    = 2_000 // largest number of instructions in a regular expression
 )
 
 var errValidation = errors.New("the budget of a validation is used up")
 
-// metered makes each part of a schema count the steps of its work. It replaces the Format of the part,
-// because the library calls Format before it visits the members, elements and alternatives of a value. The
-// library compares a value with the type, const and enum of a part before it calls the Format of the part.
-// The enclosing part counts this work, and validate counts it for the root.
+// metered makes each part of a schema count the units of its work. It replaces the Format of the part,
+// because the library calls Format before it visits the members, elements and alternatives of a value. If the
+// budget is used up, Format returns an error, and the library does not visit these values.
 //
-// If the steps exceed the budget, Format returns an error, and the part ends its work.
+// The library compares a value with the type, const and enum of a part before it calls the part's Format.
+// Therefore the enclosing part counts these comparisons. For the root, validate counts them.
 func metered(root *jsonschema.Schema) (*Schema, error) {
 	s := &Schema{root: root}
 	seen, done := map[*jsonschema.Schema]bool{root: true}, map[*jsonschema.Schema]bool{}
@@ -65,8 +65,8 @@ func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate validates v. The argument size is the size of the value in bytes. validate returns an error if the
-// steps exceed the budget for this size.
+// validate checks v against the schema. The argument size is the length of the value in bytes. validate
+// returns an error if the work exceeds the budget for this size.
 func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Schema) validate(v any, size int) error {
 	return err
 }
 
-// validationCost is the cost of checking a value against one part of a schema, in steps. Of each inner part,
-// it includes only the work before the library calls the Format of that part.
+// validationCost is the cost of checking a value against one part of a schema, in units of work. The cost
+// includes the comparisons of inner parts, but not their other work.
 type validationCost struct {
 	each    int  // cost of the value itself, and of each member or element
 	name    int  // cost of each 16 bytes of a member's name
@@ -132,7 +132,7 @@ func (c validationCost) of(v any) int {
 	return c.each
 }
 
-// comparison returns the cost of comparing a value with the const and the enum of a part, in steps.
+// comparison returns the cost of comparing a value with the const and the enum of a part.
 func comparison(s *jsonschema.Schema) int {
 	n := 0
 	if s.Const != nil {
@@ -162,7 +162,6 @@ func size(v any) int {
 	return n
 }
 
-// subschemas returns the schemas in all exported fields of s.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var parts []*jsonschema.Schema
 	v := reflect.ValueOf(s).Elem()
@@ -194,7 +193,6 @@ func appendSchemas(parts []*jsonschema.Schema, v reflect.Value) []*jsonschema.Sc
 	return parts
 }
 
-// pattern is a regular expression with the number of its instructions.
 type pattern struct {
 	*regexp.Regexp
 	instructions int

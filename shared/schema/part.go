@@ -13,7 +13,8 @@ type Part struct{ schemas []*jsonschema.Schema }
 // Part returns the part for the whole value.
 func (s *Schema) Part() Part { return Part{[]*jsonschema.Schema{s.root}} }
 
-// all returns the schemas of the part, and all schemas that these schemas apply to the same value.
+// all returns the schemas of the part. It includes every schema that one of them applies to the whole value,
+// for example by $ref or allOf.
 func (p Part) all() []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	var found []*jsonschema.Schema
@@ -30,14 +31,16 @@ func (p Part) all() []*jsonschema.Schema {
 	return found
 }
 
-// applied returns the schemas that s applies to the same value. Some of the results may be nil.
+// applied returns the schemas that s applies to the whole value, instead of a field or an element. Some of
+// the results may be nil.
 func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
 		slices.Collect(maps.Values(s.DependentSchemas)))
 }
 
-// circular reports whether a schema applies itself to the same value again, so that a validation would not
-// end. The map done has false for a schema that is being visited, and true for a schema that was visited.
+// circular reports whether a schema leads back to itself without going into a field or an element. A
+// validation by such a schema would not end. The map done has false for a schema that is being visited, and
+// true for a schema that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false
@@ -51,8 +54,10 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	return found
 }
 
-// Member returns the part for a field of an object. known is true if the schema declares the field, or
-// explicitly allows additional fields, or neither declares nor forbids fields.
+// Member returns the part for a field of an object. known is true if one of these conditions holds:
+//   - the schema declares the field
+//   - the schema explicitly allows additional fields
+//   - the schema neither declares nor forbids fields
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {

@@ -10,7 +10,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a sample.
 const (
 	maxDrawn    = 12    // number of levels that are drawn
 	maxParts    = 5_000 // number of values in the sample
@@ -19,7 +18,7 @@ const (
 )
 
 // Samples returns at most n different values that match the schema. It returns fewer values if it cannot draw
-// matching values, for example for a pattern without examples.
+// more, for example because a pattern has no examples.
 func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	for i := range n {
 		d := drawing{i, maxParts}
@@ -33,8 +32,8 @@ func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	return drawn
 }
 
-// drawing draws one value. The same number always draws the same value. The value may not match the schema,
-// because drawing does not support all keywords.
+// drawing draws one value from a schema. An equal number draws an equal value. The value may not match the
+// schema, because drawing does not support all keywords.
 type drawing struct{ number, left int }
 
 func (d *drawing) of(s *jsonschema.Schema, depth int) any {
@@ -66,8 +65,8 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
-// merged returns an object with the fields of a and b. If one of them is not an object, merged returns a, or
-// b if a is nil. It does not change a or b, because a and b may belong to the schema.
+// merged returns an object with the fields of a and b. If a or b is not an object, merged returns a, or b if
+// a is nil. merged does not change a or b, because these values may belong to the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b
@@ -82,7 +81,8 @@ func merged(a, b any) any {
 	return fields
 }
 
-// typed draws a value of a type that the schema allows. If the schema names no type, its keywords decide.
+// typed draws a value of a type that the schema allows. If the schema names no type, its keywords
+// determine the type.
 func (d *drawing) typed(s *jsonschema.Schema, depth int) any {
 	var types []string
 	if s.Types != nil {
@@ -143,8 +143,9 @@ func orZero(n *int) int {
 	return *n
 }
 
-// number draws a number. It adds i times multipleOf, or i, to the least allowed number. If there is no least
-// number, it begins with 0, or with a number below a negative maximum.
+// number draws a multiple of multipleOf, or of 1 if the schema has no multipleOf. The argument i selects the
+// multiple, counted from 0. The first multiple is near the minimum. If the schema has no minimum, the first
+// multiple is 0, or is below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
 	step, least := big.NewRat(1, 1), new(big.Rat)
 	if s.MultipleOf != nil {

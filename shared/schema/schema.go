@@ -1,5 +1,5 @@
-// Package schema checks JSON values against JSON Schemas of draft 2020-12. The values are orders and the
-// values of events.
+// Package schema checks JSON values against JSON Schemas of draft 2020-12. The values are the contents
+// of orders and events.
 //
 // The author of a workflow writes the schema, but anyone may send a value. Therefore a schema cannot refer to
 // other documents, each validation has a limit, and errors do not show the value.
@@ -22,14 +22,13 @@ import (
 // MaxSize is the size of the largest schema, in bytes. Stepkeeper refuses a file with a larger schema.
 const MaxSize = 16 << 10
 
-// Schema is a compiled schema with a limit for the steps of each validation. It is safe for concurrent use.
+// Schema is a compiled schema. It limits the work of each validation. It is safe for concurrent use.
 type Schema struct {
 	mu   sync.Mutex // guards left, which the compiled schema changes during a validation
-	left int
+	left int        // units of work that the validation may still use
 	root *jsonschema.Schema
 }
 
-// noLoader refuses to load other documents.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -100,7 +99,6 @@ func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return e
 }
 
-// maxFaults limits the mismatches in one error.
 const maxFaults = 3
 
 // Check returns an error if the value does not match the schema. The error names the first mismatches with

@@ -6,7 +6,7 @@
 // States: the package stores no state.
 //
 // Failures: every error wraps port.ErrUnavailable. After an error, SNS may or may not have published the
-// alert. Package incident stores the alert and publishes it again, because a repeated alert does no harm.
+// alert. Package incident stores the alert and publishes it again. A repeated alert does no harm.
 package sns
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish is the method Publish of the SDK's client. It is a function type because an interface would make
-// larger programs: the linker keeps all methods of the client if a program looks up methods by name.
+// Publish has the signature of the method Publish of the SDK's client. A function type keeps programs small.
+// If the client were in an interface, the linker could keep all methods of the client.
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
@@ -43,8 +43,8 @@ type Topic struct {
 func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
 // Send publishes an alert. It returns nil after SNS has accepted the alert. An error wraps
-// port.ErrUnavailable. After an error SNS may have accepted the alert nevertheless, and the caller may send
-// it again.
+// port.ErrUnavailable. After an error, SNS may have accepted the alert nevertheless. The caller may send
+// the alert again.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	machine, _ := json.Marshal(alert) // an alert contains only types that always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})

@@ -28,7 +28,7 @@ type Gatherer struct {
 	round   int
 }
 
-// letter is a waiting message with the variable for its error.
+// letter is a message that waits to be sent. send stores the result in err.
 type letter struct {
 	ctx     context.Context
 	message port.Message

@@ -116,7 +116,6 @@ func noncharacters(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
-// entries stores the failures of a batch in errs, at the indexes of the failed messages.
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
 	for _, f := range failed {
 		fault := smithy.FaultServer
@@ -138,8 +137,8 @@ func place(id *string) int {
 }
 
 // Receive polls SQS until messages arrive or the wait time has passed. It returns at most ten messages, even
-// if max is larger. The SDK does not send a visibility timeout of 0. If visibility is 0, Receive calls Extend
-// to make the messages visible again.
+// if max is larger. If visibility is 0, Receive calls Extend to make the messages visible again, because the
+// SDK does not send a visibility timeout of 0.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -286,7 +285,7 @@ func seconds(d time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
-// failed returns the port's error that corresponds to an error of the SDK.
+// failed translates an error of the SDK into an error of package port.
 func (q *Queue) failed(what string, err error) error {
 	if err == nil {
 		return nil

@@ -96,7 +96,8 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// ReplyTo returns the queue of a name in the list Config.ReplyTo.
+// ReplyTo returns the queue with the given name. It returns port.ErrNotFound for a name that is not in
+// Config.ReplyTo.
 func (q *Queues) ReplyTo(name string) (port.Sender, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,

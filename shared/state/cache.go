@@ -12,19 +12,22 @@ import (
 
 const (
 	defaultCacheBytes = 64 << 20
-	stripes           = 1 << 16 // far more than the tasks that are committed at the same time
+	stripes           = 1 << 16 // far more than the tasks in concurrent commits
 )
 
 // cache holds decoded tasks, and orders that are stored in an item or row of their own. It never holds an
-// older version than this process has committed. A task whose load overlaps with a commit is not cached. If
-// two commits of a task overlap, each removes the entry when it ends. The cache detects overlaps by
-// generations: each commit raises the generation of its task when it begins and when it ends.
+// older version than this process has committed:
+//   - If a load of a task overlaps with a commit, the loaded task is not cached.
+//   - If two commits of a task overlap, each commit removes the entry at its end.
+//
+// Each commit raises the generation of its task at the beginning and at the end. An overlap is visible as a
+// changed generation.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share one, so a few are not cached
+	gens     [stripes]uint32 // generation of each stripe; several tasks can share a stripe
 	bytes    int
 	maxBytes int
 }
@@ -38,7 +41,7 @@ type entry struct {
 func newCache(tasks, maxBytes int) *cache {
 	maxBytes = cmp.Or(maxBytes, defaultCacheBytes)
 	c := &cache{seed: maphash.MakeSeed(), maxBytes: maxBytes}
-	// The error is only for a size below 1, which New excludes.
+	// NewLRU fails only for a size below 1, which New excludes.
 	c.entries, _ = simplelru.NewLRU(tasks, func(_ string, e *entry) { c.bytes -= e.size })
 	return c
 }
@@ -87,7 +90,7 @@ func (c *cache) loaded(t *core.Task, gen uint32) {
 	}
 }
 
-// begin raises the generation of a task at the beginning of a commit, and returns the generation.
+// begin raises the generation of a task at the beginning of a commit. It returns the new generation.
 func (c *cache) begin(id string) uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +99,9 @@ func (c *cache) begin(id string) uint32 {
 	return *g
 }
 
-// committed ends a commit. It removes the entry if the commit failed or overlapped with another. It also
-// removes an ended task at rest, because such a task is seldom loaded again.
+// committed ends a commit and caches its task. It removes the task instead in these cases:
+//   - the commit failed, or another commit overlapped with it
+//   - the task has ended and is at rest, because such a task is seldom loaded again
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()
@@ -122,7 +126,8 @@ func (c *cache) drop(id string) {
 	c.entries.Remove(id)
 }
 
-// set caches a task and keeps its cached order. It never replaces a newer version.
+// set caches a task and its order. A nil order means the order in the cache. set never replaces a newer
+// version of the task.
 func (c *cache) set(t *core.Task, order []byte) {
 	e, known := c.entries.Get(t.OrderID)
 	if !known {

@@ -30,7 +30,6 @@ func DecodeTask(data []byte) (*core.Task, error) {
 
 type decoder struct{ task *core.Task }
 
-// steps reads the steps, in the order of the definition.
 func (d *decoder) steps(v []byte) error {
 	members, err := rawjson.Members(v)
 	if err != nil {
@@ -107,7 +106,7 @@ func readText[T ~string](v []byte) (T, error) {
 	return T(s), err
 }
 
-// readState reads a state. It returns a known state without a copy.
+// readState reads a state. It does not allocate memory for a known state.
 func readState(v []byte) (core.State, error) {
 	for _, s := range stateNames {
 		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {

@@ -31,7 +31,8 @@ var errNegative = errors.New("a number of children is negative")
 
 // EncodeTask returns the stored document: JSON with the members of taskFields and stepFields.
 //
-// The error is for a time outside the years 1970 to 9999, or for an order, input or output that is not JSON.
+// It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
+// not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
 	w := newWriter()
 	defer w.release()
@@ -72,7 +73,6 @@ func (w *writer) release() {
 	}
 }
 
-// label is the name of a member.
 type label struct {
 	text   string
 	member string // name in JSON, with quotes and colon
@@ -170,7 +170,6 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// stepsField returns the field that holds the steps by name.
 func stepsField() field[core.Task] {
 	return field[core.Task]{
 		name: "Steps", says: "each step by its name, see below",
@@ -181,7 +180,7 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	var s step // one variable for all steps, because it is on the heap
+	var s step // one variable for all steps, because each variable costs an allocation
 	for n := range t.Steps {
 		s = step{&t.Steps[n], n}
 		w.next()

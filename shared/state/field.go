@@ -20,8 +20,8 @@ type field[T any] struct {
 	take  func(d *decoder, x *T, v []byte) error
 }
 
-// table lists the members of one kind of object, in the order in which they are written and read. Schema and
-// Created come before all times that are stored relative to Created.
+// table lists the members of one kind of object, in the order in which they are written and read. The
+// member Created comes before all times that are stored relative to Created.
 type table[T any] struct{ fields []field[T] }
 
 func tableOf[T any](fields ...field[T]) *table[T] {
@@ -31,7 +31,6 @@ func tableOf[T any](fields ...field[T]) *table[T] {
 	return &table[T]{fields}
 }
 
-// write writes the members, and after them the unknown members, sorted by name.
 func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '{')
 	for i := range t.fields {
@@ -75,7 +74,6 @@ func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]jso
 	return nil
 }
 
-// member makes a field from the functions that read and write its value.
 func member[T any, V comparable](name, says string, at func(*T) *V,
 	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
 	return field[T]{
@@ -116,7 +114,7 @@ func boolean[T any](name, says string, at func(*T) *bool) field[T] {
 		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
-// moment makes a field of a time that people read, in RFC 3339.
+// moment makes a field of a time in RFC 3339, which people can read.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).moment,
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
@@ -132,7 +130,7 @@ func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw makes a field of JSON that is stored byte for byte, but with U+FFFD for invalid UTF-8.
+// raw makes a field of JSON that is stored byte for byte. U+FFFD replaces invalid UTF-8.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -172,7 +170,6 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 	}
 }
 
-// object makes a field of a part with a table of its own.
 func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -193,7 +190,6 @@ func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T]
 	}
 }
 
-// list makes a field of a list of objects with a table of their own.
 func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -229,8 +225,6 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField makes the field that holds the version of the document's form. A program that knows only older
-// versions does not change the document.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",

@@ -6,13 +6,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// step is a step and its place in the definition.
+// step is a step with its index in the definition.
 type step struct {
 	*core.Step
 	n int
 }
 
-// taskFields lists the members of a document.
 var taskFields = tableOf(
 	schemaField(),
 	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),
@@ -108,7 +107,6 @@ var taskFields = tableOf(
 		func(t *core.Task) *bool { return &t.Attention }),
 )
 
-// stepFields lists the members of a step.
 var stepFields = tableOf(
 	integer("N", "index in the definition", func(s *step) *int { return &s.n }),
 	state("ProcessState", "state of the step", func(s *step) *core.State { return &s.State }),
@@ -168,7 +166,6 @@ var stepFields = tableOf(
 		func(s *step) **core.Children { return &s.Children }, checkChildren),
 )
 
-// errorFields lists the members of a step's last failure.
 var errorFields = tableOf(
 	text("code", "a short stable word", func(e *core.StepError) *string { return &e.Code }),
 	text("message", "for people", func(e *core.StepError) *string { return &e.Message }),
@@ -192,7 +189,6 @@ var correctedFields = tableOf(
 	after("at", "time of the command", func(c *core.Corrected) *core.Time { return &c.At }),
 )
 
-// attemptFields lists the members of an unsuccessful attempt.
 var attemptFields = tableOf(
 	text("step", "step of the attempt", func(a *core.Attempt) *string { return &a.Step }),
 	integer("attempt", "number of the claim", func(a *core.Attempt) *int { return &a.Number }),

@@ -65,7 +65,7 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room is the size limit for a store of documents up to port.MaxDocument.
+// Room is the size limit of a store whose documents have at most port.MaxDocument bytes.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
 // Room returns the size limit of this store's documents. Decisions must observe the limit.
@@ -147,9 +147,9 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order. It is empty if a Cancel came first (P17, a cancel is kept), or if it was
-// erased. Order reads the store only if the order has an item or row of its own. It can return
-// port.ErrNotFound.
+// Order returns a task's order. The result is empty if a Cancel came before the order (P17, a cancel is
+// kept), or if an operator erased the order. Order reads the store only if the order has an item or row of
+// its own. It can return port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -166,7 +166,6 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders in items or rows of their own.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }
@@ -221,7 +220,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	places := make([]int, 0, len(changes))
 	gens := make([]uint32, 0, len(changes))
 	documents := newWriter()
-	defer documents.release() // a store copies what it keeps
+	defer documents.release() // the buffer is free again, because a store copies what it keeps
 	for i, c := range changes {
 		w, err := s.writeOf(documents, c)
 		if err != nil {
@@ -383,9 +382,12 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target returns the definition to which a task is moved (P49, move pins another definition). If latest is
-// true, this is the definition that new orders of the workflow get. Target stores it first, so that every
-// pinned definition is stored. If latest is false, it is the stored definition with the hash.
+// Target returns the definition to which a task is moved (P49, move pins another definition):
+//   - If latest is true, Target returns the definition that new orders of the workflow get. It stores the
+//     definition first, so that every pinned definition is stored.
+//   - If latest is false, Target returns the stored definition with the given hash.
+//
+// If no such definition can be used, Target.Absent states the reason.
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

@@ -1,6 +1,7 @@
 // Package token makes and reads the tokens with which people answer a step (P39, a token is an answer's
 // permission). A token holds the ID of a key, the run, the step and the person. It also holds an HMAC over
-// these values and the order. Stepkeeper computes each token when needed, and stores no token.
+// the order, the run, the step and the person. Stepkeeper computes each token when needed, and stores no
+// token.
 package token
 
 import (
@@ -89,11 +90,11 @@ func (k *Keys) Replace(now core.Time) *Keys {
 	return &Keys{all}
 }
 
-// minGenerated is the smallest length of a random text that stands for a key. A random text of 48 letters and
-// digits has more than 256 random bits.
+// minGenerated is the smallest length of a random text from which Parse makes a key. A random text of 48
+// letters and digits has more than 256 random bits.
 const minGenerated = 48
 
-// generated returns the key that a random text stands for. Secrets Manager can generate such a text.
+// generated derives a key from a random text. Secrets Manager can generate such a text.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
@@ -101,7 +102,7 @@ func generated(text string) key {
 }
 
 // Parse reads the stored form of keys. It accepts the output of Encode, and the form {"generated": "random
-// text"}, which stands for one key. The data is secret, so the errors contain no part of it.
+// text"}. From the random text it derives one key. The errors contain no secret.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -215,7 +216,7 @@ func StepOf(token string) string {
 
 // parsed is a token whose authentication code has not been checked.
 type parsed struct {
-	key    string // ID of the key, as the token claims it
+	key    string // ID of the key, as written in the token
 	claims string
 	mac    []byte
 	of     core.TokenOf

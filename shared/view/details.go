@@ -31,8 +31,8 @@ type LaterCommand struct {
 }
 
 // Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
-// inputs of the attempted steps, and the commands that the task would accept. If def or order is nil, or
-// movedAfterEnd returns true, the view has no inputs.
+// inputs of the attempted steps, and the commands that the task would accept. The view has no inputs if def
+// or order is nil, or if the task was moved after it was undone.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -93,8 +93,9 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 // trial is the ID of a command whose decision is not stored. The ID of a real command contains no space.
 const trial = "a trial"
 
-// acceptedBy reports whether the decision accepts its command. ErrOrderNeeded counts as accepted, because
-// Decide evaluates expressions only after it has accepted the command.
+// acceptedBy reports whether the decision accepts its command. Decide returns ErrOrderNeeded if an expression
+// needs an order that the caller did not pass. This error counts as accepted, because Decide evaluates
+// expressions only after it has accepted the command.
 func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
@@ -117,8 +118,9 @@ type Documents struct {
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf encodes a task, its order, its definition def, and the definition in the parameter to, which
-// may be nil. It also encodes the definitions of child orders, which load returns.
+// DocumentsOf encodes a task, its order, and the definitions def and to. The parameter def is the task's own
+// definition. The parameter to is another definition, or nil. DocumentsOf also encodes the definitions of the
+// child orders, and calls load to read them.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
@@ -172,8 +174,9 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts decides each command with the task's present command number, and returns the accepted commands. It
-// decides a refused command again for the time from which no call can take effect any more.
+// accepts returns the commands that the task would accept now, and the commands that it would accept later.
+// It decides each command with the task's present command number, and stores nothing. It decides a refused
+// command again for the time from which no call can take effect any more.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
@@ -212,7 +215,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	return all, later
 }
 
-// quietFrom returns the time from which no call of a step can take effect any more. If the name is "", it
+// quietFrom returns the time from which no call of a step can take effect any more. If step is "", it
 // considers all steps. It returns 0 if the task is not in Error.
 func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {

@@ -9,7 +9,7 @@ import (
 
 // Message is a message that a task has received or sent. It is derived from the stored document (P12,
 // effects are emitted again). A message that the document does not keep is missing. For example, the
-// document keeps only the last 16 unsuccessful attempts, so earlier requests are missing.
+// document keeps only the last 16 unsuccessful attempts, so the requests of earlier attempts are missing.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -82,7 +82,6 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-// beginning adds the submission, and the first statuses to the application.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -131,7 +130,6 @@ func operation(d *core.StepDefinition, undo bool) string {
 	return d.Operation
 }
 
-// step adds the messages of a step's present or last attempt.
 func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	if s.FirstClaim() == 0 {
 		return
@@ -204,7 +202,6 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// children adds one message for all requests to a step's child orders.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics holds figures about a deployment. The figures cover the last hour at most, in equal intervals,
-// and the present state of each agent. A figure that is not measured is absent instead of zero.
+// Statistics holds figures about a deployment. Series covers at most the last hour, in equal intervals. The
+// field Agents shows the present state of each agent. A figure that is not measured is absent, not zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"start of the first interval"`
 	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and a value of Series.Of.
+// Kinds of Series. OrdersInFlight is a value of Series.Of instead.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"
@@ -57,7 +57,7 @@ type NotCalled struct {
 // passed longer ago than the interval between sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
-	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
+	Since  core.Time `json:"since,omitzero" doc:"time at which the most overdue order was due"`
 }
 
 // Add counts entries of an index. The entries are sorted by time, earliest first.

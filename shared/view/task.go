@@ -151,8 +151,8 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 }
 
 // Waiting reports whether the step waits after a hand-back that did not count as a failure (P45, "not now" is
-// not a failure). Either its agent cannot call the service, or the service answers not-yet. Error states the
-// cause, and the beginning of the wait.
+// not a failure). Either the step's agent cannot call the service, or the service answers not-yet. The field
+// Error states the cause, and the beginning of the wait.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -238,7 +238,6 @@ const (
 	WaitUndo     = "undo"
 )
 
-// maxWaits is the largest number of waits that a listing contains for one order.
 const maxWaits = 8
 
 func waitsOf(t *core.Task) (all []Wait) {

@@ -18,7 +18,7 @@ type Moment struct {
 
 // Timeline returns the moments of a task, earliest first. It contains the past moments that the document
 // stores, and planned moments such as the end of a wait. For each step it contains only the first and the
-// latest claim. It does not contain the list Attempts.
+// latest claim. It leaves out the attempts in t.Attempts.
 func Timeline(t Task) []Moment {
 	var m []Moment
 	add := func(at core.Time, step, what, text string) {
@@ -60,8 +60,8 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns a text with the step and the fact of an accepted Resolve. The text is empty for any other
-// verdict, and if the step has another fact now.
+// stated returns the step and the fact of an accepted Resolve. It returns "" for any other verdict, and if
+// the step no longer has this fact.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
@@ -78,7 +78,6 @@ func verdictWord(v core.Verdict) string {
 	return "refused"
 }
 
-// verdictText joins the reason of a refusal and the sender's reason for the command.
 func verdictText(v core.Verdict) string {
 	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }

@@ -55,7 +55,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// drawing describes the node of a step. box is the Mermaid syntax of the node, and label is the text in it.
+// drawing describes the node of a step. box is the Mermaid syntax of the node, and label is its text.
 type drawing struct{ summary, label, box string }
 
 // Summary describes in a few words what a step does.
@@ -96,7 +96,6 @@ func stops(s *core.StepDefinition) string {
 	return ""
 }
 
-// childText describes the child orders of a step, and how many of them may fail.
 func childText(s *core.StepDefinition) string {
 	if s.Input == nil {
 		return "workflow " + s.Each.Workflow
@@ -108,7 +107,6 @@ func childText(s *core.StepDefinition) string {
 	return text
 }
 
-// waitText describes how long a step waits, or until what time.
 func waitText(s *core.StepDefinition) string {
 	text := "for " + Short(s.Wait.For)
 	if s.Input != nil {
@@ -120,7 +118,6 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText describes the answer for which a step waits, and what happens if no answer comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")
@@ -149,7 +146,8 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
 	}
-	if s.Answer != nil && s.Answer.Ask != "" { // the call that asks has the same predecessors and condition
+	// The step that asks comes first. It has the predecessors and the condition of the waiting step.
+	if s.Answer != nil && s.Answer.Ask != "" {
 		before, arrow = []string{node(s.Answer.Ask)}, "-->"
 	}
 	for _, from := range before {
@@ -167,7 +165,7 @@ func escape(text string) string {
 	).Replace(text)
 }
 
-// Short formats a duration as a workflow file writes it, such as 1h30m or 2d.
+// Short formats a duration in the notation of workflow files, such as 1h30m or 2d.
 func Short(d core.Duration) string {
 	if d >= core.Day && d%core.Day == 0 {
 		return fmt.Sprintf("%dd", d/core.Day)

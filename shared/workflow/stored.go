@@ -21,8 +21,7 @@ var (
 // Hash returns the hash of a definition's stored form; see core.DefinitionHash.
 func Hash(data []byte) string { return core.DefinitionHash(data) }
 
-// Encode returns the stored form of a definition. Equal definitions have equal bytes and hashes. The fields
-// have the sequence of the struct, map keys are sorted, and templates have no white space.
+// Encode returns the stored form of a definition. Equal definitions have equal bytes and hashes.
 func Encode(d *core.Definition) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -33,9 +32,9 @@ func Encode(d *core.Definition) ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// Decode reads the stored form with the given hash, and compiles its expressions. Its error wraps ErrDamaged
-// or ErrNewer if one of them is the cause. Decode ignores unknown fields, which a newer minor version may
-// have added.
+// Decode reads the stored form with the given hash, and compiles its expressions. The error wraps ErrDamaged
+// for a wrong hash, and ErrNewer for a newer schema. Decode ignores unknown fields, which a newer minor
+// version may have added.
 func Decode(hash string, data []byte) (*core.Definition, error) {
 	if Hash(data) != hash {
 		return nil, fmt.Errorf("definition %s: %w", hash, ErrDamaged)
@@ -51,8 +50,8 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 	return d, attach(d)
 }
 
-// Seal completes a definition that code has built. It sets the schema, the hash and the compiled expressions.
-// It does not check the meaning of the definition, which only package source checks.
+// Seal completes a definition that code has built. It sets the schema number, the hash and the compiled
+// expressions. It does not check the meaning of the definition; package source does that.
 func Seal(d *core.Definition) error {
 	x, err := expression.Compile(d)
 	if err != nil {

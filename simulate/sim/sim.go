@@ -84,8 +84,8 @@ func Only(t testing.TB, faults ...string) Option {
 // plays nor stores tapes.
 func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
 
-// Breaks makes the check fail unless this invariant breaks. The check then uses no tapes. Use it in a test
-// that demonstrates a defect of a workflow.
+// Breaks makes the check fail if this invariant does not break. The check then uses no tapes. Use it in a
+// test that demonstrates a defect of a workflow.
 func Breaks(invariant string) Option {
 	return func(c *check) { c.wanted, c.corpus = invariant, "" }
 }
@@ -171,7 +171,6 @@ func Replay(t testing.TB, workflow, tape string) {
 	}
 }
 
-// replay plays the tapes of earlier findings for the same workflow.
 func (c *check) replay(t testing.TB) {
 	t.Helper()
 	if c.corpus == "" {

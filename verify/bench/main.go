@@ -107,7 +107,6 @@ func main() {
 	}
 }
 
-// profiled calls the function do. If file is not empty, it writes a CPU profile of the call there.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()

@@ -111,8 +111,8 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	return errors.Join(s.Close(), bare.Close())
 }
 
-// startFloor starts the floor in the folder dir. The floor is a separate process, so that it has Go's default
-// settings.
+// startFloor starts the floor in the folder dir. The floor is a program that makes only the writes of an
+// order, with the SQLite library alone. It is a separate process, so that it has Go's default settings.
 func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, error) {
 	if o.floor == "" {
 		return nil,
@@ -177,8 +177,6 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev`, waits until the program reports that it is ready, and stops the program. It
-// returns the time from the start until the report.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -199,7 +197,7 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 }
 
 // measureMemory fills a folder with ended and running tasks. A separate process then opens the folder, and
-// prints its memory and its start time.
+// prints the memory that it uses and how long its start took.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
@@ -281,7 +279,8 @@ func peakMemory() (float64, error) {
 	return float64(bytes) / (1 << 20), nil
 }
 
-// measureStored measures the throughput with many ended orders in the store, in turns with an empty store.
+// measureStored measures the throughput with many ended orders in the store. It measures this store and
+// an empty one in turns.
 func measureStored(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
 		return err

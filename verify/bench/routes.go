@@ -38,7 +38,7 @@ steps:
 // does not end if its only agent is gone.
 const routesWait = 20 * time.Second
 
-// doorway is a service with two agents, near and far. The agent near has a fault.
+// doorway is a service with two agents, near and far. The agent near may have a fault.
 type doorway struct {
 	mu      sync.Mutex
 	wrong   string          // fault of the agent near: "sick", "slow", "gone", or "" for no fault
@@ -81,8 +81,8 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 }
 
 // measureRoutes runs orders with each fault of the agent near, and without a fault. It measures the calls of
-// each agent and the durations of the orders. It does so twice: with both agents for the step (P44, several
-// agents can do one step), and with only the agent near.
+// each agent and the durations of the orders. It makes each measurement twice: with both agents for the step
+// (P44, several agents can do one step), and with only the agent near.
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",

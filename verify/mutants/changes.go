@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// Changes describes the difference between two versions of the sources. The gate uses Changes to try affected
-// mutants first.
+// Changes describes the difference between two versions of the sources. The programs use Changes to try
+// affected mutants first.
 type Changes struct {
 	// Seed is derived from the hash of the Git tree, so that the same sources give the same mutants.
 	Seed uint64

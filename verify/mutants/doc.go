@@ -22,12 +22,12 @@
 // `make mutants` (verify/mutants/run) tries the mutants that [Offline] returns. A room (rooms.go) is a group
 // of packages with their tests. Each test of a room first runs alone without a mutant. This run measures the
 // test's time and the functions that the test calls. Then the tests that call the function of a mutant run
-// with the mutant. The tests of the mutant's package run first. Among them, the tests in the test file of the
-// mutant's file run first, then fast tests that reach few mutants.
+// with the mutant. The tests of the mutant's package run first. Among these tests, the tests in the test file
+// of the mutant's file run first, then fast tests that reach few mutants.
 //
-// A mutant survives if no test fails. If a mutant survives, the gate fails; add a test to the room of the
-// changed code. If no test can fail, add the argument "equivalent: ". A mutant with this argument must
-// survive, and does not count.
+// A mutant survives if no test fails. If a mutant survives, `make mutants` fails. In this case, add a test to
+// the room of the changed code. If no test can fail, add the argument "equivalent: ". A mutant with this
+// argument must survive, and does not count.
 //
 // The program verify/mutants/sampled tries randomly drawn mutants instead.
 package mutants

@@ -105,7 +105,6 @@ func (g *Gate) over(ctx context.Context) bool {
 	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
 }
 
-// each calls the function work for every index below n, with the gate's number of workers.
 func (g *Gate) each(n int, work func(i int)) {
 	places := make(chan int)
 	var workers sync.WaitGroup
@@ -185,7 +184,7 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		// For the simulator no run without a mutant is made. The seeds pass without a mutant, and a run would
+		// A simulation is not repeated without a mutant. The seeds pass without a mutant, and a run would
 		// take minutes.
 		if failed == "" || s.folder == simulated {
 			return failed
@@ -221,12 +220,12 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running matches the list of running tests that a binary prints when its time limit ends it. The match
-	// contains the name of the first test in the list.
+	// running matches the list of running tests in the output of a binary that has reached its time limit.
+	// The match contains the name of the first test in the list.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
-// grace is the time that a binary has to end by itself after its time limit. Then the gate kills the binary.
+// grace is the time between the time limit of a binary and its kill. In this time the binary can end itself.
 const grace = 5 * time.Second
 
 // test runs the test binary of a package with an additional environment variable. It returns the name of the
@@ -244,8 +243,8 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// A test with a mutant may leave child processes behind. They belong to one process group, so that the
-	// gate can kill all of them.
+	// A test with a mutant may leave child processes behind. All processes of a test belong to one process
+	// group, so that the gate can kill them together.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end

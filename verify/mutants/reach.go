@@ -31,7 +31,6 @@ const simulated = "simulate/internal/explore"
 // repeatable, set the number of checks, and turn off shrinking and failure files.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
-// suite holds the tests of one package.
 type suite struct {
 	gate    *Gate
 	folder  string
@@ -43,7 +42,6 @@ type suite struct {
 	measured func() error
 }
 
-// test is one test, with the measurements of a run without a mutant.
 type test struct {
 	name    string
 	took    time.Duration
@@ -218,8 +216,8 @@ func reason(out string) string {
 }
 
 // batches returns the tests that reach the mutant, in up to two batches, and the number of these tests. The
-// first batch holds the likeliest tests. If the tests take longer than the argument enough in total, the
-// batches omit some of them, but the number includes all.
+// first batch holds the likeliest tests. If all these tests together take longer than enough, the batches
+// omit some of them. The number reached includes the omitted tests.
 func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack
@@ -241,9 +239,9 @@ func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached i
 	return all, reached
 }
 
-// likeliest returns the tests that reach the mutant, sorted from the likeliest to notice it. The tests in the
-// test file of the mutant's file come first. The other tests are sorted by the product of their duration and
-// the number of mutants that they reach. A test that reaches few mutants examines each of them closely.
+// likeliest returns the tests that reach the mutant. The tests in the test file of the mutant's file come
+// first. The other tests are sorted by the product of their duration and the number of mutants that they
+// reach. A test that reaches few mutants examines each of them closely.
 func (s *suite) likeliest(m *Mutant) []test {
 	var own []byte
 	if s.folder == m.Package() {

@@ -19,7 +19,7 @@ type Room struct {
 
 const cmd = "cmd/stepkeeper/internal/"
 
-// Rooms lists all rooms. Together with NotProduct they contain all code of the product.
+// Rooms lists all rooms. The rooms and the folders in NotProduct together contain all code of the product.
 var Rooms = []Room{
 	{Name: "core", Packages: []string{"shared/protocol", "shared/core"},
 		Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest",
@@ -131,7 +131,7 @@ func RoomNames() string {
 }
 
 // roomOf returns the room that contains the mutant's package. It returns a Room without packages if no room
-// contains it.
+// contains the package.
 func roomOf(m *Mutant) *Room {
 	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
 	if i < 0 {

@@ -19,7 +19,8 @@ import (
 const Variable = "STEPKEEPER_MUTANT"
 
 // ReachedVariable is the name of an environment variable that holds the path of a file. If the variable is
-// set, a changed program appends to the file the name of each mutant whose function it calls.
+// set, a changed program appends names of mutants to the file. It appends a name when it calls the function
+// of the mutant.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes changed copies of the sources under root into the folder. It also writes a file for `go test
@@ -312,7 +313,7 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments names the arguments without names, so that the statement that p.call returns can pass them.
+// nameArguments gives names to the arguments without names. The call of a copy can then pass these arguments.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {

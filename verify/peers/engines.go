@@ -73,7 +73,6 @@ func dbosSettings(synchronous string) []setting {
 	return append(at(args, nil, 4, 64), at(args, []string{"GOGC=400"}, 64)...)
 }
 
-// at returns one setting for each number of concurrent orders.
 func at(args, env []string, concurrency ...int) (all []setting) {
 	for _, c := range concurrency {
 		var words []string // words that distinguish the settings of an engine
@@ -88,7 +87,6 @@ func at(args, env []string, concurrency ...int) (all []setting) {
 	return all
 }
 
-// version returns the version of a module that the program contains.
 func version(program, module string) (string, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -102,7 +100,6 @@ func version(program, module string) (string, error) {
 	return "", fmt.Errorf("%s was not built with %s", program, module)
 }
 
-// npmVersion returns the version of a package that package.json requires.
 func npmVersion(name string) (string, error) {
 	text, err := os.ReadFile("package.json")
 	if err != nil {

@@ -82,7 +82,6 @@ type figures struct {
 	foreign float64 // share of the machine's processor time that other programs used
 }
 
-// turn starts an engine in an empty folder, measures it, and ends it.
 func turn(ctx context.Context, e engine, s setting, share float64) (f figures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnLimit)
 	defer cancel()
@@ -105,7 +104,6 @@ func turn(ctx context.Context, e engine, s setting, share float64) (f figures, e
 	return f, err
 }
 
-// aloneOrders is the number of orders that run one after another.
 const aloneOrders = 200
 
 func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }

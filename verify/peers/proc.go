@@ -16,7 +16,6 @@ const ticksPerSecond = 100
 
 func processors() int { return runtime.NumCPU() }
 
-// tree returns the process IDs of a process and its descendants.
 func tree(root int) []int {
 	children := map[int][]int{}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -85,7 +84,6 @@ func machineTime() (seconds float64) {
 	return seconds
 }
 
-// machine returns a description of the processors and the memory of this machine.
 func machine() string {
 	model, memory := "unknown processor", ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -38,7 +38,6 @@ func (s setting) median(of func(figures) float64) float64 {
 	return load.Median(all)
 }
 
-// best returns the setting with the most orders per second.
 func (e engine) best() setting {
 	best := e.settings[0]
 	for _, s := range e.settings {
@@ -103,7 +102,6 @@ func ratio(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// replace writes the text between the lines begin and end of the document.
 func replace(file, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {

@@ -63,7 +63,6 @@ func writeTexts(folder string) error {
 	return nil
 }
 
-// code matches the lines of a help text that contain code.
 var code = regexp.MustCompile(`(?m)^  .*\n?`)
 
 // ignored lists the keys in commands.yaml whose values are names or code.

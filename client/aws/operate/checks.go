@@ -23,8 +23,8 @@ const (
 	// missedSweepsAllowed is the number of sweep intervals without a sweep that the check accepts. It permits
 	// a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the time, in addition to one sweep interval, for which a task may be overdue. It
-	// equals the default of Tuning.OldestOverdue in package infra.
+	// The check fails if a task is overdue for more than overdueAllowed plus one sweep interval. This sum is
+	// the default of Tuning.OldestOverdue in package infra.
 	overdueAllowed = 4 * time.Minute
 )
 
@@ -49,7 +49,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }
 
-// checkAccess tries the reads that commands need, with the ID of an order that does not exist.
+// checkAccess makes the reads that commands need. The order that it reads does not exist.
 func (t *transport) checkAccess(ctx context.Context) client.Check {
 	const none = "stepkeeper.doctor.none"
 	var errs []error
@@ -59,7 +59,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
 		errs = append(errs, err)
 	}
-	text := "orders, tasks and the index can be read"
+	text := "the table of orders and its index can be read"
 	err := errors.Join(errs...)
 	if err != nil {
 		text = strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -120,8 +120,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound):
-			// A missing definition is not a failure, because the Scheduler stores each definition with the
-			// first order.
+			// The condition lets ErrNotFound pass, because the Scheduler stores a definition with the
+			// workflow's first order.
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}

@@ -131,7 +131,7 @@ func find(t *testing.T, checks []client.Check, name string) client.Check {
 }
 
 const allWell = `stack, ok: Shop in us-east-1 has 2 workflows and 0 agents; 
-access, ok: orders, tasks and the index can be read; 
+access, ok: the table of orders and its index can be read; 
 message path, ok: IAM allows arn:aws:iam::7:role/ops to send orders and commands; the policies of the queues and of their key were not checked; 
 version, ok: this program is (devel), and the stack v1.2.3; each reads what the other writes; 
 consumers, ok: every queue has a consumer; 

@@ -70,8 +70,8 @@ type Parts struct {
 	Rights  Rights  // nil omits the check of the permission to send
 	Role    Role    // nil means that the client assumes roles without a path
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
-	// a consumer. The client also caches the result of a check for this time, and the error of a failed check
-	// for six times as long. The zero value means 10 s.
+	// a consumer. The client caches the result of a check for this time. It caches the error of a failed
+	// check for six times as long. The zero value means 10 s.
 	Unattended time.Duration
 	// LookTimeout is the time limit of one check of all queues. The zero value means 3 s.
 	LookTimeout time.Duration
@@ -84,19 +84,18 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(&transport{Transport: stack.NewTransport(p.Parts), Parts: p}, opts...)
 }
 
-// transport adds the operator's calls to the transport of an application.
 type transport struct {
 	*stack.Transport
 	Parts Parts
 
 	mu   sync.Mutex
-	seen map[string]seen // last result for each queue
+	seen map[string]seen
 
 	statisticsMu sync.Mutex
 	statistics   statistics
 }
 
-// Task returns a task. If wait is 0, the result also lists queues without a consumer, see the method await.
+// Task returns a task. If wait is 0, Task also calls await, which adds queues without a consumer.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {

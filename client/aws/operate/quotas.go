@@ -42,8 +42,7 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
 	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
-	// The agents are sorted, so that each run names the same queue if several queues have the same number of
-	// messages.
+	// Sorted agents give the same result in each run if several queues have equally many messages.
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		queues = append(queues, t.queuesOf(port.Requests(agent))...)
 	}
@@ -91,7 +90,8 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			"limit), or divide the orders between two deployments")
 }
 
-// peakWrites returns the write units per second of the busiest minute, for the table of orders or its index.
+// peakWrites returns the write units per second of the busiest minute. It reads the table of orders and the
+// table's index, and returns the higher value.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},

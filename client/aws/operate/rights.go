@@ -24,8 +24,8 @@ type Caller interface {
 }
 
 // Rights reads the permissions of a role or a user. It is the method SimulatePrincipalPolicy of an
-// *iam.Client. Rights is a function type, so that the linker can omit the 180 remaining methods of the
-// client, which need 9 MB.
+// *iam.Client. Rights is a function type, because the linker can then omit the other 180 methods of the
+// client. These methods need 9 MB.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
 	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 
@@ -94,13 +94,13 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 }
 
 // singleSignOn is the prefix of the names of roles that IAM Identity Center creates. The path of such a role
-// is aws-reserved/sso.amazonaws.com/, in most Regions followed by the name of the Region.
+// begins with aws-reserved/sso.amazonaws.com/. In most Regions, the name of the Region follows.
 const singleSignOn = "AWSReservedSSO_"
 
 // principal returns the ARN of the caller's role or user. If the caller has a role, STS returns the ARN of a
 // session, which does not contain the role's path. principal then reads the role from IAM. If IAM does not
-// return the role, principal assumes that the role has no path. A role of IAM Identity Center always has a
-// path, so for such a role principal returns an error.
+// return the role, principal assumes that the role has no path. For a role of IAM Identity Center, principal
+// returns an error instead, because such a role always has a path.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

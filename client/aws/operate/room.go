@@ -25,7 +25,7 @@ type Room struct {
 	Shared     int
 	Unreserved int // part of Limit that no function of the account has reserved
 
-	code, codeLimit int64 // bytes of all functions and layers of the account, and the quota
+	code, codeLimit int64 // bytes of the account's functions and layers, and their quota
 }
 
 // Fits reports whether the quotas are sufficient for all functions of the deployment.

@@ -26,7 +26,7 @@ const (
 	// statisticsHold is the time for which statistics are cached. CloudWatch charges for each metric that is
 	// read.
 	statisticsHold = time.Minute
-	usageHold      = 10 * time.Minute // time for which the usage is cached
+	usageHold      = 10 * time.Minute
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
 	// settling is the delay until CloudWatch's metrics are complete.
@@ -41,13 +41,14 @@ const (
 // Metrics reads metrics from CloudWatch. *cloudwatch.Client implements this interface.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics caches the last results. Each result has a time until which it is valid.
+// statistics caches the last results. The field after each result is the time until which the result is
+// valid.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
-	peak      float64 // highest write units per second of a table
+	peak      float64
 	peakTill  time.Time
 }
 
@@ -100,7 +101,6 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf returns the queue and, if it exists, the corresponding queue for high priority.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -133,7 +133,7 @@ type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
 	search                     string
-	values                     []*float64 // one value for each minute; nil if there was none
+	values                     []*float64 // one value for each minute; nil if CloudWatch has no value
 }
 
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
@@ -180,7 +180,6 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of the queue and, if it exists, of the corresponding queue for high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -254,9 +253,9 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError returns the number of orders in Error for each minute. swept shows in which minutes a sweep ran. A
-// sweep without a value in found has found no order in Error. The values of a sweep hold until the next sweep
-// is due.
+// inError returns the number of orders in Error for each minute. The argument swept has a value for each
+// minute with a sweep. If found has no value for such a minute, the sweep found no order in Error. Each
+// number holds until the next sweep is due.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -276,7 +275,8 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value, or nil if no value is at most as old as the duration within.
+// latest returns the last value that is at most as old as the duration within. It returns nil if there is no
+// such value.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {
@@ -286,8 +286,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince returns the first minute of the present period in which an agent does not call its service.
-// The second result reports whether such a period exists.
+// uncalledSince returns the first minute of the present period during which an agent does not call its
+// service. The second result is false if there is no such period.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // the metric was not read
 		return 0, false

@@ -41,7 +41,7 @@ const (
 type seen struct {
 	at    time.Time
 	found client.Unattended // zero value if the queue has a consumer
-	err   error             // reason why the check failed; nil if it succeeded
+	err   error
 }
 
 // Unattended checks the Scheduler's queues, and the queues of the agents that the workflow needs.
@@ -147,9 +147,11 @@ func (t *transport) remember(queues []string, looks []seen) {
 }
 
 // unattended checks one queue. If the queue has no consumer, the result describes the queue. Otherwise the
-// result is the zero value. A queue has no consumer if its event source mapping is off. A request queue also
-// has no consumer if requests wait and none is in flight. The second condition also covers an external agent,
-// which has no event source mapping.
+// result is the zero value. A queue has no consumer in two cases:
+//
+//   - The queue's event source mapping is off or missing.
+//   - The queue is a request queue, requests wait in it, and none is in flight. This case also covers an
+//     external agent, which has no event source mapping.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
@@ -236,8 +238,9 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 }
 
 // await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps
-// that have been in flight for at least Parts.Unattended and, if there are such steps, the queue for replies.
-// If Since of a request queue is unknown, await sets it to the earliest claim of the queue's steps.
+// that have been in flight for at least Parts.Unattended. If there are such steps, await also checks the
+// queue for replies. If Since of a request queue is unknown, await sets it to the earliest claim of the
+// queue's steps.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

@@ -51,8 +51,8 @@ type Backend struct {
 	Names []string // names of the queues
 	// errors that Submit returns, by order ID
 	Failing map[string]error
-	Verdict func(message.Control) (core.Verdict, error) // called for each command; nil accepts every command
-	NotOK   bool                                        // Health reports that the backend is not ready
+	Verdict func(message.Control) (core.Verdict, error) // verdict on each command; nil accepts known orders
+	NotOK   bool                                        // true makes Health report a problem
 	// number of calls of Wait whose context was cancelled before its deadline
 	HungUp  atomic.Int64
 	Damaged string // ID of an order whose document cannot be read
@@ -71,7 +71,7 @@ type Backend struct {
 	change   chan struct{} // closed and replaced whenever a task changes
 	tasks    map[string]*core.Task
 	orders   map[string]json.RawMessage
-	failures int // number of the next submissions that fail
+	failures int // number of submissions that still fail
 	failure  error
 	down     error
 	Batches  []int // number of orders in each call of Submit
@@ -216,8 +216,8 @@ func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// Command records the command. It returns the error that Down has set, or else the result of Verdict. Without
-// both, it accepts the commands for known orders.
+// Command records the command. If Down has set an error, Command returns the error. If Verdict is set, it
+// returns the result of Verdict. Otherwise it accepts commands for known orders.
 func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()

@@ -1,7 +1,10 @@
-// Command services stands in for two remote services, seats and payments, while you try the workflow. An
-// operation takes effect only once for each idempotency key. An undo succeeds even if its operation had no
-// effect. After the undo, an operation with the same key has no effect. The services keep their data in
-// memory and lose it at a restart. A real service must store its data.
+// Command services stands in for two remote services, seats and payments, while you try the workflow.
+//
+//   - An operation takes effect only once for each idempotency key.
+//   - An undo succeeds even if its operation had no effect.
+//   - After the undo, an operation with the same key has no effect.
+//
+// The services keep their data in memory and lose it at a restart. A real service must store its data.
 package main
 
 import (
@@ -19,7 +22,7 @@ import (
 // service handles POST /<service>/<operation>.
 type service struct {
 	mu     sync.Mutex
-	done   map[string]bool   // keys whose operation has taken effect and is not undone
+	done   map[string]bool   // keys whose operation took effect; an undo removes the key
 	undone map[string]bool   // keys that an undo has blocked
 	taken  map[string]string // key that holds the seat, by seat
 }
@@ -63,7 +66,7 @@ func (s *service) act(operation, key string, in input) (status int, code string)
 		holder := s.taken[in.Seat]
 		switch {
 		case s.undone[key]:
-			return http.StatusConflict, "released-before" // the fence: an undone key never reserves
+			return http.StatusConflict, "released-before" // the fence: a key that was undone never reserves
 		case holder != "" && holder != key:
 			return http.StatusConflict, "seat-taken"
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 type subject interface {
-	// handle passes requests to the agent, and returns the replies when all requests are handled.
+	// handle passes requests to the agent. It returns the replies when the agent has handled all requests.
 	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
 }
 
@@ -27,12 +27,12 @@ type bench struct {
 	ctx     context.Context
 	probe   Probe
 	agent   string
-	grade   core.Grade // grade in the requests
+	grade   core.Grade
 	key     string
 	order   string
 	subject subject
-	wrong   string // first fault that the trial found, or ""
-	broken  error  // reason why the trial could not run, or nil
+	wrong   string // first fault that the trial found; "" means no fault
+	broken  error  // reason why the trial could not run; nil means no such reason
 
 	mu        sync.Mutex
 	calls     int
@@ -40,8 +40,8 @@ type bench struct {
 	hide      bool // operations return errLost instead of the service's response
 	lose      bool // the outbox refuses the agent's replies
 	stall     bool // operations wait for the end of their context before they call the service
-	unwatched bool // the probe does not count effects before and after a call
-	alone     bool // calls do not overlap, so the probe can count effects before and after each call
+	unwatched bool // the bench does not count effects before and after a call
+	alone     bool // calls do not overlap, so the bench can count effects before and after each call
 }
 
 func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
@@ -52,13 +52,13 @@ func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade
 
 const insideName = "agent-under-test"
 
-// inside is an agent in this process. Package worker runs the agent's operations, as in production.
+// inside is an agent in this process. A Worker runs the agent's operations, as in production.
 type inside struct {
 	operations worker.Operations
 	workers    map[*bench]*worker.Worker
 }
 
-// worker returns the worker of a trial. Each trial has its own ledger.
+// worker returns the worker of a trial. Each trial has its own worker, and so its own ledger.
 func (i *inside) worker(b *bench) (*worker.Worker, error) {
 	if w := i.workers[b]; w != nil {
 		return w, nil
@@ -209,7 +209,6 @@ func (b *bench) effects(want int, when string) {
 	}
 }
 
-// outbox is the worker's queue of replies, and its quarantine.
 type outbox struct {
 	port.Queue
 	b *bench
@@ -217,7 +216,7 @@ type outbox struct {
 
 func (outbox) Name() string { return port.Replies }
 
-// Send keeps one reply for the trial, or refuses the reply with port.ErrUnavailable.
+// Send stores one reply for the trial. If lose is set, it refuses the reply with port.ErrUnavailable.
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	o.b.mu.Lock()
 	defer o.b.mu.Unlock()

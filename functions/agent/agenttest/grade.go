@@ -25,23 +25,26 @@ const (
 type Probe struct {
 	Do    string          // operation that has the effect; required
 	Undo  string          // operation that reverses Do; "" if Do has no undo
-	Input json.RawMessage // input of the do operation
-	// UndoInput is the input of the undo operation; nil means Input. UndoInput cannot hold the do's output,
-	// because an undo must work even if the output was lost (P24, an undo needs no output).
+	Input json.RawMessage // input of Do
+	// UndoInput is the input of Undo; nil means Input. UndoInput cannot contain the output of Do, because
+	// an undo must work even if the output was lost (P24, an undo needs no output).
 	UndoInput json.RawMessage
-	// Effects counts the effects of a key at the service, without the agent. It returns 0 before the do, 1
-	// after the do, and 0 again after the undo. It returns 2 if the service executed the do twice, and -1 if
-	// the service undid a do that never happened. Effects is required. The trials do not call Effects while a
-	// call of the agent runs, except in the trial that uses Delay.
+	// Effects counts the effects of a key at the service, without the agent. It is required. It returns:
+	//   - 0 before the do, and again after the undo;
+	//   - 1 after the do;
+	//   - 2 if the service executed the do twice;
+	//   - -1 if the service undid a do that never happened.
+	//
+	// The trials do not call Effects while a call of the agent runs, except in the trial that uses Delay.
 	Effects func(key string) int
-	// Refuse(true) makes the service refuse each call, so that no call has an effect. Refuse(false) makes it
-	// accept calls again. If Refuse is nil, the trial of remembered refusals is skipped.
+	// Refuse(true) makes the service refuse each call, so that no call has an effect. Refuse(false) makes the
+	// service accept calls again. If Refuse is nil, Find skips the trial of a do that follows a refusal.
 	Refuse func(refuse bool)
-	// Delay makes the service wait for d before each effect. If Delay is nil, the trial of calls that take
-	// effect too late is skipped.
+	// Delay makes the service wait for d before each effect. If Delay is nil, Find skips the trial of calls
+	// that take longer than their timeout.
 	Delay func(d time.Duration)
-	// Between is the number of other keys between two uses of a key; 0 means 50. The trials detect a service
-	// that remembers fewer keys.
+	// Between is the number of other keys between two uses of a key; 0 means 50. The trials detect a
+	// service that remembers only a smaller number of keys.
 	Between int
 	// Timeout is the time limit of one call; 0 means 5 s.
 	Timeout time.Duration
@@ -52,15 +55,15 @@ type Probe struct {
 // Trial is the result of one trial.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // rule in docs/explanation/protocol.md, such as "P15"
+	Rule  string       `json:"rule"` // rule that the trial checks, such as "P15"
 	For   []core.Grade `json:"for"`
 	Wrong string       `json:"wrong,omitempty"` // fault that the trial found; "" if the trial passed
 }
 
 // Report is the result of all trials.
 type Report struct {
-	// Grade is the highest grade that the operations earn. "" means that the operations do not even earn
-	// plain, because they do not work or return false results.
+	// Grade is the highest grade that the operations earn. "" means that the operations do not work or
+	// return false results, so they earn no grade.
 	Grade  core.Grade `json:"grade"`
 	Trials []Trial    `json:"trials"`
 }

@@ -18,16 +18,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrSilent means that the agent did not finish its requests in time. Perhaps the agent does not receive
-// requests from the queue, returns requests to the queue, or does not delete handled requests.
+// ErrSilent means that the agent did not delete its requests in time. The possible causes:
+//   - The agent does not receive requests from the queue.
+//   - The agent returns requests to the queue.
+//   - The agent does not delete handled requests.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
 // Outside is an agent in a separate process, in any language. The agent takes requests from the queue
-// requests-<name> and sends replies to the queue replies, as it does beside `stepkeeper dev` and on AWS. The
-// test's process serves these queues in the protocol of SQS. Do not call Find or Earns concurrently.
+// requests-<name> and sends replies to the queue replies. The test's process serves these queues in
+// the protocol of SQS. Do not call Find or Earns concurrently.
 type Outside struct {
-	// Patience is the time after the stopBy of a trial's requests in which the agent must delete the
-	// requests. Attach sets Patience to 30 s.
+	// Patience is how long the agent may take to delete a trial's requests after their stopBy. Attach sets
+	// Patience to 30 s.
 	Patience time.Duration
 
 	name   string
@@ -38,7 +40,7 @@ type Outside struct {
 
 	mu      sync.Mutex
 	replies []*message.Reply
-	lost    error // error of an unexpected message
+	lost    error // errors of unreadable replies and of messages to quarantine
 }
 
 const usualPatience = 30 * time.Second
@@ -54,7 +56,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 		return nil, fmt.Errorf("agenttest: %w", err)
 	}
 	o := &Outside{name: name, Patience: usualPatience}
-	o.queue, _ = queues.Queue(requests) // cannot fail, because NewQueues has made this queue
+	o.queue, _ = queues.Queue(requests) // this cannot fail, because NewQueues has made the queue
 	o.url = "http://" + listener.Addr().String()
 	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},
@@ -64,8 +66,8 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 	return o, nil
 }
 
-// served lists the names of three queues. The queue of requests is in memory. Messages to replies and
-// quarantine go to a sqsproto.Sink.
+// served lists the names of three queues. The queue of requests is in memory. The sinks receive
+// the messages that the agent sends to replies and quarantine.
 type served struct {
 	*memory.Queues
 	name string
@@ -73,8 +75,8 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL returns the endpoint of the queues. Set AWS_ENDPOINT_URL_SQS to this endpoint for the agent: the AWS
-// SDKs of all languages read the variable. The endpoint accepts any credentials and any Region.
+// URL returns the endpoint of the queues. Set AWS_ENDPOINT_URL_SQS to this endpoint for the agent: the
+// AWS SDKs of all languages read the variable. The endpoint accepts any credentials and any Region.
 func (o *Outside) URL() string { return o.url }
 
 // Close stops serving the queues.
@@ -83,13 +85,13 @@ func (o *Outside) Close() {
 	o.served.Wait()
 }
 
-// Find runs the trials that are possible with an agent in a separate process, and returns their results. Find
-// leaves out the trials that lose responses between the agent and its service.
+// Find runs the trials that are possible with an agent in a separate process, and returns their
+// results. It leaves out the trials that lose responses between the agent and its service.
 func (o *Outside) Find(ctx context.Context, probe Probe) (Report, error) {
 	return find(ctx, o.name, o, probe)
 }
 
-// Earns runs the same trials as Find and returns their results. It fails the test, with the reasons, if the
+// Earns runs the trials of Find and returns their results. It fails the test, with the reasons, if the
 // agent earns a lower grade than want.
 func (o *Outside) Earns(t testing.TB, probe Probe, want core.Grade) Report {
 	t.Helper()
@@ -121,8 +123,8 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 	return make([]error, len(bodies))
 }
 
-// handle puts the requests into the queue and waits until the agent has deleted them all. An agent sends the
-// reply before it deletes the request, so all replies have come before the last request is deleted.
+// handle puts the requests into the queue and waits until the agent has deleted them all. An agent
+// sends each reply before it deletes the request, so all replies have come by then.
 func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()

@@ -11,7 +11,7 @@ import (
 type trial struct {
 	name         string
 	rule         string
-	grades       []core.Grade // grades that require the trial
+	grades       []core.Grade // grades that a service earns only if the trial passes
 	with         core.Grade   // grade in the requests; the worker uses its ledger for Plain
 	needsUndo    bool
 	needsRefusal bool
@@ -26,13 +26,13 @@ var (
 	everyGrade = []core.Grade{Fenced, Idempotent, Plain}
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
-	// An undo of an idempotent service relies on calls that end in time (P21, an undo waits for quiet). The
-	// fence of a fenced service stops late calls.
+	// An idempotent service is safe only if calls end in time (P21, an undo waits for quiet). A fenced
+	// service refuses late calls.
 	inTime = []core.Grade{Idempotent}
 )
 
-// trials lists all trials in the order in which they run. Only the trials with requests of the grade Plain
-// use the agent's ledger, because the agent of a service that knows keys has no ledger.
+// trials lists all trials in the order in which they run. Only requests of the grade Plain use the
+// agent's ledger.
 var trials = []trial{
 	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {
 		b.effects(0, "before anything was asked for")
@@ -243,7 +243,7 @@ func (b *bench) pastStopBy() {
 	time.Sleep(time.Until(r.StopBy.Std()))
 	then := b.probe.Effects(b.key)
 	<-over
-	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // now all calls have ended
+	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // all calls have ended by now
 	b.probe.Delay(0)
 	if later := b.probe.Effects(b.key); later != then {
 		b.fail("at its stopBy there were %d effects of a slow call, and later %d", then, later)

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	maxPayload  = 256 << 10 // bytes of a payload; the smallest limit of the services
-	maxResponse = 8 << 20   // bytes of a response; Lambda allows the largest responses, 6 MB
+	maxPayload  = 256 << 10 // bytes of a payload; the lowest limit among the services
+	maxResponse = 8 << 20   // bytes of a response; Lambda has the highest limit, 6 MB
 )
 
 type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error)
@@ -35,15 +35,15 @@ type operation struct {
 	target httpagent.Target
 	config httpagent.Operation
 	aws    aws.Config
-	what   string // kind of call and ARN, for error texts
+	what   string // kind and ARN of the target, for error texts
 	run    runFunc
-	// Standard state machines of the agent. Before an undo, quiet checks that none of them still runs an
-	// execution of the do.
+	// machines lists the standard state machines that the agent's operations start. Before an undo, quiet
+	// checks that none of them still runs an execution of the do.
 	machines []httpagent.Target
 }
 
-// Operations returns the operations of an agent that package httpagent has checked. The operations use the
-// credentials of c, but not the Region and the retries of c.
+// Operations returns the operations of an agent whose settings package httpagent has checked. The
+// operations use the credentials of c, but not its Region and retries.
 func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operations, error) {
 	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	// Package worker repeats calls, so the SDK makes one attempt. A call may take all the time that its step
@@ -83,7 +83,6 @@ func (o *operation) limited(ctx context.Context, timeout time.Duration) (context
 	return ctx, func() {}
 }
 
-// do makes one call. The error is a *worker.Failure.
 func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	body, err := payload(call)
 	if err != nil {
@@ -140,7 +139,6 @@ func payload(call worker.Call) ([]byte, error) {
 	return body, err
 }
 
-// about returns the fields that identify a call, for receivers that need more than the payload.
 func about(call worker.Call) map[string]string {
 	return map[string]string{
 		"operation": string(call.Operation), "name": call.Name, "task": call.OrderID,
@@ -149,8 +147,8 @@ func about(call worker.Call) map[string]string {
 	}
 }
 
-// identity returns a text that is the same for every attempt of a call. A do and its undo have the same key
-// but different texts. The text has 64 letters and digits, which every service accepts as an ID.
+// identity returns a text that is equal for all attempts of a do, and another text for all attempts of
+// its undo. The text has 64 letters and digits, which every service accepts as an ID.
 func identity(call worker.Call) string {
 	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
 	return hex.EncodeToString(sum[:])
@@ -168,8 +166,8 @@ func label(text string, n int) string {
 
 type sentKey struct{}
 
-// bounded limits the size of responses. It also records whether a request got a connection, because a request
-// without a connection has had no effect.
+// bounded limits the size of responses. It also records whether a request got a connection: a request
+// without a connection had no effect.
 type bounded struct{ next aws.HTTPClient }
 
 // Do sends one request.

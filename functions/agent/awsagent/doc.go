@@ -2,8 +2,8 @@
 // messages, and starts executions. An agents file configures the agent, and package worker runs the agent's
 // operations.
 //
-// An entry of the agents file (see package httpagent) has a field aws with one call. The call is for all
-// operations of the agent, or for one operation:
+// An entry of the agents file (see package httpagent) has a field aws. The field contains one call,
+// for all operations of the agent or for one operation:
 //
 //	agents:
 //	  stock:
@@ -27,15 +27,16 @@
 //
 // The Region comes from the ARN. The SDK sends each request once, and package worker repeats calls.
 //
-// In its client context, a function finds the operation (do or undo), the name of the agent's operation, and
-// the task, run, step, attempt and deadline. A subscriber or consumer finds the same values in the attributes
-// of the message. An event has the source stepkeeper.AGENT and the operation's name as its detail-type, so
-// that rules of EventBridge can match the event.
+// A function finds these values in its client context: the operation (do or undo), the name of the
+// agent's operation, the task, run, step, attempt and deadline. The attributes of a message contain
+// the same values for a subscriber or consumer. An event has the source stepkeeper.AGENT, and its
+// detail-type is the operation's name. Rules of EventBridge can match these two fields.
 //
-// The name of an execution is derived from the key, so that a repeated call finds the execution. After the
-// start of an execution, the agent returns the request to the queue. When the request comes again, the agent
-// reads the state of the execution. While the execution runs, the agent replies "not yet" (P45, "not now" is
-// not a failure). After the end of the execution, the agent replies with the result. An undo waits in the
-// same way until the execution of its do has ended. In FIFO queues and topics, the deduplication ID is
-// derived from the key, and the group from the order's ID.
+// The name of an execution is derived from the key, so that a repeated call finds the execution. After
+// the start of an execution, the agent returns the request to the queue. When the request comes again,
+// the agent reads the state of the execution. While the execution runs, the agent replies "not yet"
+// (P45, "not now" is not a failure). After the end of the execution, the agent replies with the
+// result. An undo waits in the same way until the execution of its do has ended.
+//
+// In FIFO queues and topics, the deduplication ID is derived from the key, and the group from the order's ID.
 package awsagent

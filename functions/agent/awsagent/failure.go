@@ -31,9 +31,9 @@ func (r *reported) Error() string {
 	return excerpt(strings.Join(words, ": "))
 }
 
-// Error codes with a special meaning. A call that returns one of these codes has had no effect.
+// Error codes with a special meaning. A call that returned one of these codes had no effect.
 var (
-	// AWS does not accept the credentials, and the step waits until the credentials are renewed.
+	// AWS does not accept the credentials. The step waits until the credentials are renewed.
 	unauthorized = []string{
 		"ExpiredToken",
 		"ExpiredTokenException",
@@ -59,8 +59,8 @@ var (
 		"KMSThrottlingException", "OverLimit"}
 )
 
-// internal lists error codes for failures within a service. These codes can come with a status below 500, or
-// for a single event of PutEvents.
+// internal lists error codes of failures within a service. The HTTP status of such a failure can be
+// below 500. PutEvents can also return such a code for a single event.
 var internal = []string{"InternalFailure", "InternalException", "RequestTimeout", "RequestTimeoutException"}
 
 // failure classifies the error of a call:
@@ -73,7 +73,7 @@ var internal = []string{"InternalFailure", "InternalException", "RequestTimeout"
 //	no connection                                      transient     yes
 //	timeout or broken connection after connecting      transient     no
 //	the function or an express execution failed        transient     no; classify changes the class
-//	a standard execution failed                        permanent     no; classify can only say done
+//	a standard execution failed                        permanent     no; classify can only set done
 func (o *operation) failure(err error, sent bool) error {
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return err
@@ -88,8 +88,8 @@ func (o *operation) failure(err error, sent bool) error {
 		return o.failed(own)
 	case errors.As(err, &entry):
 		text = o.classify(f, entry.Code, http.StatusBadRequest)
-	// this case comes before the case of API errors, because getting credentials can fail with an API error
-	// of another service
+	// This case must be before the case of API errors. Getting credentials can fail with an API error of
+	// another service.
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
@@ -112,7 +112,6 @@ func (o *operation) failure(err error, sent bool) error {
 	return f
 }
 
-// classify fills in f for an error code and an HTTP status, and returns a text for the error.
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	f.Code, f.NoEffect = "aws-"+code, true

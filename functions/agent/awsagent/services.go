@@ -108,14 +108,13 @@ func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (
 	return json.Marshal(map[string]*string{"messageId": out.MessageId})
 }
 
-// name returns the name of the execution for a call, at most 80 characters.
 func name(call worker.Call) *string {
 	return aws.String(label(call.Key, 46) + "-" + identity(call)[:32])
 }
 
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
-		if s.BaseEndpoint != nil { // an emulator does not serve the host sync-*
+		if s.BaseEndpoint != nil { // an emulator does not serve the host names that begin with sync-
 			s.APIOptions = append(s.APIOptions, noHostPrefix)
 		}
 	})
@@ -143,13 +142,12 @@ func noHostPrefix(stack *middleware.Stack) error {
 		}), middleware.After)
 }
 
-// Waits before the next read of an execution's state.
 const (
 	firstLook = time.Second     // wait after the start of the execution
 	nextLook  = 5 * time.Second // wait after each later read
 )
 
-// start reads the state of the call's execution. If the execution does not exist, start starts it.
+// start starts the call's execution if it does not exist. Otherwise start reads the state of the execution.
 func start(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	if call.Grade == core.Plain || call.PointOfNoReturn {
 		return nil, worker.NoEffect(
@@ -210,8 +208,8 @@ func machines(agent httpagent.Agent) []httpagent.Target {
 	return slices.Collect(maps.Values(used))
 }
 
-// quiet returns worker.NotYet if the do of the step has started an execution that still runs. Effects of
-// this execution could come after the undo (P21, an undo waits for quiet).
+// quiet returns worker.NotYet if the do of the step has started an execution that still runs. Such an
+// execution could have effects after the undo (P21, an undo waits for quiet).
 func (o *operation) quiet(ctx context.Context, call worker.Call) error {
 	call.Operation = core.Do
 	for _, t := range o.machines {

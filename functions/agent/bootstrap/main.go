@@ -1,4 +1,4 @@
-// Command bootstrap is the ready-made agent on Lambda, for HTTP services and for services of AWS.
+// Command bootstrap is the ready-made agent on Lambda. It calls HTTP services or services of AWS.
 package main
 
 import (

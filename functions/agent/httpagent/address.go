@@ -31,18 +31,18 @@ func (n networks) contain(ip netip.Addr) bool {
 var (
 	// Metadata services of EC2, EKS and Google, whose addresses are private.
 	metadata = networksOf("fd00:ec2::/32", "fd20:ce::/32")
-	// Addresses that the customers of a carrier share (RFC 6598), and addresses for protocol assignments, for
-	// benchmarks and for use within a site.
+	// Addresses that the customers of a carrier share (RFC 6598), and addresses for protocol assignments,
+	// benchmarks and use within a site.
 	morePrivate = networksOf("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "fec0::/10")
 	// Addresses of "this network" (RFC 1122), and reserved addresses, including the broadcast address.
 	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
-	// Local prefixes for translation to IPv4 (RFC 8215), and Teredo. The IPv4 address behind an address in
-	// these networks is unknown.
+	// Prefixes for translation to IPv4 within a site (RFC 8215), and Teredo. The IPv4 address behind an
+	// address in these networks is unknown.
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// embedding lists the networks whose addresses contain an IPv4 address: NAT64, 6to4 and IPv4-compatible
-// addresses. The field at is the index of the address's first byte.
+// embedding lists the networks whose addresses contain an IPv4 address: NAT64, 6to4 and
+// IPv4-compatible addresses. The field at is the index of the first byte of the IPv4 address.
 var embedding = []struct {
 	network netip.Prefix
 	at      int
@@ -52,8 +52,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},
 }
 
-// embedded returns the IPv4 address that an IPv6 address contains. It returns any other address without its
-// zone.
+// embedded returns the IPv4 address that an IPv6 address contains. It returns any other address
+// without its zone.
 func embedded(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap().WithZone("")
 	if ip.IsUnspecified() || ip.IsLoopback() {
@@ -98,9 +98,9 @@ type Resolver interface {
 
 const dialTimeout = 5 * time.Second
 
-// guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials the
-// checked addresses. Because the function does not resolve the host again, DNS rebinding has no effect. The
-// function refuses a host if the rules refuse one of the host's addresses.
+// guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials
+// only checked addresses. The function does not resolve the host again, so DNS rebinding has no
+// effect. It refuses a host if the rules refuse one of the host's addresses.
 func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
 	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

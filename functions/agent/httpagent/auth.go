@@ -46,15 +46,15 @@ type OAuth2 struct {
 	Scopes       []string  `yaml:"scopes" json:"scopes,omitzero"`
 }
 
-// Certificate is a client certificate in PEM. Chain holds the certificate and the certificates that have
-// signed it.
+// Certificate is a client certificate in PEM. Chain contains the certificate and the certificates of
+// its issuers.
 type Certificate struct {
 	Chain Reference `yaml:"chain" json:"chain,omitzero"`
 	Key   Reference `yaml:"key" json:"key,omitzero"`
 }
 
-// Reference is a Secret that may refer to variables, as in ${env:NAME}. JSON shows the text until the values
-// are filled in, so that the references can be stored.
+// Reference is a Secret that may refer to variables, as in ${env:NAME}. Its JSON contains the text
+// until the values are filled in, so that the references can be stored.
 type Reference struct {
 	Secret
 	filled bool
@@ -95,7 +95,6 @@ func (a *Auth) tokenURL() *Reference {
 	return &a.OAuth2.TokenURL
 }
 
-// clone returns a copy. Filling in the references of the copy does not change the original.
 func (a *Auth) clone() *Auth {
 	if a == nil {
 		return nil
@@ -112,7 +111,6 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-// fillAuth replaces the references in Auth and Proxy by values from lookup, and returns the secret values.
 func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
 	a.Auth = a.Auth.clone()
 	fields := a.Auth.fields()
@@ -192,13 +190,12 @@ func (a *Agent) completeAuth() (p problems) {
 
 var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// regionOfHost matches the host of an AWS API or of a function's URL, and captures the Region.
 var regionOfHost = regexp.MustCompile(
 	`\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|amazonaws\.com\.cn|on\.aws)$`,
 )
 
-// SigningRegion returns the Region for which requests are signed. It returns "" without SigV4, and if neither
-// the field region nor the URL names a Region.
+// SigningRegion returns the Region for which requests are signed. It returns "" if the agent does not
+// use SigV4. It also returns "" if neither the field region nor the URL names a Region.
 func (a Agent) SigningRegion() string {
 	if a.Auth == nil || a.Auth.SigV4 == nil {
 		return ""
@@ -214,7 +211,7 @@ func (a Agent) SigningRegion() string {
 	return ""
 }
 
-// API returns the ID of the API Gateway API that the agent calls with signed requests, or "".
+// API returns the ID of the API Gateway API that the agent calls with signed requests. "" means no such API.
 func (a Agent) API() string {
 	u, err := url.Parse(string(a.URL))
 	if err != nil || a.SigningRegion() == "" || a.Auth.SigV4.Service != "execute-api" {
@@ -331,11 +328,10 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	return t, nil
 }
 
-// refused returns the failure of a call that got no token.
 func (a *authenticator) refused(err error) error {
 	var refusal *oauth2.RetrieveError
 	if !errors.As(err, &refusal) || refusal.Response == nil {
-		// Service.exchange in call.go converts this error to a network failure
+		// Service.exchange converts this error to a network failure.
 		return fmt.Errorf("token endpoint: %w", bare(err))
 	}
 	status := refusal.Response.StatusCode

@@ -19,8 +19,8 @@ type AWS struct {
 	Publish        string `yaml:"publish" json:"publish,omitzero"`               // ARN of an SNS topic
 	Send           string `yaml:"send" json:"send,omitzero"`                     // URL of an SQS queue
 	StartExecution string `yaml:"startExecution" json:"startExecution,omitzero"` // ARN of a state machine
-	// Express means that the state machine is an express state machine. The call then waits for the end of
-	// the execution.
+	// Express means that the field StartExecution names an express state machine. The call then waits for
+	// the end of the execution.
 	Express bool `yaml:"express" json:"express,omitzero"`
 	// Deduplicates means that the receivers of the messages act only once for each idempotencyKey.
 	Deduplicates bool `yaml:"deduplicates" json:"deduplicates,omitzero"`
@@ -37,7 +37,7 @@ const (
 
 // Target is the AWS resource that an operation calls.
 type Target struct {
-	Kind                  string // one of the kinds of calls
+	Kind                  string // name of the call, such as Invoke
 	ARN, Region, URL      string // URL is set only for Send
 	FIFO, Express, Unique bool   // Unique is AWS.Deduplicates
 }
@@ -137,8 +137,8 @@ func (a AWS) target() (Target, error) {
 	return t, nil
 }
 
-// queueARN returns the ARN of the queue with this URL, or "" if the URL is not the URL of a queue. If the URL
-// of an emulator's queue names no Region, the Region is us-east-1, which is the default of emulators.
+// queueARN returns the ARN of the queue with this URL, or "" for any other URL. If the URL of an
+// emulator's queue names no Region, the Region is us-east-1, the default of emulators.
 func queueARN(text string) string {
 	if m := awsQueue.FindStringSubmatch(text); m != nil {
 		partition := "aws"
@@ -200,8 +200,8 @@ func (a Agent) exampleURL() Secret {
 	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
 }
 
-// WithExamples returns the agent with an example for each address and each AWS call that refers to an unset
-// variable. With the examples, the rest of an agents file can be checked although variables are not set.
+// WithExamples replaces each address and each AWS call that refers to an unset variable by an example.
+// So the rest of an agents file can be checked although variables are not set.
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
 	a.Auth = a.Auth.clone()
@@ -243,7 +243,7 @@ func (a Agent) OnAWS() bool {
 	return on
 }
 
-// Region returns the Region of the first operation that calls an AWS service, or "".
+// Region returns the Region of the first operation that calls an AWS service. "" means no such operation.
 func (a Agent) Region() string {
 	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
 		if t, calls := a.Target(name); calls {
@@ -326,8 +326,7 @@ func (a *Agent) completeAWS() (p problems) {
 
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)
 
-// named returns an error for every invalid entry of an agent that calls AWS services. These entries classify
-// names of errors, not statuses.
+// named checks the entries of an agent that calls AWS services. Their keys are names of errors, not statuses.
 func (c Classify) named() (p problems) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		class := c[name]
@@ -352,9 +351,9 @@ const (
 	executionMemory = 90 * core.Day
 )
 
-// CannotKeep returns a problem and a fix if an agent cannot keep the promises of a step, such as the step's
-// grade. It returns "" if the agent can keep the promises, or if the agent is not in the file. kept is the
-// keyRetention of the agent in the workflow; 0 means no limit.
+// CannotKeep returns a problem and a fix if an agent cannot keep the promises of a step, such as the
+// step's grade. The problem is "" if the agent can keep the promises, or is not in the file. kept is
+// the keyRetention of the agent in the workflow; 0 means no limit.
 func (c Config) CannotKeep(agent string, s *core.StepDefinition,
 	kept core.Duration) (problem, fix string) {
 	a := c.Agents[agent]

@@ -30,7 +30,6 @@ var (
 	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
 )
 
-// expand replaces the placeholders in a path by values of the call, escaped for the path or for the query.
 func expand(path string, call worker.Call) string {
 	fill := func(text string, escape func(string) string) string {
 		return strings.NewReplacer("{key}", escape(call.Key), "{operation}", escape(call.Name),
@@ -44,7 +43,7 @@ func expand(path string, call worker.Call) string {
 	return way
 }
 
-// leavesFolder reports whether a segment of the path is . or .., even if the segment is escaped. A server may
+// leavesFolder reports whether a segment of the path is . or .., even in escaped form. A server may
 // unescape a path before it resolves these segments.
 func leavesFolder(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
@@ -59,7 +58,6 @@ func leavesFolder(path string) bool {
 		func(part string) bool { return part == "." || part == ".." })
 }
 
-// do calls an operation. The error is a *worker.Failure.
 func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.RawMessage, error) {
 	if !operationName.MatchString(call.Name) {
 		return nil, permanent("operation-name", true,
@@ -76,7 +74,6 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	return a.output(o.Output == "ignore")
 }
 
-// check asks the service whether an operation has happened. The error is a *worker.Failure.
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
 	a, err := s.exchange(ctx, c.Method, c.Path, nil, call, nil)
 	switch {
@@ -86,7 +83,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		if out, err := a.output(false); err == nil {
 			return true, out, nil
 		}
-		return true, nil, nil // the operation has happened, although its output is unusable
+		return true, nil, nil // the operation has happened, although its output cannot be used
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return false, nil, nil
 	}
@@ -94,7 +91,6 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 	return false, nil, err
 }
 
-// exchange sends one request and reads its response. The error is a *worker.Failure.
 func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call,
 	classify Classify) (*answer, error) {
 	path = expand(path, call)
@@ -134,8 +130,9 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// deliver sends a request. It repeats the request if a kept connection broke before any byte of the request
-// was written, or if the service refused the token.
+// deliver sends a request. It repeats the request in two cases:
+//   - A kept connection broke before a byte of the request was written.
+//   - The service refused the token.
 func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call) (*http.Response, reach, error) {
 	token, err := s.auth.current(ctx, nil)
@@ -178,7 +175,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 		if c, ours := used.(*conn); ours {
 			c.begin(&sent)
 		} else {
-			sent.Store(true) // it is unknown whether bytes were written, so assume that they were
+			sent.Store(true) // it is unknown whether bytes were written, so assume yes
 		}
 	}})
 	res, err := client.Do(req.WithContext(ctx))
@@ -195,13 +192,13 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	return nil, connected, err
 }
 
-// wordsTime is the time limit for reading the body of a refusal. The agent needs only the status of a
-// refusal.
+// wordsTime is the time limit for reading the body of a refusal. It is short, because the agent needs
+// only the status of a refusal.
 const wordsTime = 5 * time.Second
 
-// read reads at most one byte more than maxResponse, so that output can refuse a longer body. It closes the
-// body at the end of the context, because net/http does not check the context of a connection that has
-// switched protocols.
+// read reads at most one byte more than maxResponse, so that the method output can refuse a longer
+// body. At the end of the context, read closes the body. net/http does not do this for a connection
+// that has switched protocols.
 func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
 	switch {
 	case done:
@@ -221,8 +218,8 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 	return data, err
 }
 
-// noInput is the body of a call without input. net/http would send an empty body of unknown length in chunks.
-// A service that does not read chunks would take their bytes for the next request.
+// noInput is the body of a call without input. net/http would send an empty body of unknown length in
+// chunks. A service that does not read chunks would read their bytes as the next request.
 var noInput = []byte("{}")
 
 // request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// Classes of Classify.
 const (
 	classDone      = "done"      // the operation has happened, and the body is the output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
@@ -18,9 +17,9 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify maps statuses of a service, or names of errors of an AWS call, to classes, as in "409": "done". It
-// takes precedence over the table in response.go. It does not change whether a status proves that the call
-// had no effect (P31, a plain service needs a ledger).
+// Classify maps a status of a service to a class, for example "409" to "done". For an AWS call it maps
+// the name of an error. It takes precedence over the table in response.go. It does not change whether
+// a status proves that the call had no effect (P31, a plain service needs a ledger).
 type Classify map[string]string
 
 func (c Classify) problems() (p problems) {
@@ -36,8 +35,8 @@ func (c Classify) problems() (p problems) {
 		case n < 300:
 			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// not-yet repeats calls without counting failures, so the status must prove that the call had no
-		// effect
+		// The class not-yet repeats calls without counting failures, so the status must prove that the call
+		// had no effect.
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
 			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
 				"let the service answer a 4xx such as 404, 409 or 425", status)
@@ -50,8 +49,8 @@ func (c Classify) problems() (p problems) {
 	return p
 }
 
-// over returns the classification of an operation: the entries of c and, for all other statuses, the entries
-// of agent. c is the field classify of the operation, and agent is the field classify of the agent.
+// over returns all entries of c, and the entries of agent for other statuses. c belongs to one
+// operation, and agent applies to all operations.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
@@ -65,7 +64,7 @@ func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of returns the class of a status for which done returns false. named reports whether c names the class.
+// of returns the class of a status that does not mean done. named reports whether c names the class.
 // Otherwise the class comes from the table in response.go.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)

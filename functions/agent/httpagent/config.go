@@ -14,7 +14,7 @@ type Config struct {
 	Agents map[string]Agent `yaml:"agents" json:"agents,omitzero"`
 }
 
-// Agent configures the calls of one remote service. See the package comment.
+// Agent configures the calls of one remote service. The package comment describes the fields.
 type Agent struct {
 	URL         Secret               `yaml:"url" json:"url,omitzero"`
 	External    bool                 `yaml:"external" json:"external,omitzero"`
@@ -51,7 +51,7 @@ type Operation struct {
 	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over Agent.Classify
 }
 
-// Check configures the request with which the agent asks the service whether an operation has happened.
+// Check configures the request that asks the service whether an operation has happened.
 type Check struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default GET
 	Path   string `yaml:"path" json:"path,omitzero"`

@@ -12,9 +12,8 @@ import (
 
 var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
 
-// conn is a connection that is not used again after unsolicited bytes. Unsolicited bytes follow the end of a
-// response, or arrive before a request is written. net/http could take these bytes for the response to the
-// next request.
+// conn is a connection that closes after unsolicited bytes. These bytes follow the end of a response, or
+// arrive before a request is written. net/http could read them as the response to the next request.
 type conn struct {
 	net.Conn
 	mu        sync.Mutex
@@ -31,8 +30,8 @@ func newConn(c net.Conn) *conn {
 	return own
 }
 
-// begin prepares the connection for a request. It blocks until net/http has read all bytes, or the connection
-// is closed.
+// begin prepares the connection for a request. It waits until net/http has read all bytes or the
+// connection is closed.
 func (c *conn) begin(sent *atomic.Bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +57,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes bytes of a request unless the connection is closed.
+// Write writes bytes of a request. It fails if the connection is closed.
 func (c *conn) Write(p []byte) (int, error) {
 	closed := false
 	c.set(func() {

@@ -24,9 +24,9 @@
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  stock:
-//	    aws: {invoke: "arn:aws:lambda:…"}      # no HTTP: calls of services of AWS, see package awsagent
+//	    aws: {invoke: "arn:aws:lambda:…"}      # calls services of AWS instead, see package awsagent
 //	  warehouse:
-//	    external: true                         # no HTTP: a process of its own serves requests-warehouse
+//	    external: true                         # a separate process serves the queue requests-warehouse
 //
 // The field auth configures authentication in addition to headers. Secrets come from the environment:
 //
@@ -38,14 +38,15 @@
 //	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
 //
 // The agent replaces a token 30 s before the token expires, and once after a status 401. If the token
-// endpoint refuses the client, or the agent has no AWS credentials, the step waits as after a status 401. The
-// agent hides tokens like other secrets.
+// endpoint refuses the client, the step waits and the attempt does not count as a failure. The same applies
+// if the agent has no AWS credentials, and after a status 401. The agent hides tokens like other secrets.
 //
 // A call has the step's input as its body, and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. The JSON
-// response is the step's output. The response to an undo is not used. A check asks the service whether a call
-// with this key has happened. A status 2xx means yes, and the JSON response is the output. The statuses 404
-// and 410 mean no.
+// response is the step's output. The response to an undo is not used.
+//
+// A check asks the service whether a call with this key has happened. A status 2xx means yes, and the
+// JSON response is the output. The statuses 404 and 410 mean no.
 //
 // The field classify sets the meaning of a status from 300 to 599:
 //
@@ -58,9 +59,9 @@
 // The field classify does not change whether a status proves that the call had no effect. A status 401 with a
 // class has the code http-401 and counts as a failure. Checks do not use classify.
 //
-// A call or a check by POST, PUT or PATCH without input has the body {}. Calls by DELETE and GET without
-// input have no body. HTTP gives the body of these methods no meaning, and some servers and proxies refuse
-// the body. Every body has a Content-Length.
+// A call or a check by POST, PUT or PATCH without input has the body {}. Calls by DELETE and GET
+// without input have no body. HTTP gives no meaning to the body of a DELETE or GET, and some servers
+// and proxies refuse such a body. Every body has a Content-Length.
 //
 // If bytes come after a response or before a request, the agent closes the connection. If the service closes
 // a kept connection before any byte of a call is written, the agent sends the call over a new connection.
@@ -74,22 +75,23 @@
 //   - in error texts, for secrets of 4 or more characters;
 //   - in the strings, keys and numbers of outputs, for secrets of 6 or more characters.
 //
-// The agent finds secrets with any JSON escapes. It does not find shorter secrets, parts of a secret, or
-// secrets that a service encodes (base64, percent signs). The scheme and host of the url are not secret.
-// Agents in Go must hide secrets themselves.
+// The agent finds secrets with any JSON escapes. It does not find shorter secrets, parts of a secret,
+// or secrets that a service encodes (base64, percent signs). The scheme and host of the url are not
+// secret. Agents in Go must hide secrets themselves.
 //
-// If bytes come that no request asked for, net/http writes them to the standard logger (package log). The
+// If bytes come without a request, net/http writes them to the standard logger (package log). The
 // agent removes these bytes from the log.
 //
-// The variable answers in response.go holds the meaning of each status. The agent reads a response up to
-// maxResponse and until the time limit of the call. It reads the text of a refusal for at most 5 s. After an
-// incomplete response with a status 2xx, it is unknown whether the call had its effect. The agent never
-// follows redirects, and does not use proxies that the environment names.
+// The table answers in response.go lists the meaning of each status. The agent reads a response up to
+// maxResponse and until the time limit of the call. It reads the text of a refusal for at most 5 s.
+// After an incomplete response with a status 2xx, it is unknown whether the call had its effect. The
+// agent never follows redirects, and does not use proxies that the environment names.
 //
-// The agent checks the addresses of a host after it has resolved the name. It always refuses multicast
+// The agent resolves the name of a host, and then checks the addresses. It always refuses multicast
 // addresses and link-local addresses, where clouds keep their metadata. It refuses private addresses,
-// addresses of carriers and addresses of this machine unless the field allow permits them. It treats an IPv6
-// address that holds an IPv4 address (mapped, 6to4, NAT64) as the IPv4 address. These rules apply to tokenURL
-// and proxy too. A proxy resolves the names of services itself, so the rules do not apply to connections from
-// the proxy.
+// addresses of carriers and addresses of this machine unless the field allow permits them. An IPv6
+// address can contain an IPv4 address (mapped, 6to4, NAT64). The agent then checks the IPv4 address.
+//
+// These rules apply to tokenURL and proxy too. A proxy resolves the names of services itself, so the
+// rules do not apply to connections from the proxy.
 package httpagent

@@ -142,8 +142,7 @@ func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
 
-// completeURL checks the base URL. Error texts name only the host of the URL, because the rest may hold a
-// secret.
+// completeURL names only the host of the URL in error texts, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
 		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
@@ -157,8 +156,8 @@ func (a *Agent) completeURL() (p problems) {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if IsLoopback(u.Hostname()) {
-		// Permit this machine, because the operator named it. A host name that only resolves to this machine
-		// does not permit this machine.
+		// The operator named this machine, so permit calls to it. A host name that only resolves to this
+		// machine does not permit them.
 		a.Allow.Loopback = true
 	}
 	return p
@@ -193,14 +192,14 @@ func (a Allow) literal(field, host string) (p problems) {
 	return p
 }
 
-// forHost returns the rules for a host that the operator wrote. If the host is this machine, the rules permit
-// this machine.
+// forHost returns the rules for a host that the operator wrote. If this host is the agent's machine,
+// the rules permit it.
 func (a Allow) forHost(host string) Allow {
 	a.Loopback = a.Loopback || IsLoopback(host)
 	return a
 }
 
-// IsLoopback reports whether a host of a URL is this machine.
+// IsLoopback reports whether a host of a URL is the agent's machine.
 func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")

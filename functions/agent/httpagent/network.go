@@ -43,7 +43,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	// Copy only the text, without secrets. The error itself may contain secrets.
+	// The error may contain secrets, so copy only its text after the secrets are removed.
 	f.Err = fmt.Errorf("%s %s: %s", what, text, s.redact().text(err.Error()))
 	return f
 }

@@ -29,7 +29,6 @@ func (a Agent) proxyURL() *url.URL {
 	return u
 }
 
-// tunnel returns a dial function that connects through the proxy by CONNECT.
 func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, proxy.Host)
@@ -100,7 +99,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unusedProxy returns a hint for an error text if the environment names a proxy and the agent has no proxy.
+// unusedProxy returns a hint if the environment names a proxy that the agent ignores.
 func (a Agent) unusedProxy() string {
 	if a.Proxy.Secret != "" {
 		return ""

@@ -17,24 +17,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// class is the meaning of a range of statuses. The field classify of the agents file takes precedence.
+// class is the meaning of a range of statuses, if the field classify of the agents file does not change it.
 type class struct {
 	from, to  int  // first and last status
 	permanent bool // no repetition can succeed
-	noEffect  bool // the status proves that this call had no effect (P31, a plain service needs a ledger)
+	noEffect  bool // the status proves that the call had no effect (P31, a plain service needs a ledger)
 	text      string
 }
 
-// answers is the table of statuses and their meanings. The first line that matches counts.
+// answers lists the meanings of statuses. The first matching line counts.
 //
-// The agent does not look up a status 2xx, which means that the operation was done. This applies to a status
-// 202 too, even if the service has not finished its work. An empty body is an empty output. A body that is
-// not JSON, is nested too deeply, or has a number out of bounds is a permanent failure. Later steps could not
-// read the body. With output: ignore, the agent accepts any body.
+// A status 2xx is not in the table: it means that the operation was done. This includes the status 202, even
+// if the service has not finished its work. An empty body is an empty output. A body is a permanent failure
+// if it is not JSON, is nested too deeply, or has a number out of bounds. Later steps could not read such a
+// body. With output: ignore, the agent accepts any body.
 //
 // A refusal (501, 505, or 4xx except 408) proves that nothing was done. A service that refuses a call after
-// its effect must not be declared plain. A redirect proves nothing, because it may come after a service has
-// accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
+// its effect must not be declared plain. A redirect proves nothing, because a service may redirect after it
+// has accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
@@ -100,7 +100,6 @@ const (
 		"ignore"
 )
 
-// done returns the failure of an operation that happened, but has an unusable output.
 func done(code, format string, args ...any) *worker.Failure {
 	f := permanent(code, false, format, args...)
 	f.Happened = true
@@ -118,7 +117,8 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	// the order is not the cause, so the step waits for the operator (P45, "not now" is not a failure)
+	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
+	// is not a failure).
 	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}
@@ -133,8 +133,8 @@ func (a *answer) failure() *worker.Failure {
 
 const maxSaid = 200
 
-// said returns the text for people from the body of a response. It reads these usual forms: problem+json,
-// {"error":{…}}, {"error":"…"} and {"message":"…"}. It ignores the rest of the body.
+// said returns the text for people from the body of a response. It reads the forms problem+json,
+// {"error":{…}}, {"error":"…"} and {"message":"…"}, and ignores the rest of the body.
 func (a *answer) said() string {
 	var m struct {
 		Title, Detail, Message string

@@ -33,7 +33,6 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// fill replaces each ${env:NAME} by the value from lookup. It also returns the values that it has filled in.
 func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []Secret, err error) {
 	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
@@ -52,15 +51,15 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 	return Secret(text), values, err
 }
 
-// Lengths of the shortest values that a redactor removes. Shorter values occur in any text by chance. The
-// limit is higher for outputs, because a removal changes the workflow's data.
+// Lengths of the shortest values that a redactor removes. Shorter values occur in any text by chance.
+// The limit is higher for outputs, because a removal changes the workflow's data.
 const (
 	minSecret       = 4
 	minOutputSecret = 6
 )
 
-// redactor removes the values of secrets from a service's texts and outputs. Its fields are functions that
-// hold the values, because fmt would print the values in unexported fields and would not call String.
+// redactor removes the values of secrets from a service's texts and outputs. Functions hold the
+// values, because fmt would print values in unexported fields without a call of String.
 type redactor struct {
 	text   func(text string) string
 	output func(output json.RawMessage) json.RawMessage
@@ -105,11 +104,10 @@ func cut(text string, values []string) string {
 	return text
 }
 
-// jsonToken matches a string of a JSON document, or a number, true, false or null.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)
 
-// cutFromJSON removes the values from all strings and keys of a valid JSON document, with any escapes. It
-// replaces a number that equals a value. A document that contains no value stays the same byte for byte.
+// cutFromJSON removes the values from all strings and keys of a valid JSON document, even if they are
+// escaped. It replaces a number that equals a value. A document that contains no value stays unchanged.
 func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	written := func(v string) bool { return bytes.Contains(document, []byte(v)) }
 	if len(values) == 0 || !written(`\`) && !slices.ContainsFunc(values, written) {
@@ -130,8 +128,8 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 }
 
 // secretsOfURL returns the secret parts of the variables' values in a URL. The scheme and host are not
-// secret, because error texts may name them. If a value is a whole address, only the part after the host is
-// secret.
+// secret, because error texts may name them. If a value is a whole address, only the part after the
+// host is secret.
 func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	host := ""
 	if u, err := url.Parse(string(filled)); err == nil {
@@ -153,7 +151,7 @@ func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 // The line shows the bytes. net/http always uses the standard logger for this line.
 const unsolicited = "Unsolicited response received on idle HTTP channel"
 
-// standardLog is a log output that removes the service's bytes from lines with the text unsolicited.
+// standardLog is a log output that removes the service's bytes from lines that contain unsolicited.
 type standardLog struct{ next io.Writer }
 
 // Write writes one line.

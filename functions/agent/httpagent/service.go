@@ -22,7 +22,7 @@ import (
 
 // Options configures a Service. The zero value is sufficient for an agent that needs no AWS credentials.
 type Options struct {
-	Clock    port.Clock // clock for dates in Retry-After; nil means the machine's clock
+	Clock    port.Clock // clock for the date in Retry-After; nil means the machine's clock
 	Resolver Resolver   // nil means the system's resolver
 	AWS      aws.Config // credentials, needed if Agent.NeedsAWS returns true
 }
@@ -32,12 +32,12 @@ type Service struct {
 	agent Agent
 	clock port.Clock
 	kept  *http.Client // client that keeps connections
-	// Client for plain calls and points of no return. It opens a new connection for each call, because a kept
-	// connection that breaks would leave the call in doubt.
+	// Client for plain calls and points of no return. It opens a new connection for each call, because a
+	// broken kept connection would leave the call in doubt.
 	fresh  *http.Client
 	dialer net.Dialer
 	auth   *authenticator
-	hide   atomic.Pointer[redactor] // redactor that also removes the token; nil without a token
+	hide   atomic.Pointer[redactor] // redactor that also removes the token; nil if there is no token
 }
 
 func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
@@ -75,8 +75,7 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	return s, nil
 }
 
-// tokenClient returns the client for the token endpoint. The client keeps no connections, because a token is
-// valid for a long time.
+// tokenClient returns a client without kept connections, because a token is valid for a long time.
 func (s *Service) tokenClient(o Options) *http.Client {
 	host := ""
 	if a := s.agent.Auth; a != nil && a.OAuth2 != nil {
@@ -98,9 +97,9 @@ func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client returns a client for HTTP/1.1 without redirects, cookies and compression. It uses only a proxy that
-// the agents file names. If single is true, each request uses a new connection. A proxy resolves names
-// itself, so with a proxy the address rules apply only to the proxy's address.
+// client returns a client for HTTP/1.1 without redirects, cookies and compression. It uses a proxy
+// only if the agents file names the proxy. If single is true, each request uses a new connection. A
+// proxy resolves names itself, so with a proxy the address rules apply only to the proxy's address.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),

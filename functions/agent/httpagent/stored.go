@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// stored is an Agent whose URL and headers show references such as "${env:NAME}" in JSON. The JSON never
-// holds the value of a secret.
+// stored is an Agent whose JSON contains the references in URL and headers, such as "${env:NAME}". The
+// JSON never contains the value of a secret.
 type stored struct {
 	Agent
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Encode returns a config in its compiled form, which is JSON for functions without a YAML parser. It returns
-// an error if Complete has filled in the config, because the compiled form must hold no values of secrets.
+// Encode returns a config in its compiled form, which is JSON. It returns an error for a config that
+// Complete has returned, because the compiled form must not contain values of secrets.
 func Encode(c Config) ([]byte, error) {
 	agents := make(map[string]stored, len(c.Agents))
 	for name, a := range c.Agents {

@@ -63,17 +63,16 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	return worker.New(agent)
 }
 
-// sendTimeout is the time limit for sending a reply. It is shorter than lambdaevent.Reserve, which is the
-// time between the end of a handler's context and the end of the invocation. So the worker can send a reply
-// even after the context has ended.
+// sendTimeout is the time limit for sending a reply. lambdaevent.Reserve is the time between the end
+// of a handler's context and the end of the invocation. sendTimeout is shorter, so the worker can send
+// a reply even after the context has ended.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
-// linger is the time for which a reply waits for other replies of its batch. Replies in one call to SQS cost
-// less than separate calls.
+// linger is how long a reply waits for other replies of its batch. One call to SQS with several
+// replies costs less than separate calls.
 const linger = 50 * time.Millisecond
 
-// Own returns a function that finds the agent's queue by the ARN of the queue. The handler returns requests
-// to this queue.
+// Own returns a function that finds the agent's queue by its ARN. The handler returns requests to this queue.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -85,18 +84,19 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function returns the handler for package lambda. The argument own finds the queue to which the handler
-// returns requests. See Handle for the argument get.
+// Function returns the handler for package lambda. The argument own finds the queue to which the
+// handler returns requests. Handle describes the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
-// Handle returns a function that handles the requests of a batch concurrently. The argument get returns the
-// worker. If get fails, all requests return to the queue, for a wait that grows with each receive.
+// Handle returns a function that handles the requests of a batch concurrently. The argument get
+// returns the worker. If get fails, all requests return to the queue. They come again after a wait
+// that grows with each receive.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
-		verdicts := make([]worker.Verdict, len(deliveries)) // the zero Verdict does not delete the request
+		verdicts := make([]worker.Verdict, len(deliveries)) // the zero value returns the request
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
 				"the agent is not ready; its requests are returned to the queue and come again in some "+

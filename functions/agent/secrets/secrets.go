@@ -1,5 +1,5 @@
-// Package secrets reads an agent's secrets from Secrets Manager and the Parameter Store. The values are
-// therefore neither in a function's settings nor in a template.
+// Package secrets reads an agent's secrets from Secrets Manager and the Parameter Store. So the
+// secrets are not in a function's settings or in a template.
 package secrets
 
 import (
@@ -76,7 +76,7 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 		return text, nil
 	}
 	var fields map[string]any
-	// the error is dropped, because it would show a part of the value
+	// The error of Unmarshal would show a part of the secret, so it is dropped.
 	_ = json.Unmarshal([]byte(text), &fields)
 	value, is := fields[s.Field].(string)
 	if !is {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// RenewAfter is the age after which a process reads a secret again. If the service responds, a process uses a
-// rotated secret after at most this time.
+// RenewAfter is the age after which a process reads a secret again. A process uses a rotated secret
+// after at most this time, if it can read the secret.
 const RenewAfter = 15 * time.Minute
 
 // MaxAge returns the largest age of an object that is made from these secrets. Without secrets, the age has
@@ -26,7 +26,7 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 
 // Values holds the secrets of an agent that is written in Go, by the names of their variables. If the
 // deployment lists a secret, Values reads the secret from Secrets Manager or the Parameter Store. Otherwise
-// the environment variable holds the value, as beside `stepkeeper dev`. Make one Values in main:
+// the environment variable holds the value, for example beside `stepkeeper dev`. Make one Values in main:
 //
 //	values, err := secrets.Environment(os.LookupEnv, time.Now)
 //
@@ -39,8 +39,8 @@ type Values struct {
 	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
-// Environment returns the Values that the environment describes. It makes no network calls, because the first
-// Get reads the secrets (rule 13 of docs/reference/aws-rules.md). The error lists all faults.
+// Environment returns the Values that the environment describes. It makes no network calls (rule 13 of
+// docs/reference/aws-rules.md). The first Get reads the secrets. The error lists all faults.
 func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
 	where, err := deployment.ReadSecrets(lookup)
 	if err != nil {
@@ -58,9 +58,9 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	return v, nil
 }
 
-// Get returns the value of a secret. If secrets are older than RenewAfter and cannot be read again, Get
-// returns the known value. The error never contains a value. An operation may return the error unchanged, and
-// the worker then retries the operation.
+// Get returns the value of a secret. If secrets are older than RenewAfter and cannot be read again,
+// Get returns the old value. The error never contains a value. An operation may return the error
+// unchanged, and the worker then retries the operation.
 func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)

@@ -29,9 +29,9 @@ type Config struct {
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout is the time limit for sending one reply; default 5 s. A negative value means no limit, so
-	// that even stopBy does not end a send. Negative values are for queues in memory, for which a timer costs
-	// more than the send.
+	// SendTimeout is the time limit for sending one reply; default 5 s. A negative value means no limit,
+	// so even stopBy does not end a send. Use a negative value only for queues in memory, because there a
+	// timer costs more than the send.
 	SendTimeout time.Duration
 }
 
@@ -41,19 +41,19 @@ type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms
 	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default max(5 s, Initial)
-	// share by which a wait varies, 0 to 0.9; default 0.25, below 0 means no jitter
+	// fraction by which a wait may vary, 0 to 0.9; default 0.25; a negative value means no jitter
 	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
 // Breaker configures the circuit breakers, one for each operation.
 type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
-	// number of transient failures among the last Window calls at which the breaker opens; default 5
+	// number of transient failures among the last Window calls that opens the breaker; default 5
 	Failures int `yaml:"failures" json:"failures,omitzero"`
 	Window   int `yaml:"window" json:"window,omitzero"` // default 10, or Failures if larger
 	// time that the breaker stays open; default 5 s
 	Delay time.Duration `yaml:"delay" json:"delay,omitzero"`
-	// calls that must succeed before the breaker closes; default 1
+	// number of calls that must succeed before the breaker closes; default 1
 	Probes int `yaml:"probes" json:"probes,omitzero"`
 }
 

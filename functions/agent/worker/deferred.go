@@ -17,15 +17,16 @@ type deferral struct{ within time.Duration }
 
 func (*deferral) Error() string { return "the reply comes later" }
 
-// Deferred returns the error for an operation that continues elsewhere. A program sends the reply later, by
-// Replies (P43, long work reports progress).
+// Deferred returns the error for an operation that continues elsewhere. A program sends the reply later, with
+// Replies (P43, long work reports progress). If neither a reply nor progress comes within the given time, the
+// step becomes overdue and is called again with the same key. The value 0 means the time until the call's
+// StopBy.
 //
-// If neither a reply nor progress comes within the given time, the step becomes overdue and is called again
-// with the same key. 0 means until the call's StopBy. Only the do of a step with a maxDuration may return
-// this error. For any other call, the error is a permanent failure.
+// Only the do of a step with a maxDuration may return this error. For any other call, the error is a
+// permanent failure.
 func Deferred(within time.Duration) error { return &deferral{max(0, within)} }
 
-// long reports whether the handling may run longer than the step's timeout, and may defer its reply.
+// long reports whether the operation may run longer than the step's timeout and defer its reply.
 func (h *handling) long() bool {
 	return h.req.MaxDuration > h.req.Timeout && h.req.Operation == core.Do
 }
@@ -33,7 +34,7 @@ func (h *handling) long() bool {
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers sends a report that the reply comes later. The report extends the step's time.
+// defers reports to the Scheduler that the reply comes later. The report extends the step's time.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)

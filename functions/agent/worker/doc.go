@@ -2,8 +2,8 @@
 // sends a reply. Package functions/agent runs a worker for authors of agents.
 //
 // Authority: a worker decides about the calls to one service, within the time of the request. It writes its
-// own ledger and no part of the task. It imports no adapter and loads no definition, so it does not depend on
-// the kind of the queues or on workflows.
+// own ledger and no part of the task. It imports no implementation of queues and loads no definition, so it
+// does not depend on the kind of the queues or on workflows.
 //
 // States of a ledger entry, for operations of a plain service and points of no return (P31, a plain service
 // needs a ledger): none, started, done, failed, later, repeated, fenced, undo-started. The worker changes the

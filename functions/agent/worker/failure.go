@@ -14,9 +14,8 @@ import (
 type Failure struct {
 	// Permanent means that no repetition can succeed. The step fails for good.
 	Permanent bool
-	// NoEffect means that the call provably had no effect and will not have an effect later, because it was
-	// never sent or was refused. The ledger of plain services needs this proof (P31, a plain service needs a
-	// ledger).
+	// NoEffect means that the call provably had no effect and will have none later. It was never sent, or was
+	// refused. The ledger of plain services needs this proof (P31, a plain service needs a ledger).
 	NoEffect bool
 	// Happened means that the operation was done, but its output cannot be used. An undo with Happened has
 	// succeeded, because the output of an undo is not used.

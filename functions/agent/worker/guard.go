@@ -40,7 +40,7 @@ func newGuard(b Breaker) *guard {
 	return g
 }
 
-// call makes one call of the function once, and records the outcome for the breaker. If the breaker does not
+// call runs the given function, and records the outcome for the breaker. If the breaker does not
 // permit the call, it returns circuitbreaker.ErrOpen instead.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
@@ -49,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// set before the call, because the function once may panic
+	// This outcome is recorded if the function panics.
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -77,7 +77,7 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // the breaker is not closed, or has just closed
+	if !closed || !g.breaker.IsClosed() { // the breaker uses failed only while it stays closed
 		g.failed = nil
 		return
 	}
@@ -90,8 +90,8 @@ func (g *guard) openCause() Failure {
 	return g.cause
 }
 
-// wait returns the mean wait before the next try. It is the backoff, unless the service asked for a wait.
-// wait lengthens the service's wait, so that jitter cannot make it shorter than the service asked.
+// wait returns the mean wait before the next try: the wait that the service asked for, or else the
+// backoff. wait lengthens the wait of the service, because jitter may shorten the result again.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return time.Duration(float64(asked) / (1 - r.Jitter))

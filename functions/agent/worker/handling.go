@@ -24,9 +24,9 @@ type handling struct {
 	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
-	times    int       // number of receives of the request, including this receive
+	times    int       // number of receives of the request, including the present receive
 	until    time.Time // end of all tries, including ledger writes, by the agent's clock
-	deadline time.Time // end of the present call; equals the field until if the call does not use the ledger
+	deadline time.Time // end of the present call; equals until if the call does not use the ledger
 
 	try int
 	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
@@ -39,14 +39,13 @@ type handling struct {
 // errSilent ends the tries without a reply, because too little time is left or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
-// pivot states what a handling knows about the call of a point of no return (P22a, a proven refusal permits
-// undo).
+// pivot states what is proven about the call of a point of no return (P22a, a proven refusal permits undo).
 type pivot int
 
 const (
-	pivotUnknown  pivot = iota // also for calls that are not points of no return
-	pivotBegan                 // this handling has stored in the ledger that the call begins
-	pivotNoEffect              // the ledger proves that the call's key has had no effect
+	pivotUnknown  pivot = iota // nothing is known, or the call is not a point of no return
+	pivotBegan                 // this handling has stored a ledger entry for the call, before the call
+	pivotNoEffect              // the ledger proves that no call with this key had an effect
 )
 
 func (h *handling) failure() *tried {
@@ -56,8 +55,8 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	// P25, agents are silent after stopBy: the Supervisor finds the step overdue (P32, queue time is not a
-	// failure)
+	// The Supervisor finds the step of a late request overdue (P25, agents are silent after stopBy). It does
+	// not count the time in the queue as a failure (P32, queue time is not a failure).
 	if !h.inTime() {
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
@@ -100,20 +99,19 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.prove(ctx)
 	f := h.failure()
 	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
-		// a shutdown interrupted the handling, and another instance continues with the same key
+		// A shutdown interrupted the handling. Another instance continues with the same key.
 		return w.nack(0)
 	}
 	return h.answer(ctx)
 }
 
-// inTime reports whether stopBy less the clock skew has not passed (P25, agents are silent after stopBy).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit returns the time limit of the handling. It is the step's timeout (for long work its maxDuration), the
-// time until stop or the time until the deadline of ctx, whichever is shortest. With the ledger, the timeout
-// is longer by ledgerTime, because an interrupted call would be in doubt.
+// limit returns the time limit of the handling: the step's timeout, or the maxDuration of long work. A
+// shorter time until stop, or until the deadline of ctx, replaces this limit. With the ledger, the timeout is
+// longer by ledgerTime, because an interrupted call would be in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -163,7 +161,6 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled returns the failure of a call that an open breaker prevented, with the cause for the operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // the breaker is half-open, and other requests are its probes
@@ -179,16 +176,16 @@ func (h *handling) notCalled(g *guard) *tried {
 			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
-// maxHeldBack is the largest number of receives at which heldBack still returns a request to its queue. SQS
-// moves a message to the dead letters after maxReceiveCount receives, which is at least 5.
+// maxHeldBack is the largest number of receives at which heldBack still returns a request to its queue. It is
+// below maxReceiveCount, the number of receives after which SQS moves a message to the dead letters.
 const maxHeldBack = 3
 
-// heldBack returns the wait of a request that must return to its queue without a reply. The request must
-// return if the breaker was open, or if the failure has Requeue. fits is false in all other cases, and if the
-// request was received too often or has too little time left.
+// heldBack reports whether the request must return to its queue without a reply, and for how long. The
+// request returns if the breaker was open, or if the failure has Requeue. The request does not return if it
+// was received too often or has too little time left.
 //
-// A step whose requests wait in the queue uses up no attempts while its service fails. The waits after an
-// open breaker differ, so that the requests do not all return at the same time.
+// A step uses up no attempts while its requests wait in the queue. The waits after an open breaker differ, so
+// that the requests do not all come again at the same time.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {
@@ -202,15 +199,15 @@ func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	return wait, back.Before(h.stop())
 }
 
-// spread returns a number in [0, 1), a hash of the request, the number of receives and the number of tries.
+// spread returns a number in [0, 1): a hash of the request, the number of receives and the number of tries.
 func (h *handling) spread() float64 {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s/%d/%d/%d", h.req.Key, h.req.Attempt, h.times, h.try)
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once makes one try. It stores the outcome in h.err and h.output. It returns h.err, or nil if the reply is
-// deferred.
+// once makes one try. It stores the outcome in h.err and h.output. It returns nil after a success and
+// for a deferred reply, and otherwise h.err.
 func (h *handling) once(ctx context.Context) error {
 	h.try++
 	if h.try > 1 {
@@ -288,8 +285,8 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// check asks the service whether the operation has happened. A failed check is a transient failure. It leaves
-// the effect in doubt, unless the service turned the check away.
+// check asks the service whether the operation has happened. A failed check is a transient failure.
+// The effect stays in doubt, unless the service turned the check away.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())
@@ -340,7 +337,6 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent returns the W3C traceparent of the span, or of the request if no span is recorded.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {
@@ -361,10 +357,10 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode returns an output as JSON in UTF-8. It removes tokens for answers, which a service may repeat (P39,
-// a token is an answer's permission). An output that is not JSON, is too large or is nested too deeply is a
-// permanent failure (P28, what is too large fails once). The operation has happened, and a repetition would
-// return the same output.
+// encode returns an output as JSON in UTF-8. It removes tokens for answers, because a service may
+// repeat its input (P39, a token is an answer's permission). An output that is not JSON, is too large
+// or is nested too deeply is a permanent failure (P28, what is too large fails once). The operation
+// has happened, and a repetition would return the same output.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {

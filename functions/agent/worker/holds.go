@@ -40,7 +40,7 @@ func (h *holds) holds(receipt string) bool {
 }
 
 // keep extends the visibility of held messages in rounds until ctx ends. A round lasts a third of the
-// visibility timeout. The round in which a message was received does not extend its visibility.
+// visibility timeout. A round does not extend messages that were received during the round.
 func (h *holds) keep(ctx context.Context) {
 	for {
 		if port.Sleep(ctx, h.visibility/3) != nil {
@@ -62,7 +62,6 @@ func (h *holds) keep(ctx context.Context) {
 	}
 }
 
-// due counts a round, and returns the receipts that have been held for more than one round.
 func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 const (
 	StateNone    = "none"    // no call, or only calls that provably had no effect
 	StateStarted = "started" // the do may have been called, so its effect is in doubt
-	// A point of no return may have been called more than once, so a refusal does not prove that no call had
+	// A point of no return may have been called more than once. So a refusal does not prove that no call had
 	// an effect (P22a, a proven refusal permits undo).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened
@@ -20,21 +20,21 @@ const (
 	StateFenced      = "fenced"       // undone, or undone before any do; the do must not be called
 )
 
-// act is the action that the ledger allows for a request.
 type act int
 
 const (
 	callService act = iota // call the service after the new entry is stored
 	sayDone                // reply done, with the stored output of a do
-	sayFailed              // reply with the do's stored refusal, or that the do comes after the undo
+	sayFailed              // refuse the do: it was refused before, or its undo came first
 	// Reply that the operator must check the service, because an undo came while a call is in doubt.
 	sayInDoubt
-	sayNothing // send no reply unless Check finds the effect: the do is in doubt or being undone
+	sayNothing // the do is in doubt or being undone: reply only if Check finds the effect
 )
 
-// enter returns the ledger's transition for a request: the next entry, whether the entry must be stored
-// before the action (move), and the action. It has no side effects. The caller stores the entry only if the
-// stored version has not changed. So one of two concurrent requests finds the entry of the other request.
+// enter returns the ledger's transition for a request, without side effects. next is the new entry, and do is
+// the action. move reports whether the caller must store next before the action. The caller stores next only
+// if the stored version has not changed. So one of two concurrent requests finds the entry of the other
+// request.
 //
 // enter first applies the operator's fact, once for each command. knowsKeys means that the service executes
 // each key of a point of no return only once. Then the worker may repeat a call whose effect is in doubt.
@@ -47,7 +47,7 @@ func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolv
 	return enterDo(next, move, attempt, knowsKeys)
 }
 
-// state applies the operator's fact: "happened" sets the entry to done, any other fact to none.
+// state applies the operator's fact. The fact "happened" sets the entry to done, and any other fact to none.
 func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool) {
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
@@ -69,7 +69,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 	case StateDone:
 		return e, move, sayDone
 	case StateFailed, StateLater:
-		// a stored refusal does not decide a newer attempt
+		// a newer attempt calls again after a stored refusal
 		if attempt <= e.Attempt {
 			return e, move, sayFailed
 		}
@@ -147,8 +147,8 @@ const (
 	withdrawn
 )
 
-// leave returns the ledger's transition for the outcome of a call. The outcome happened counts for an entry
-// of any attempt. Other outcomes count only for an entry that the same attempt has started.
+// leave returns the ledger's transition for the outcome of a call. The outcome happened counts for an
+// entry of any attempt. Other outcomes count only if the same attempt stored the entry.
 func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt

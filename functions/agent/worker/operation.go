@@ -54,7 +54,7 @@ type Operation struct {
 	Check CheckFunc
 }
 
-// AnyOperation is the name of the operation for all names that have no entry in Operations.
+// AnyOperation is a key of Operations. Its operation handles all names that have no other entry.
 const AnyOperation = "*"
 
 // Operations holds an agent's operations by name.

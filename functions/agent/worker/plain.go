@@ -12,16 +12,18 @@ import (
 )
 
 // ledgerTime is the time limit of a write to the ledger. The worker waits for the write even if the
-// handling's time is over. If an outcome is not stored, the entry stays in doubt, even if no call was made.
+// handling's time is over. Without the write, the entry stays in doubt, even if no call was made.
 const ledgerTime = 2 * time.Second
 
 const maxMoves = 8
 
-// recorded executes an operation with the ledger. For a plain service, the ledger allows at most one call per
-// key that is done or in doubt, and prevents wrong results (P31, a plain service needs a ledger). For a point
-// of no return, the ledger shows whether a call is the only call. The refusal of the only call proves that
-// there was no effect (P22a, a proven refusal permits undo). Its entry keeps its state between the tries
-// while no call is in doubt.
+// recorded executes an operation with the ledger:
+//   - A plain service has at most one call per key that is done or in doubt (P31, a plain service needs a
+//     ledger).
+//   - For a point of no return, the ledger shows whether a call is the only call. The refusal of the only
+//     call proves that there was no effect (P22a, a proven refusal permits undo).
+//
+// A retry of a point of no return uses the entry of the earlier try, while no call is in doubt.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
@@ -117,9 +119,9 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime reports whether less time than the step's timeout is left before stopBy, because the
-// request waited in its queue (P32, queue time is not a failure). The worker does not call a plain service in
-// this case, because an interrupted call would be in doubt. The request of a later attempt has the full time.
+// insufficientTime reports whether less than the step's timeout is left before stopBy. The cause is a wait in
+// the queue (P32, queue time is not a failure). The worker then does not call a plain service, because an
+// interrupted call would be in doubt. The request of a later attempt has the full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
@@ -184,10 +186,10 @@ func (h *handling) failedBefore(e port.LedgerEntry) error {
 	return f
 }
 
-// inDoubt handles a request whose operation may have been called before. It asks Check, if the operation has
-// one. Only the result "happened" counts, because an earlier call may still arrive.
+// inDoubt handles a request whose operation may have been called before. It calls Check, if the
+// operation has one. Only the result "happened" counts, because an earlier call may still arrive.
 func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error) {
-	// The check of an undo counts only if an undo was begun.
+	// The check of an undo counts only if an undo has begun.
 	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
 		happens, out, err := h.check(ctx)
 		if happens {
@@ -196,8 +198,8 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 		}
 		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
 			f.turnedAway()) {
-			// Another try may repeat the check, because this handling made the call in doubt, or because the
-			// service turned the check away.
+			// Another try may repeat the check: either this handling made the call in doubt, or the service
+			// turned the check away.
 			return nil, err
 		}
 	}
@@ -233,7 +235,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		// P22a: leave never sets the entry of a point of no return to StateNone
+		// For a point of no return, StateLater replaces StateNone (P22a).
 		if next.State == StateNone && h.isPivot() {
 			next.State = StateLater
 		}
@@ -248,8 +250,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	}
 }
 
-// change stores the entry that decide returns. If the function again returns true for an error, change loads
-// the entry and decides once more.
+// change loads the entry and stores the result of decide. After an error it retries if again(err) is true.
 func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
 	again func(error) bool) (err error) {
 	for range maxMoves {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// progressInterval is the shortest interval of progress messages for steps with a long timeout. It is
+// progressInterval is the shortest interval between two reports of a step with a long timeout. It is
 // slightly longer than the interval at which package core stores progress.
 const progressInterval = 40 * time.Second
 
@@ -33,9 +33,11 @@ var errNoProgress = errors.New("the operation reported no progress, and was ende
 // starts again from now, but does not extend beyond stopBy (P43, long work reports progress).
 //
 // Progress may be called at any rate. It sends at most one report in 40 s, or in a third of the step's
-// timeout if this third is shorter. Other calls do nothing. For a step without a maxDuration, Progress does
-// nothing. percent is 0 to 100. The note is a text for people, of which 200 bytes are kept. An error means
-// that the report was not sent. A later report may succeed, so do not end the operation because of an error.
+// timeout if this third is shorter. Other calls do nothing. For a step without a maxDuration, it does
+// nothing.
+//
+// percent is 0 to 100. The note is a text for people; at most 200 bytes are kept. An error means that the
+// report was not sent. A later report may succeed, so do not end the operation because of an error.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {

@@ -19,8 +19,8 @@ type Pump struct {
 	Concurrency int           // requests handled at the same time; default 10
 	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	// time for which a received request stays invisible; default 30 s. The pump extends this time for running
-	// requests.
+	// Visibility is how long a received request stays invisible; default 30 s. The pump extends this time
+	// while it handles the request.
 	Visibility time.Duration
 	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
 	Pause      time.Duration // pause after a failed receive; default 1 s
@@ -52,9 +52,8 @@ func (p *Pump) complete() error {
 }
 
 // Run handles requests until ctx ends. Then Run waits for running requests for at most the time Drain. After
-// this time, Run ends the context of requests that are still running. These requests return to the queue. If
-// operations ignore the end of their context, Run returns ErrUndrained and leaves the goroutines of these
-// operations behind.
+// this time, Run ends the context of requests that are still running, and these requests return to the queue.
+// If operations ignore the end of their context, Run returns ErrUndrained. Their goroutines continue.
 func (p *Pump) Run(ctx context.Context) error {
 	if err := p.complete(); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
 	})
 	attendants.Go(func() {
-		// runs until drain closes the channel deleted
+		// deleteAll runs until drain closes the channel deleted.
 		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
 	r.receive(ctx, work)
@@ -88,11 +87,11 @@ type running struct {
 	room     chan struct{}      // one entry for each request that is being received or handled
 	received chan port.Delivery // requests for free handler goroutines
 	handlers int                // number of handler goroutines
-	busy     sync.WaitGroup     // counts the handler goroutines, for drain
+	busy     sync.WaitGroup     // counts the handler goroutines; drain waits for them
 	deleted  chan string        // receipts of handled requests
 }
 
-// receive receives requests until ctx ends. It receives at most as many requests as the pump can handle now.
+// receive receives requests until ctx ends, at most as many as the pump can handle now.
 func (r *running) receive(ctx, work context.Context) {
 	for ctx.Err() == nil {
 		free := 0
@@ -139,7 +138,7 @@ func (r *running) pass(work context.Context, d port.Delivery) {
 		return
 	default:
 	}
-	if r.handlers == r.Concurrency { // all goroutines exist, and one of them is about to be free
+	if r.handlers == r.Concurrency { // all goroutines exist, so wait for the next free goroutine
 		r.received <- d
 		return
 	}
@@ -185,7 +184,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 	ctx, cancel := outlasting(work, r.Worker.SendTimeout)
 	defer cancel()
-	// no backoff during a shutdown, so that another instance can take the request at once
+	// During a shutdown there is no backoff, so that another instance can take the request at once.
 	if v.After <= 0 && work.Err() == nil {
 		v.After = d.Backoff(r.Visibility)
 	}
@@ -196,7 +195,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 }
 
-// deleteAll deletes handled requests. One batch holds the receipts that are waiting, at most port.MaxBatch.
+// deleteAll deletes handled requests in batches. It does not wait for a batch to become full.
 func (r *running) deleteAll() {
 	for receipt := range r.deleted {
 		receipts := []string{receipt}

@@ -10,11 +10,11 @@ type Stats struct {
 	RetryLater int64 `json:"retryLater"` // replies with the outcome retry-later
 	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
 	Retried    int64 `json:"retried"`    // retries within an attempt
-	// calls not made because the check returned "happened"
+	// calls not made, because the check found the effect of an earlier call
 	Checked int64 `json:"checked"`
 	// requests dropped without a reply, after stopBy (P25, agents are silent after stopBy)
 	DroppedLate int64 `json:"droppedLate"`
-	// requests with a ledger entry that got no reply (P31, a plain service needs a ledger)
+	// requests that use the ledger and got no reply (P31, a plain service needs a ledger)
 	InDoubt     int64 `json:"inDoubt"`
 	Quarantined int64 `json:"quarantined"`
 	// GivenBack counts requests that the worker returned to the queue, for example because of an open

@@ -29,7 +29,7 @@ func New(c Config) (*Worker, error) {
 	return &Worker{Config: c}, nil
 }
 
-// Verdict is the decision about a delivery.
+// Verdict states what happens to a delivery.
 type Verdict struct {
 	Delete bool
 	After  time.Duration // wait until an undeleted message comes again; 0 means port.Delivery.Backoff
@@ -38,8 +38,8 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
-// affect the other deliveries. If the queue of replies can send several replies in one call, Batch announces
-// how many replies may come.
+// affect the other deliveries. If the queue of replies has methods Begin and End, Batch calls them for each
+// delivery.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
@@ -125,8 +125,8 @@ func outlasting(ctx context.Context, within time.Duration) (context.Context, con
 	return context.WithTimeout(ctx, within)
 }
 
-// about returns the fields of a log line about a request. The fields are IDs, never bodies, and have the same
-// keys as in the Scheduler's log lines.
+// about returns the fields of a log line about a request. The fields are IDs, never bodies. The Scheduler's
+// log lines use the same keys.
 func about(agent string, req *message.Request) slog.Attr {
 	return slog.Group("", "agent", agent, "order", req.OrderID, "run", req.Run, "step", req.Step,
 		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)

@@ -9,11 +9,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// alertTime is the longest time that an invocation waits, after its work, for the publication of alerts.
+// alertTime limits how long Wait blocks at the end of an invocation.
 const alertTime = 5 * time.Second
 
-// Alerts publishes alerts about incidents while the function goes on with its work, so that no order waits
-// for SNS.
+// Alerts publishes alerts about incidents while the function continues its work, so that no order
+// waits for SNS.
 type Alerts struct {
 	*incident.Incidents
 
@@ -35,9 +35,8 @@ func (a *Alerts) start(publication func(ctx context.Context)) {
 	}()
 }
 
-// Wait blocks until the started publications have ended. It blocks for at most alertTime, and at most until
-// one second before the deadline of ctx. An unfinished publication counts as failed, and the next sweep
-// repeats the publication.
+// Wait blocks until the started publications have ended. It blocks for at most alertTime, and at most
+// until one second before the deadline of ctx. The next sweep repeats an unfinished publication.
 func (a *Alerts) Wait(ctx context.Context) {
 	limit := alertTime
 	if deadline, bounded := ctx.Deadline(); bounded {

@@ -30,8 +30,8 @@ import (
 )
 
 // Open makes the parts of a Scheduler or Supervisor on AWS. A process calls Open once. Open makes no network
-// calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders, and is nil
-// for a Supervisor. Outcomes writes metrics to the writer out, as lines of the log. The caller must call
+// calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders; a Supervisor
+// passes nil. Outcomes writes metrics to the writer out, as lines of the log. The caller must call
 // Outcomes.Write and Alerts.Wait at the end of each invocation.
 func Open(
 	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
@@ -76,9 +76,9 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 	}
 }
 
-// logsOf returns the address of a page of CloudWatch's console. The page shows the lines of a log group that
-// contain the ID of an order. The console expects that the part after the # is escaped twice, with $ instead
-// of %.
+// logsOf returns the address of a page of the CloudWatch console. The page shows the lines of a log
+// group that contain the ID of an order. The part after the # is escaped twice, with $ instead of %,
+// because the console expects this.
 func logsOf(region, group, order string) string {
 	if group == "" {
 		return ""
@@ -105,8 +105,7 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// queues returns the deployment's own queues, and the queues and event buses of applications that replyTo
-// lists. Package deployment ensures that no name is in both maps.
+// queues merges the maps. Package deployment ensures that no name is in both maps.
 func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// WriteMetrics writes a log line in CloudWatch's embedded metric format, which needs no network call and no
+// WriteMetrics writes a log line in CloudWatch's embedded metric format. This needs no network call and no
 // permission. Each field with an entry in units is a metric. The other fields are only part of the log line.
 func WriteMetrics(out io.Writer, now time.Time, dimensions []string, units map[string]string,
 	fields map[string]any) error {

@@ -16,10 +16,9 @@ import (
 // maxValues is the largest number of values of one metric in a line of the embedded metric format.
 const maxValues = 100
 
-// Outcomes counts the ends of orders, and the stops of orders in Error. Each end and each stop counts at most
-// once, after the commit that brings the task to rest. This commit follows the report of the end (P11, an end
-// is reported until settled). If the process ends between the commit and Write, the count is lost. A nil
-// *Outcomes counts nothing.
+// Outcomes counts the ends of orders, and the stops of orders in Error. Each end and each stop counts
+// at most once, after the commit that records its report (P11, an end is reported until settled). If
+// the process ends between the commit and Write, the count is lost. A nil *Outcomes counts nothing.
 type Outcomes struct {
 	deployment string
 	out        io.Writer

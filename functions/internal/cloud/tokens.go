@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Largest ages of the keys that sign tokens. If an order's tokens have an unknown key, the Scheduler reads
-// the keys again before it decides.
+// Largest ages of the keys that sign tokens. An order's tokens may have a key that is newer than the
+// cached keys. Then the Scheduler reads the keys again before it decides.
 const (
 	keysAge  = 5 * time.Minute
 	freshAge = 10 * time.Second // largest age if an order's tokens have an unknown key

@@ -78,9 +78,9 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 	return scheduled, err
 }
 
-// compiled reads one file. The file must be the output of workflow.Encode, byte for byte. Tasks name their
-// definition by the hash of the file, but the Scheduler stores the output of workflow.Encode. If the file
-// were different, the hash of the stored definition would be wrong.
+// compiled reads one file. The file must equal the output of workflow.Encode, byte for byte. Tasks
+// name their definition by the hash of the file, but the Scheduler stores the output of
+// workflow.Encode. If the file were different, the hash of the stored definition would be wrong.
 func compiled(file string) (*core.Definition, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {

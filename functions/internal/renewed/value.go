@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// retryAfter is the time between a failed read and the next one, if an old value is known.
+	// retryAfter is the time between a failed read and the next read, if an old value is known.
 	retryAfter = 10 * time.Second
-	// renewTime is the longest time that Read waits for a new value if an old value is known. A slow service
-	// therefore does not stop callers of Read.
+	// renewTime is the longest time that Read waits for a new value if an old value is known. So a slow
+	// service does not stop callers of Read.
 	renewTime = 2 * time.Second
 )
 
@@ -24,7 +24,7 @@ type Value[T any] struct {
 	mu    sync.Mutex
 	value T
 	known bool
-	at    time.Time // time of the last read; set back after a failure, so that the next read comes soon
+	at    time.Time // time of the last read; earlier after a failure, so that the next read comes soon
 }
 
 // Read returns the value. If the value is older than age, Read first gets a new value with Get. If Get fails,

@@ -23,7 +23,7 @@ import (
 
 const (
 	sendTime = 500 * time.Millisecond // longest wait of an invocation for the collector
-	pause    = time.Minute            // time after a failure in which Flush drops all spans
+	pause    = time.Minute            // time after a failure during which Flush drops all spans
 	idle     = 10 * time.Second       // time for which an unused connection is kept
 	maxSpans = 1000                   // largest number of spans of an invocation; further spans are dropped
 	maxText  = 1024                   // largest number of bytes of an error's text
@@ -63,7 +63,6 @@ func New(lookup deployment.Lookup, service string, log *slog.Logger) *Tracer {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// span is a span in OTLP's JSON, with the members that this package uses.
 type span struct {
 	TraceID    string              `json:"traceId"`
 	SpanID     string              `json:"spanId"`
@@ -135,9 +134,9 @@ func (h *handling) End(s port.Span, err error) {
 	}
 }
 
-// Flush sends the spans that ended since the last Flush, and waits for at most sendTime. After a failure it
-// drops spans for a minute, so that a collector that does not respond hardly delays invocations. Flush logs
-// the number of dropped spans. A nil *Tracer sends nothing.
+// Flush sends the spans that ended since the last Flush, and waits for at most sendTime. After a
+// failure it drops spans for a minute, so that a broken collector does not delay each invocation.
+// Flush logs the number of dropped spans. A nil *Tracer sends nothing.
 func (t *Tracer) Flush(ctx context.Context) {
 	if t == nil {
 		return
@@ -151,7 +150,7 @@ func (t *Tracer) Flush(ctx context.Context) {
 	}
 	var err error
 	if !silent {
-		err = t.send(ctx, all) // the lock is not held, because a handling may end meanwhile
+		err = t.send(ctx, all) // the lock is free during send, because a handling may end meanwhile
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -76,7 +76,7 @@ func Add(app awscdk.App) (err error) {
 	return nil
 }
 
-// warn adds warnings about settings that AWS accepts but that cause problems after the deployment.
+// warn adds warnings about settings that AWS accepts, but that cause problems after the deployment.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
@@ -93,7 +93,7 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	}
 }
 
-// environment returns the account and the Region of the user's credentials, or nil if CDK does not know them.
+// environment returns nil if CDK does not know the account or the Region of the user's credentials.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
@@ -102,8 +102,8 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// replyTo sets the queues and event buses for statuses from the context. If the context names no queue,
-// replyTo adds the queue "shop" to the stack.
+// replyTo sets the queues and event buses that receive statuses. The context names them. If it names no
+// queue, replyTo adds the queue "shop" to the stack.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
 	props.ReplyToBuses = map[string]awsevents.IEventBus{}

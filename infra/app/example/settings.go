@@ -17,7 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// settings reads settings from the CDK context, and collects their errors.
 type settings struct {
 	app      awscdk.App
 	problems []error
@@ -97,11 +96,10 @@ func arnText(service, resource string) string {
 	return `arn:[a-z-]+:` + service + `:[a-z0-9-]*:[0-9]{12}:` + resource + `[^\s,]+`
 }
 
-// queueOrBus matches the ARN of a queue or of an event bus.
 var queueOrBus = regexp.MustCompile("^(" + arnText("sqs", "") + "|" + arnText("events", "event-bus/") + ")$")
 
-// place matches a reference to a secret. The reference is the complete ARN of a secret in Secrets Manager, or
-// the name of a parameter in Parameter Store. A field may follow the ARN.
+// place matches a reference to a secret: the complete ARN of a secret in Secrets Manager, or the name of a
+// parameter in Parameter Store. A field may follow the ARN.
 var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
 	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
@@ -132,8 +130,7 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// external reads a setting that consists of agent=value pairs. It calls add for each pair, with the external
-// agent of that name. An agent may occur in several pairs.
+// external calls add for each agent=value pair of a setting. An agent may occur in several pairs.
 func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
 	add func(a *infra.Agent, value string)) {
 	for _, text := range c.list(name, "") {

@@ -24,8 +24,8 @@ import (
 const accountPrefix = "account:"
 
 // Config returns the SDK's configuration for the variable's target. If the variable is not set, Config skips
-// the test with a message. The argument how is the part of this message that names the command which sets the
-// variable. The caller may change the configuration before it makes clients.
+// the test. The argument how is part of the message about the skipped test. It states how to run the test.
+// The caller may change the configuration before it makes clients.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()
 	target := os.Getenv(variable)
@@ -55,17 +55,15 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 	return c
 }
 
-// Emulated reports whether the variable's target is not a real account.
+// Emulated returns false if the variable's target is a real account, and true otherwise.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
-// Check returns an error if the target, a value of the variable, cannot be used.
+// Check returns an error if the target is not a valid value of the variable.
 func Check(variable, target string) error {
 	_, _, err := parse(variable, target)
 	return err
 }
 
-// parse returns the endpoint of an emulator on this machine, or the number of a real account. It refuses
-// every other target (rule 27).
 func parse(variable, target string) (endpoint, account string, err error) {
 	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
 		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {

@@ -22,9 +22,10 @@ const (
 	connections        = 64               // idle connections kept for each host
 )
 
-// Environment returns the configuration of a Lambda function. Lambda sets the variables: AWS_REGION and the
-// credentials of the function's role. AWS_ENDPOINT_URL_<SERVICE>, or else AWS_ENDPOINT_URL, is the address of
-// an emulator. Environment makes no network calls (rule 13). The error lists the missing variables.
+// Environment returns the configuration of a Lambda function. Lambda sets AWS_REGION and the variables with
+// the credentials of the function's role. AWS_ENDPOINT_URL_<SERVICE>, or else AWS_ENDPOINT_URL, is the
+// address of an emulator. Environment makes no network calls (rule 13). The error lists the missing
+// variables.
 func Environment(lookup func(name string) (value string, set bool)) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
@@ -75,15 +76,15 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 }
 
 // BuildableClient returns an HTTP client whose transport the SDK can still change. For example, the SDK adds
-// the certificates of AWS_CA_BUNDLE.
+// the certificates in the file that AWS_CA_BUNDLE names.
 func BuildableClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
 	})
 }
 
-// HTTPClient returns an HTTP client that follows no redirects. The client sends requests through a Transport,
-// then through the result of wrap, and then through the transport of c. wrap may be nil.
+// HTTPClient returns an HTTP client that follows no redirects. The client sends each request through three
+// transports: a Transport, the result of wrap, and the transport of c. wrap may be nil.
 func HTTPClient(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
 	var next http.RoundTripper
 	if b, ok := c.(*awshttp.BuildableClient); ok {

@@ -16,18 +16,18 @@ type (
 	serviceWait struct{}
 )
 
-// WithCallTimeout returns a context whose calls have this time limit instead of the limit of LimitTime.
+// WithCallTimeout returns a context that sets the time limit of a call. This limit replaces the limit of
+// LimitTime.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
 
-// WithWait returns a context that adds a time to the limits of a call and of each attempt. It is the time for
-// which the service holds the request, as in a long poll of SQS.
+// WithWait returns a context that adds wait to the limits of a call and of each attempt. The service may hold
+// the request for this time, as in a long poll of SQS.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, serviceWait{}, wait)
 }
 
-// waitOf returns the time that WithWait has set, or 0.
 func waitOf(ctx context.Context) time.Duration {
 	wait, _ := ctx.Value(serviceWait{}).(time.Duration)
 	return wait
@@ -71,8 +71,8 @@ func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// attemptTimeout is the error of an attempt that reached its limit. It does not wrap the SDK's error, because
-// the SDK would take a wrapped context error for the end of the caller's context.
+// attemptTimeout is the error of an attempt that reached its limit. It does not wrap the SDK's error. If that
+// error is a context error, the SDK would stop, as if the caller's context had ended.
 type attemptTimeout struct {
 	limit time.Duration
 	why   string
@@ -85,8 +85,8 @@ func (e *attemptTimeout) Error() string {
 // RetryableError makes the SDK's retryer repeat the attempt.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
-// UntilShortlyBefore adds a middleware that replaces the limit of LimitTime. Each call ends at the deadline
-// of the call's context, less margin.
+// UntilShortlyBefore adds a middleware that replaces the limit of LimitTime. Each call ends margin before the
+// deadline of its context.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",

@@ -12,14 +12,14 @@ import (
 //
 // The SDK closes a request's body when the headers of the response arrive. A fast server may respond before
 // net/http has noted that the whole body is written. Then net/http finds a closed body, and drops the
-// connection with the response. The SDK repeats the call, although the call has succeeded. A repeated
-// conditional write then fails with a conflict, because the first write has succeeded. A copy that the SDK
-// cannot close prevents this failure. Stepkeeper's requests are small enough to copy.
+// connection with the response. The SDK repeats the call, although the server has executed it. A repeated
+// conditional write then fails with a conflict, because the first write has succeeded. Transport prevents
+// this failure, because the SDK cannot close the copy. Stepkeeper's requests are small enough to copy.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }
 
-// RoundTrip sends a copy of the request whose body is in memory.
+// RoundTrip reads the request's body into memory, and sends a copy of the request with this body.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := cmp.Or(t.Next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {

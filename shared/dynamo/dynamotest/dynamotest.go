@@ -27,18 +27,19 @@ import (
 // Variable is the name of the environment variable that selects the target of the tests.
 const Variable = "STEPKEEPER_DYNAMODB"
 
-// Config returns the SDK's configuration for the target. It skips the test if the variable is not set. The
-// caller may change the configuration.
+// Config returns the SDK's configuration for the target in Variable. It skips the test if Variable is not
+// set. The caller may change the configuration.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
 	return awstest.Config(t, Variable,
 		"this test needs a DynamoDB; `make test-dynamo` starts one on this machine", o)
 }
 
-// Emulated reports whether the tests run against an emulator. The index of an emulator is never stale.
+// Emulated reports whether the tests run against an emulator. The index of an emulator is never stale,
+// unlike the index on AWS.
 func Emulated() bool { return awstest.Emulated(Variable) }
 
-// Check returns an error if target is not a valid value of the variable.
+// Check returns an error if target is not a valid value of Variable.
 func Check(target string) error { return awstest.Check(Variable, target) }
 
 // Names holds the names of the tables and of the ledger that Tables creates.
@@ -49,7 +50,7 @@ type Names struct {
 
 var made atomic.Int64
 
-// Tables creates tables and a ledger with new names. It removes them at the end of the test.
+// Tables creates the tables and a ledger, with new names. At the end of the test, it deletes them.
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))

@@ -1,5 +1,5 @@
-// Package queueset holds the queues of an adapter by their names. It also records which queues an order may
-// name as its reply-to.
+// Package queueset finds the queues of an adapter by name. It also records which queues an order may name as
+// its reply-to.
 package queueset
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Set holds queues by name, and implements port.Queues. The zero value is empty. Add and AllowReplyTo are not
-// safe for concurrent use. The other methods are safe once all queues are added.
+// Set implements port.Queues. The zero value is empty. Call Add and AllowReplyTo only before the concurrent
+// use of a Set.
 type Set[Q port.Queue] struct {
 	queues  map[string]Q
 	replyTo map[string]bool
@@ -35,8 +35,8 @@ func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	return nil
 }
 
-// AllowReplyTo lets orders name these queues as their reply-to. It returns ErrNotFound if a queue does not
-// exist.
+// AllowReplyTo permits orders to name these queues as their reply-to. It returns ErrNotFound if a queue does
+// not exist.
 func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	for _, name := range names {
 		if _, there := s.queues[name]; !there {
@@ -55,8 +55,8 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 }
 
-// ReplyTo returns the queue with this name if orders may name it as their reply-to, and otherwise
-// ErrNotFound.
+// ReplyTo returns the queue with this name. It returns ErrNotFound if AllowReplyTo has not permitted the
+// name.
 func (s *Set[Q]) ReplyTo(name string) (port.Sender, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil

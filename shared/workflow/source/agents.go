@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// agentsOf reads the agents of a step: one agent, or several agents of which one is called (P44, several
-// agents can do one step).
+// agentsOf reads the agents of a step. Several agents of a step are alternatives (P44, several agents can do
+// one step).
 func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	one, several := f.value.field("agent"), f.value.field("agents")
 	switch {

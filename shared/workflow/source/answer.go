@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads an approval step or an event step, except its expressions. Both kinds of steps wait for an
-// answer from outside (P35, an answer decides a round; P37, a question has a time).
+// answer reads an approval step or an event step. Such a step waits for an answer from outside (P35, an
+// answer decides a round; P37, a question has a time). The method question reads the expressions of the step.
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -38,7 +38,6 @@ func (b *builder) answer(f field) core.StepDefinition {
 	return s
 }
 
-// leastRemind is the shortest time between two reminders.
 const leastRemind = core.Minute
 
 // reminders checks the field remind, which repeats the call that asks for the answer (P37).
@@ -223,9 +222,9 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered returns the names of the steps that wait for an answer. The value of a name is true if Stepkeeper
-// must know who answers: the step has who or notSelf, or its need is not 1. Then a token for the step must
-// name a person (P39, a token is an answer's permission).
+// answered returns the names of the steps that wait for an answer. The value of a name is true if a
+// token for the step must name a person (P39, a token is an answer's permission). These are the steps with
+// who, with notSelf, or with a need other than 1.
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -9,18 +9,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// builder makes the definition from the tree, and checks its meaning. It treats a malformed value as an
-// absent one, because the schema check has already reported it. Parse can therefore report all problems of a
-// file.
+// builder makes the definition from the tree, and checks its meaning. It treats a malformed value as absent,
+// because the schema check has already reported the value.
 type builder struct {
 	report  *report
 	opts    Options
 	root    *value
 	def     *core.Definition
-	steps   []field // steps in the sequence of def.Steps, with the generated calls
+	steps   []field // steps of the file and calls that send questions, with the indexes of def.Steps
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil means that any order is valid
-	element schema.Part    // schema of the value that expressions of the current step read as item
+	element schema.Part    // schema of the variable item in the expressions of the current step
 }
 
 func (b *builder) definition() *core.Definition {
@@ -54,8 +53,8 @@ func (b *builder) definition() *core.Definition {
 	return b.def
 }
 
-// notify returns the kinds of status messages that an order's reply-to gets. It always includes the statuses
-// received and refused, and the final statuses.
+// notify returns the kinds of status messages for an order's reply-to. The kinds in the loop are optional,
+// and the other kinds are always included.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
 	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
@@ -67,7 +66,6 @@ func (b *builder) notify() []core.StatusKind {
 	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
 }
 
-// notifies reports whether the field notify of the file contains this kind of status.
 func (b *builder) notifies(kind core.StatusKind) bool {
 	v := b.root.get("notify")
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
@@ -99,7 +97,8 @@ func formOf(step *value) *form {
 	return nil
 }
 
-// step reads a step, except its expressions, which need the sequence of all steps.
+// step reads a step without its expressions. The method templates reads the expressions when all steps are
+// known.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
 	if form := formOf(v); form != nil {
@@ -148,7 +147,7 @@ func texts(v *value) (all []string) {
 	return all
 }
 
-// undo reads the field undo, which is the name of an operation or a mapping.
+// undo reads the field undo, which contains the name of an operation or a mapping.
 func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 	v := step.get("undo")
 	if v == nil {
@@ -193,7 +192,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
-	// if the file sets only initial or only max, the default of the other field is adapted
+	// A default for initial or max must not contradict the field that the file sets.
 	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:
@@ -207,7 +206,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	return r
 }
 
-// agents collects all agents that steps name, with their settings.
+// agents collects the agents of all steps, with their settings. It warns about settings of other agents.
 func (b *builder) agents() {
 	settings := b.root.get("agents")
 	for i := range b.def.Steps {
@@ -233,8 +232,7 @@ func (b *builder) agents() {
 	}
 }
 
-// text returns the text in a field, or "" if the field is absent or is not a text. The methods truth, whole
-// and float are similar. The default is false or the parameter absent.
+// text returns the text in a field. It returns "" if the field is absent or has another type.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

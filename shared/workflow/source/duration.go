@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest allowed duration of a field, as a number and as a text.
 type limit struct {
 	longest core.Duration
 	text    string
@@ -35,7 +34,8 @@ var units = map[string]core.Duration{
 	"ms": core.Millisecond, "s": core.Second, "m": core.Minute, "h": core.Hour, "d": core.Day,
 }
 
-// duration reads a duration in a field of v. Without a valid field, it returns the parameter absent.
+// duration returns the duration in a field of v. It returns the parameter absent if the field is absent or
+// invalid.
 func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
 	f := v.get(key)
 	if f == nil || f.shape != isText {
@@ -55,7 +55,7 @@ func (b *builder) duration(v *value, key string, most limit, absent core.Duratio
 	return d
 }
 
-// readDuration parses a duration such as 250ms, 1.5h, 1h30m or 7d. It cuts fractions of a millisecond.
+// readDuration parses a duration such as 250ms, 1.5h, 1h30m or 7d. It drops fractions of a millisecond.
 func readDuration(text string) (core.Duration, bool) {
 	total := 0.0
 	if text == "" {

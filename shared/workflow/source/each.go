@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// each reads a step that starts child orders, except its expressions (P40, a step can have child orders).
+// each reads a step that starts child orders (P40, a step can have child orders). The method items reads its
+// expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -29,15 +30,14 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// a child after its point of no return cannot be undone, so the parent must stop (P22, a point of no
-	// return forbids undo)
+	// A child past its point of no return cannot be undone. Therefore the parent must stop by default (P22, a
+	// point of no return forbids undo).
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
 	return s
 }
 
-// child sets the definition of the child workflow.
 func (b *builder) child(name *value, e *core.Each) {
 	if name == nil || name.shape != isText || e.Workflow == "" {
 		return // the schema check reports the problem
@@ -70,7 +70,7 @@ func depth(d *core.Definition) (deepest int) {
 	return deepest
 }
 
-// items reads the list for which a step starts child orders, and the template of the child orders.
+// items reads the field each and the template of the child orders.
 func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
 	if list := f.value.get("each"); list != nil {
 		if list.shape != isList && !isExpression(list) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50, a rule can fail the order). Alerts, statuses and logs show its
-// texts, so the texts must not contain data of an order.
+// fail reads a step that fails by rule (P50, a rule can fail the order). The message appears in alerts,
+// statuses and logs, so it must not contain data of an order.
 func (b *builder) fail(f field) core.StepDefinition {
 	s := b.uncalled(f)
 	rule := f.value.get("fail")

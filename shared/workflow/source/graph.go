@@ -15,7 +15,7 @@ type graph struct {
 	sorted []int    // all steps, each after its predecessors; nil if there is a cycle or partial is set
 	before []bitset // all direct and indirect predecessors of each step; nil if sorted is nil
 
-	partial bool // some dependencies are invalid, so checks of the sequence are skipped
+	partial bool // true if a dependency is invalid; sorted and before are then nil
 }
 
 type bitset []uint64
@@ -71,8 +71,8 @@ func newGraph(b *builder) *graph {
 	return g
 }
 
-// sort sets sorted and before. If there is a cycle, sort returns the steps of the cycle, with the first step
-// again at the end.
+// sort sets sorted and before. If there is a cycle, sort returns the steps of the cycle. The first step of
+// the cycle appears again at the end.
 func (g *graph) sort() (cycle []int) {
 	n := len(g.names)
 	waiting, next := make([]int, n), make([][]int, n)
@@ -110,9 +110,9 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle returns the steps of a cycle. waiting is positive for the steps that sort could not place. cycle
-// starts at one of these steps, and repeatedly goes to a predecessor that sort could not place either. It
-// stops when it reaches a step for the second time.
+// cycle returns the steps of a cycle. waiting[i] is positive if sort could not place step i. Each such step
+// has a predecessor that sort could not place either. cycle goes from predecessor to predecessor until it
+// reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {
@@ -147,8 +147,8 @@ func (g *graph) path(steps []int) string {
 	return strings.Join(words, " after ")
 }
 
-// visible returns the names of all steps that end before step i begins. It returns nil, which means all
-// steps, if the dependencies are invalid.
+// visible returns the names of all steps that end before step i begins. If the dependencies are invalid, it
+// returns nil, which makes the outputs of all steps visible.
 func (g *graph) visible(i int) map[string]bool {
 	if g.before == nil {
 		return nil

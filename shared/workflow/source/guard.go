@@ -8,12 +8,11 @@ import (
 )
 
 // guard checks the tokens of a file before the YAML parser reads them. It refuses a file that would make the
-// parser recurse deeply or take quadratic time. The check is necessary because the folder may contain any
-// file.
+// parser recurse deeply or take quadratic time.
 type guard struct {
 	flow   int     // number of open brackets and braces
 	blocks []block // mappings in block style, innermost last
-	text   bool    // the document has begun
+	text   bool    // true if the document has begun
 }
 
 // block is a mapping in block style. All its keys begin in the same column.
@@ -24,7 +23,7 @@ const (
 	fixSecond  = "put each workflow into a file of its own"
 )
 
-// check returns the first reason to refuse the file. what is "" if there is no reason.
+// check returns the first reason to refuse the file. The result what is "" if there is no reason.
 func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens),
@@ -65,8 +64,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		}
 	}
 	g.text = true
-	// deeper blocks begin further right, so the column limits their depth; 10 columns per level allow wide
-	// indents
+	// A deeper block begins further to the right, so its column limits its depth. The limit of 10 columns per
+	// level permits wide indents.
 	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
 	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
@@ -75,7 +74,7 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 }
 
 // adjoins reports whether a colon directly joins two unquoted values, as in [12:30]. The YAML library reads a
-// mapping here, and other programs read a text.
+// mapping here, but other YAML programs read a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&
@@ -89,7 +88,7 @@ func (g *guard) close(column int) {
 	}
 }
 
-// field counts the keys of each mapping in block style.
+// field counts a key of a mapping in block style. It returns a problem if the mapping has too many keys.
 func (g *guard) field(colon *token.Token) (what, fix string) {
 	if g.flow > 0 || colon.Prev == nil {
 		return "", ""

@@ -19,14 +19,14 @@ import (
 // File is a workflow file in a folder. Definition is nil if the file has errors.
 type File struct {
 	Name       string // name of the file in the folder
-	Workflow   string // name of the workflow, also if the file has errors; "" if none was found
+	Workflow   string // name of the workflow, even if the file has errors; "" if the file has no name
 	Definition *core.Definition
 	Problems   Problems
 }
 
-// LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. It reports a problem for an entry
-// that has one of these names and is not a regular file. If two files define the same workflow, LoadDir
-// reports a problem for the later file. It returns an error only if it cannot read the folder.
+// LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. If one of these entries is not a
+// regular file, LoadDir reports a problem. If two files define the same workflow, LoadDir reports a problem
+// for the later file. It returns an error only if it cannot read the folder.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -57,15 +57,15 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	return files, nil
 }
 
-// folder contains the files of a folder. A file may name the workflow of another file as its child workflow.
+// folder holds the workflow files of a folder. It loads the child workflows of a file from the same folder.
 type folder struct {
 	dir   string
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
-	files map[string]*File  // files that are or have been read, by name
+	files map[string]*File  // loaded files by name, including the files in trail
 	named map[string]string // file names by workflow; nil before the first use
-	trail []string          // files that are being read; each file needs the next one for a child workflow
+	trail []string          // files that are being loaded; each file is the parent of the next one
 }
 
 // load reads a file of the folder. It parses each file only once.
@@ -97,7 +97,7 @@ func (d *folder) beside(name string) ([]byte, error) {
 	return regularfile.ReadIn(root, name, maxSchemaFile+1)
 }
 
-// child returns the definition of a workflow in the folder, or the problem that prevents it.
+// child returns the definition of a workflow in the folder, or a problem and its fix.
 func (d *folder) child(workflow string) (def *core.Definition, problem, fix string) {
 	if d.named == nil {
 		d.named = map[string]string{}
@@ -125,7 +125,6 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf returns the names of the entries that look like workflow files.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&
@@ -159,7 +158,7 @@ func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
 			return regularfile.Read(filepath.Join(filepath.Dir(file), name), MaxFile+1)
-		}} // one byte more than the limit, to detect larger files
+		}} // MaxFile+1 bytes are enough to detect a file over the limit
 	if entries, err := os.ReadDir(d.dir); err == nil {
 		d.names = workflowsOf(entries)
 	}

@@ -43,8 +43,8 @@ func (b *builder) meaning() {
 	}
 }
 
-// room checks that a task's document has room for the largest states of all steps. Without room, an order
-// could neither continue nor be undone (P28, what is too large fails once).
+// room checks that a task's document has room for the largest states of all steps. Without this room, an
+// order could get stuck (P28, what is too large fails once).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
@@ -57,7 +57,7 @@ func (b *builder) room() {
 	}
 }
 
-// keeps reports a problem if an agent of the step cannot keep the step's grade.
+// keeps reports a problem if an agent cannot provide what the grade of the step promises.
 func (b *builder) keeps(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
@@ -96,7 +96,6 @@ func (b *builder) knownAgents() {
 
 // noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
 // proven refusal permits undo):
-//
 //   - If a step may run beside or after a point of no return, its failure must not undo the order.
 //   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
@@ -135,11 +134,12 @@ func (b *builder) stops(i int) {
 	}
 }
 
-// undoable checks whether a step declares an undo if it needs one. The steps after a point of no return
-// usually need no undo. But if the point of no return has a condition, it may be skipped, so they need one.
+// undoable checks that a step declares an undo if it needs one. A step needs no undo after a point of no
+// return without a condition. After a point of no return with a condition, a step needs an undo, because the
+// condition may be false.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
-	if s.Kind() != core.KindCall { // other kinds of steps have no effect to undo
+	if s.Kind() != core.KindCall { // only a call can declare an undo
 		return
 	}
 	field := b.steps[i].value.field("undo")
@@ -161,8 +161,8 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// with onFailure: continue, the step may be undone even after a point of no return (P42, orders can go on
-	// after failures)
+	// A step with onFailure: continue may be undone even after a point of no return (P42, orders can go on
+	// after failures).
 	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
@@ -220,8 +220,8 @@ func (b *builder) times() {
 	}
 }
 
-// longestPath returns the largest sum of timeouts and waits along the dependencies, and the last step of that
-// path.
+// longestPath returns the largest sum of timeouts and waits along the dependencies. The result last is the
+// last step on this path.
 func (b *builder) longestPath() (longest core.Duration, last int) {
 	ends := make([]core.Duration, len(b.def.Steps))
 	for _, i := range b.order.sorted {
@@ -236,8 +236,8 @@ func (b *builder) longestPath() (longest core.Duration, last int) {
 	return longest, last
 }
 
-// worst returns the longest time that all attempts of a step and the waits between them take. It does not
-// include the time in queues.
+// worst returns the longest total time of a step's attempts and of the waits between them. It excludes the
+// time in queues.
 func worst(timeout core.Duration, r core.Retry) core.Duration {
 	total := float64(timeout) * float64(r.Budget())
 	wait := float64(r.Backoff.Initial)
@@ -270,7 +270,6 @@ func (b *builder) queueTime(i int) {
 // a failure).
 const minPoll = 2 * core.Second
 
-// polling checks the field pollFor of a step.
 func (b *builder) polling(i int) {
 	s := &b.def.Steps[i]
 	if s.PollFor == 0 {
@@ -333,12 +332,12 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is the part of an agent's time that the call must leave for writing the ledger (P31, a plain
-// service needs a ledger).
+// ledgerTime is the time that an agent needs to write the ledger (P31, a plain service needs a ledger). The
+// timeout of a call must leave this time free.
 const ledgerTime = 2 * core.Second
 
 // holds reports a problem if a timeout is longer than the agent's environment allows. The environment would
-// end a call before the timeout, and the step would be in doubt.
+// end the call before the timeout, and the step would be in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {

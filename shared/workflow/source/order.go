@@ -14,8 +14,8 @@ import (
 // maxSchemaFile is the largest size of a schema file, in bytes, with white space.
 const maxSchemaFile = 4 * schema.MaxSize
 
-// orders reads the schema of the workflow's orders. The schema is in the workflow file, or in another file of
-// the folder.
+// orders reads the schema of the workflow's orders. The field contains the schema, or the name of a schema
+// file in the same folder.
 func (b *builder) orders() {
 	given := b.root.get("order").get("schema")
 	if given == nil {
@@ -38,7 +38,6 @@ func (b *builder) orders() {
 	b.def.Order, b.schema = b.compiled(given, data, err)
 }
 
-// scheduledOrder checks that the order of the schedule matches the schema of the orders.
 func (b *builder) scheduledOrder() {
 	if b.schema == nil || b.def.Schedule == nil {
 		return

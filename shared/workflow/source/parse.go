@@ -15,13 +15,13 @@ type Options struct {
 	// MaxTimeout returns the longest time that the agent's environment, such as Lambda, gives to one request.
 	// The result 0, or a nil function, means no limit.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns the reason why an agent cannot keep the grade of a step, and the fix. problem is ""
-	// if the agent can keep the grade. kept is the agent's keyRetention. A nil function means that every
-	// agent can keep every grade.
+	// CannotKeep returns a problem and its fix if an agent cannot provide the grade of a step. Otherwise the
+	// problem is "". The parameter kept is the agent's keyRetention. A nil function means that every agent
+	// can provide every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
-	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means
-	// that child workflows are not available.
+	// child returns the definition of a child workflow, or a problem and its fix. A nil function means that
+	// child workflows are not available.
 	child func(name string) (def *core.Definition, problem, fix string)
 	// beside reads a file in the folder of the workflow file. A nil function means that there is no folder.
 	beside func(name string) ([]byte, error)

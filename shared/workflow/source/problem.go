@@ -75,7 +75,6 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// maxProblems limits the number of reported problems for one file.
 const maxProblems = 100
 
 type report struct {
@@ -83,8 +82,7 @@ type report struct {
 	problems Problems
 }
 
-// maxWhat limits the text of one problem, in bytes. The limit keeps a problem from quoting large parts of the
-// file.
+// maxWhat limits the text of one problem, in bytes. Otherwise a problem could quote a large part of the file.
 const maxWhat = 400
 
 func (r *report) add(at position, severity Severity, what, fix string) {

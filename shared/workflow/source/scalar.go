@@ -15,11 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unquoted values have the types of the core schema of YAML 1.2. A value is ambiguous, and an error, in these
-// cases:
-//
-//   - It has a different type in YAML 1.1, which its author may have meant.
-//   - It looks like a number, but is a text, or JSON has no such number.
+// An unquoted value has the type that the core schema of YAML 1.2 gives it. A value is refused as ambiguous
+// in these cases:
+//   - It has a different type in YAML 1.1.
+//   - It looks like a number, but it is a text.
+//   - It is an infinity or NaN, which JSON does not have.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -50,8 +50,8 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars returns an error if a YAML file contains a value whose type depends on the program that reads
-// the file. The reader of the agents file calls it.
+// CheckScalars returns an error if a YAML file contains an ambiguous value, or a number that is too long. The
+// readers of the agents file and of the services file call it.
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {
@@ -65,8 +65,8 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns the data without the byte order mark that some editors write at the beginning.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns why an unquoted value is refused: its type is ambiguous, or its number is too long. It
-// returns "" for a valid value and for every key, because a key is always a text.
+// problemOf returns the reason to refuse an unquoted value. It returns "" for a valid value. It also returns
+// "" for a key, because a key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is the time from which schedules are tested. It is fixed, so that the validity of a file does not
-// depend on the present date.
+// since is a fixed start time for the checks of schedules. With the present time, the validity of a file
+// could change from day to day.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (b *builder) schedule() *core.Schedule {

@@ -37,7 +37,6 @@ var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile(schemaURL)
 })
 
-// checkSchema reports the problems that the JSON Schema finds.
 func checkSchema(root *value, r *report) {
 	err := compiledSchema().Validate(root.plain())
 	if err == nil {
@@ -48,10 +47,11 @@ func checkSchema(root *value, r *report) {
 	}
 }
 
-// explain reports each leaf of the library's tree of errors as a problem with a position.
+// explain reports the errors of the JSON Schema library as problems. The errors form a tree, and only its
+// leaves become problems.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		// InstanceLocation may be wrong for this kind of error, because the library reuses its memory.
+		// InstanceLocation may be wrong for this kind of error, because the library reuses the slice.
 		for _, holder := range []string{"agents", "steps"} {
 			if f := root.get(holder).field(k.Property); f != nil {
 				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
@@ -105,8 +105,8 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 // policies lists the fields that contain a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere explains that only a call can have the policy continue (P42, orders can go on after
-// failures).
+// continueElsewhere reports the policy "continue" in a field that does not permit this policy. Only the
+// onFailure of a call permits it (P42, orders can go on after failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
@@ -119,7 +119,8 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
-// locate returns the value at a path, and the last key of the path as the value's name.
+// locate returns the value at a path, and a name for the value. If the path leads to no value, locate returns
+// the last value on the path.
 func locate(root *value, path []string) (*value, string) {
 	v, name := root, "the workflow"
 	for i, key := range path {
@@ -182,7 +183,8 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 	}
 }
 
-// knownFields lists the fields that the schema allows in the object v at a path of the file.
+// knownFields returns the fields that the schema allows in the object v. The path leads from the root of the
+// file to v.
 func knownFields(path []string, v *value) []string {
 	var fields []string
 	s := compiledSchema()
@@ -208,8 +210,8 @@ func knownFields(path []string, v *value) []string {
 	return fields
 }
 
-// resolved follows the references of a schema. If the schema has if, then and else, resolved returns the
-// schema in Then if meant accepts this schema. Otherwise it resolves the schema in Else.
+// resolved follows the references of a schema. For a schema with if, then and else, it returns the first
+// branch that the function meant accepts. If meant accepts none of them, resolved returns the last branch.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -223,7 +225,7 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 	return resolved(s.Else, meant)
 }
 
-// fixes gives advice for missing required fields, by "field of object" or by the field alone.
+// fixes gives advice for missing required fields. A key is "FIELD of OBJECT", or FIELD alone.
 var fixes = map[string]string{
 	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
 	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",

@@ -46,7 +46,6 @@ func (b *builder) templates() {
 		expression.Scope{Steps: names, Skippable: skippable, Continues: continues, Decided: answered})
 }
 
-// conditions returns the conditions of the steps that may be skipped, by step.
 func (b *builder) conditions() map[string]string {
 	conditions := map[string]string{}
 	for _, f := range b.steps {
@@ -96,7 +95,6 @@ func (b *builder) expression(where position, source string, scope expression.Sco
 	}
 }
 
-// faulty reports an error of package expression as a problem.
 func (b *builder) faulty(where position, err error) {
 	var e *expression.Error
 	switch {
@@ -174,7 +172,7 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 	return append(data, "null"...)
 }
 
-// path matches a text that looks like an expression which is only a path.
+// path matches a text that looks like an expression, such as order.name.
 var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$`)
 
 // literal warns if a text was probably meant to be an expression.

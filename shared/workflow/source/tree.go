@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// position is a line and a column of the file, both counted from 1.
+// position is a line and a column of the file, both counted from 1. The zero value means the whole file.
 type position struct{ line, column int }
 
-// shape is the type of a YAML value.
 type shape int
 
 const (
@@ -21,7 +20,7 @@ const (
 	isMap
 )
 
-// value is a YAML value with its position. It contains the needed parts of the library's syntax tree.
+// value is a YAML value with its position in the file.
 type value struct {
 	at     position
 	shape  shape
@@ -31,7 +30,6 @@ type value struct {
 	fields []field // fields in the sequence of the file
 }
 
-// field is a key of a mapping, with its value.
 type field struct {
 	at    position
 	key   string
@@ -65,7 +63,7 @@ func (v *value) field(key string) *field {
 	return nil
 }
 
-// plain returns the value as the JSON Schema library expects it.
+// plain returns the value in the Go types that the JSON Schema library expects.
 func (v *value) plain() any {
 	switch v.shape {
 	case isBool:

@@ -5,7 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// wait reads a step that waits for a time, except its expression (P34, a wait ends at a fixed time).
+// wait reads a step that waits for a time (P34, a wait ends at a fixed time). The method until reads its
+// expression.
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -38,7 +39,8 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span returns the timeout of a step. For a wait, it returns the time span without a time from the order.
+// span returns the timeout of a step. For a wait it returns the longest wait. A time that comes from the
+// order counts as zero.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread

@@ -13,8 +13,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of a workflow file. The limits of the text are checked before the YAML library parses it, because
-// the library is recursive.
+// Limits of a workflow file. Most of them are checked before the YAML library parses the file, because the
+// library is recursive.
 const (
 	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
 	// definition stays in use. The file must be a regular file of the folder, or a link to one.
@@ -28,7 +28,7 @@ const (
 	maxValues  = 50_000  // number of values, after aliases are expanded
 )
 
-// read parses YAML into a tree with positions. It returns nil if it cannot parse the YAML, or refuses it.
+// read parses YAML into a tree with positions. It returns nil if the YAML is invalid or exceeds a limit.
 func read(data []byte, r *report) (root *value) {
 	// A bug in the YAML library must not end a process that handles orders.
 	defer func() {
@@ -101,8 +101,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at returns the position where a node begins. For a mapping, the library's own position is the position of
-// the first colon.
+// at returns the position where a node begins. For a mapping it returns the position of the first key,
+// because the library gives the position of the first colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -134,7 +134,6 @@ func yamlMessage(err error) string {
 	return "it cannot be read"
 }
 
-// treeBuilder converts the YAML library's tree into a tree of values.
 type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
@@ -165,7 +164,7 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		}
 	case *ast.StringNode:
 		v.shape, v.text = isText, n.Value
-		// The library reads numbers of more than 64 bits, and some numbers of the core schema, as texts.
+		// The library reads some numbers as texts, such as numbers of more than 64 bits.
 		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
 			v.shape, v.text = isNumber, text
 		}
@@ -230,8 +229,8 @@ func keyText(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// alias returns a copy of the value that its anchor names. Each copy counts against maxValues, so that a few
-// lines cannot expand to billions of values.
+// alias returns a copy of the value that its anchor names. Each copy counts towards maxValues. Otherwise a
+// few lines could expand to billions of values.
 func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 	name := n.Value.String()
 	v, ok := b.anchors[name]
@@ -271,7 +270,6 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	b.over = true
 }
 
-// number converts a number to JSON. A number that is already valid JSON keeps its digits.
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {

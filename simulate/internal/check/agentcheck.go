@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Begins records the request that the handling of a delivery processes.
+// Begins records the request when the handler of an agent begins.
 func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Received = core.TimeOf(iv.P.Now())
 	iv.Agency.Req, _ = d.Value.(*message.Request)
@@ -80,9 +80,7 @@ func Calls(iv *world.Invocation, c worker.Call) {
 // ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks a call of a point of no return. The ledger must record each call before the call begins.
-// It must also show whether an earlier attempt was called. After a reply with noEffect, the agent must not
-// make the call of the same attempt or of an earlier attempt.
+// callsPivot checks a call of a point of no return. The ledger must record the call before it begins.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -134,8 +132,8 @@ func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked returns the new state of a ledger entry if the agent could not call the service. The entry belongs
-// to a point of no return (P22a).
+// unasked returns the new state of a ledger entry if the agent could not call the service. The step is a
+// point of no return (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command
@@ -157,7 +155,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // state if the handling made no call, or a call without effect
+	later := worker.StateNone // state after no call, or after a call without effect
 	if pivots(r) {
 		later = worker.StateLater // P22a forbids the state none
 	}
@@ -171,14 +169,14 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// The handling's write was stored, but the ledger reported a conflict. Therefore the handling treats
-		// the stored write as the write of another handling.
+		// The agent's write was stored, but the ledger reported a conflict. Therefore the agent assumes that
+		// another process wrote the entry.
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
 	case (!a.Called || a.Outcome != world.CallUnknown) && mine && r.Operation == core.UndoOp:
 		want = worker.StateDone
-	case pivots(r) && before.State != worker.StateStarted: // another attempt's call may still take effect
+	case pivots(r) && before.State != worker.StateStarted: // another call may still take effect
 	case a.Called && a.Outcome == world.CallRefused && mine:
 		want = worker.StateFailed
 	case a.Called && a.Outcome == world.CallNotNow && mine, !a.Called && mine:
@@ -269,8 +267,8 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain checks that the result in a reply comes from the ledger, from a call in this handling, or from
-// a check of the service (P31).
+// answersPlain checks a reply about a plain service (P31). The result must come from the ledger, from a call
+// by this handler, or from a check of the service.
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
@@ -293,9 +291,8 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends checks a request that the agent has deleted. Before the deletion, the queue must have accepted the
-// reply, unless the agent must no longer reply (P13, delete after sending). An unreadable request must be in
-// quarantine (invariant 19).
+// Ends checks a request that the agent has deleted. If the queue did not accept the reply, the agent must not
+// delete the request (P13, delete after sending). An unreadable request must be in quarantine.
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

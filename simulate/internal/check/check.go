@@ -1,7 +1,7 @@
 // Package check compares a run with the invariants. It checks every commit, every message, every call of a
 // service, and the effects at the end. Package model predicts the result of each event. A handling is one
-// call of an actor's handler, for a batch of messages, a sweep or a command. The numbers of invariants are
-// those in docs/reference/simulator.md.
+// call of an actor's handler, for a batch of messages, a sweep or a command. The page
+// docs/reference/simulator.md lists the invariants by number.
 package check
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check compares tasks with their effects in the services. It looks at each order that has changed since the
-// last call of Check.
+// Check compares tasks with their effects in the services. It checks only the orders that have changed since
+// the last call of Check.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -25,7 +25,7 @@ func Check(w *world.Simulation) {
 	}
 }
 
-// most is the largest number of commits that an order may need (invariant 20).
+// most is the largest number of commits that an order may need (invariant 20, work for an order has a bound).
 const most = 3000
 
 // move is one commit of an order, with the task before and after the commit.
@@ -37,7 +37,7 @@ type move struct {
 	record        *port.Record
 	supervisor    bool
 	commanded     bool // true if the task accepted a command
-	resumed       bool // true if the task accepted a Resubmit in Error (forward)
+	resumed       bool // true if the task accepted a Resubmit in Error with the phase forward
 }
 
 // Committed checks a commit against the invariants. The parameter before is nil for a new task.
@@ -92,8 +92,7 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// checkEffects compares the effects in the remote services with the state of the task (invariants 2, 7 and
-// 8).
+// checkEffects compares the effects in the remote services with the state of the task.
 func checkEffects(w *world.Simulation, o *world.Order) {
 	r := w.Store.Rows[o.Id]
 	if r == nil || r.Task == nil {
@@ -136,9 +135,8 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks an undo before it takes effect, unless the step is undone alone. No step that was first
-// claimed after the undone step may have an effect (invariant 9), and no point of no return may have an
-// effect (P22a, a proven refusal permits undo).
+// Undoing checks an undo before it takes effect (P22a, a proven refusal permits undo). It does not check the
+// undo of a step that is undone alone.
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -162,7 +160,7 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the error code of a step whose output was too large (P28, what is too large fails once). A status
+// Short is the error code of a step if its output was too large (P28, what is too large fails once). A status
 // with this code does not contain the output.
 const Short = "output-too-large"
 
@@ -185,7 +183,7 @@ func Audit(w *world.Simulation) {
 }
 
 // Letters checks the dead letters. If a dead letter names an order that was never stored, the order must have
-// been refused (invariant 19).
+// been refused (invariant 19, no message is lost without a trace).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
@@ -200,8 +198,10 @@ func Letters(w *world.Simulation) {
 	}
 }
 
-// NoEffect reports whether a step has no lasting effect that an undo must remove. A step without an undo has
-// none if it sends a question, or if no point of no return is before it or in it.
+// NoEffect reports whether a step has no effect although it was done. Such a step has no undo, and one of
+// these conditions holds:
+//   - The step sends a question.
+//   - The step is not a point of no return, and does not come after one.
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {

@@ -7,9 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// answers checks the invariants of a step that waits for an answer (P35, an answer decides a round; P36,
-// answers may come early, late or twice; P37, a question has a time). The invariants must hold after every
-// commit.
+// answers checks a step that waits for an answer, after every commit (P35, an answer decides a round; P36,
+// answers may come early, late or twice).
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
 	if s.Failures.Do > 0 || s.InFlight() {
@@ -44,8 +43,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes checks that an accepted answer is never lost and that each person has at most one vote (P35, P36).
-// There is one exception: when the step is claimed, the votes of people who may not answer are removed.
+// votes checks that no accepted answer is lost, and that each person has at most one vote (P35, P36). The
+// claim of the step may remove the votes of people who may not answer.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -67,8 +66,8 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime checks that a step gets its timeoutValue only after its timeout. When no faults occur, the
-// step must get the value soon after the timeout (P37).
+// decidedInTime checks that a step gets its timeoutValue only after its timeout (P37, a question has a time).
+// When no faults occur, the step must get the value soon after the timeout.
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return

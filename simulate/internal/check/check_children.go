@@ -64,7 +64,7 @@ func checkChildren(w *world.Simulation, t *core.Task) {
 			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
 				t.OrderID, failed, s.Name, s.Children.Failed)
 		}
-		for _, svc := range w.Services { // the order does not matter, because one violation is enough
+		for _, svc := range w.Services { // one violation is enough, so any sequence is right
 			if !stands && svc.Net != 0 && strings.HasPrefix(svc.Order, t.OrderID+"~"+s.Name+"~") {
 				w.Violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
 					t.OrderID, t.ProcessState, s.Name, s.State, svc.Key)

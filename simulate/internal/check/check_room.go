@@ -19,7 +19,7 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// This check compares only the reasons. The method verdicts checks whether a command was accepted
+			// This check compares only the reasons. The method verdicts checks the acceptance of commands
 			// (P5, commands have a number and an ID).
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
 				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {

@@ -29,8 +29,8 @@ func Longest(all []*core.Definition) (most int64) {
 	return most
 }
 
-// Outlasts extends the phase with faults while an order waits, if w.Through is true. The phase then ends ten
-// minutes after the wait. Outlasts reports whether the phase continues.
+// Outlasts reports whether the phase with faults continues because an order waits. This happens only if
+// w.Through is true. The phase then ends ten minutes after the wait.
 func Outlasts(w *world.Simulation) bool {
 	if !w.Through {
 		return false
@@ -80,7 +80,7 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
-	if !known { // the claim was not checked, such as a claim in the order's first commit
+	if !known { // no earlier check saw the claim, such as a claim in the order's first commit
 		at = was.Wait.At
 	}
 	switch {
@@ -90,24 +90,23 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// If the task was not Processing before, prompt does not apply, because a Resubmit has ended the
-		// wait.
+		// A Resubmit can end the wait of a task that was not Processing. The time of such an end has no
+		// bound.
 		m.prompt(s, at)
 	}
 }
 
-// undecided reports whether a waiting step has no complete-by because the task has left Error for the undo. A
-// task in Error has no complete-by times, and a later commit undoes the step.
+// undecided reports whether a waiting step may lack a complete-by because its task went from Error to
+// Compensating. A step of a task in Error has no complete-by, and a later commit undoes the step.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
-// prompt checks that a wait ends soon after its end time when no faults occur (P34). Either the Wake must end
-// the wait, or the first sweep after the definition's Grace, the time that a Wake may be late.
+// prompt checks that a wait ends soon after its end time when no faults occur (P34). If the Wake does not end
+// the wait within the definition's grace, the next sweep must end the wait.
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
-	// The bound is twice the tick plus twice the visibility timeout, because the lease or the message of a
-	// dead process may have to expire first.
+	// The bound leaves time for the lease or the message of a dead process to expire.
 	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {
 		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
 			s.Name, at, late)

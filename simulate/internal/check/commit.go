@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// commandOf returns the content of the handling's command with the ID, or the ID if the handling has no such
-// command.
+// commandOf returns the content of the command with the given ID. If the handler has received no such
+// command, commandOf returns the ID.
 func (m *move) commandOf(id string) string {
 	for _, ev := range events(m.w.Cur, m.after.OrderID) {
 		if c, ok := ev.(*message.Control); ok && c.ID() == id {
@@ -23,7 +23,7 @@ func (m *move) commandOf(id string) string {
 	return id
 }
 
-// storedBefore returns the index of the verdict on the ID that the task stored before the commit, or -1.
+// storedBefore returns the index of the verdict with the given ID before the commit, or -1.
 func (m *move) storedBefore(id string) int {
 	if m.before == nil {
 		return -1
@@ -32,14 +32,14 @@ func (m *move) storedBefore(id string) int {
 }
 
 // kept reports whether a verdict was certainly still stored when the commit decided its last command. The
-// parameter at is its index before the commit. A task keeps only eight verdicts.
+// parameter at is the index of the verdict before the commit. A task keeps only its last eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
 }
 
-// added returns the number of verdicts that this commit has added and kept. If the number is 8, the commit
-// may have added and dropped more verdicts, also on accepted commands.
+// added returns the number of new verdicts in the committed task. If the number is 8, the commit may have
+// added more verdicts and dropped them again.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
@@ -50,8 +50,7 @@ func (m *move) added() (n int) {
 }
 
 // verdicts checks the verdicts on commands (P5, commands have a number and an ID; P17, a cancel is kept):
-//   - An ID keeps its verdict until eight later verdicts have replaced it. Then the task may accept another
-//     command with the ID. It refuses a copy of an accepted command because of its number.
+//   - An ID keeps its verdict until eight later verdicts have replaced it.
 //   - A copy of a refused command is never accepted.
 //   - A refused Cancel stays refused in its run.
 //   - The command number grows by one with each accepted command. It also grows by one when a full list of
@@ -85,8 +84,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// In one case a refused Cancel may be accepted later. The order was past a point of no return,
-			// and a proof then shows that the point had no effect (P22a, a proven refusal permits undo).
+			// A Cancel that was refused after a point of no return may be accepted later. The reason is a
+			// proof that the point of no return had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -98,7 +97,7 @@ func (m *move) verdicts() {
 		was = m.before.Commands.Number
 		// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
-		// The commit has added eight or more verdicts, so the verdict on the accepted command may be missing.
+		// With eight or more new verdicts, the verdict on the accepted command may be missing.
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
@@ -116,10 +115,10 @@ func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
-	// The order of the loop does not matter, because the result is a count.
+	// The iteration sequence does not matter, because the result is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// A list becomes shorter only if the commit empties it. Another event of the same commit may then add
-		// new entries.
+		// A list becomes shorter only if the commit empties it. A later event of the same commit may then add
+		// entries.
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -182,9 +181,8 @@ func (m *move) identity() {
 	}
 }
 
-// corrected checks a step that gets another input (P51, a call can get another input). A command must have
-// set the input. The step's key must have no open call and no effect, but a plain service may have undone an
-// effect.
+// corrected checks a step that gets another input (P51, a call can get another input). Only a plain service
+// may have had an effect for the key of the step, and that effect must be undone.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -207,9 +205,7 @@ func (m *move) corrected() {
 	}
 }
 
-// moved checks a task that pins another definition (P49, move pins another definition). A command must have
-// requested the move, and no step may be in flight. Steps that were attempted, skipped or have failed must
-// stay in the task, unless it was Compensated.
+// moved checks a task that pins another definition (P49, move pins another definition).
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -241,8 +237,9 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step before the commit. A move can add a step whose name an earlier move has removed. The
-// number of attempts of such a step continues (P1, every claim has a new attempt).
+// was returns the step before the commit, or a new Pending step if the commit has added the step. An earlier
+// Move may have removed a step with this name. Then the number of attempts continues (P1, every claim has a
+// new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -250,8 +247,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks that the index entry of a task has the right bucket, and that its due time is not too late
-// (invariant 21; P9, tasks not at rest are due).
+// index checks the bucket and the due time of the index entry (P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -270,8 +266,8 @@ func (m *move) index() {
 	}
 }
 
-// ends checks that an ended task changes its state only after a command (invariant 6). It also checks
-// invariants 10 and 18, P22 (a point of no return forbids undo) and P23 (a hop budget bounds claims).
+// ends checks the end of a task, and its hop budget (P22, a point of no return forbids undo; P23, a hop
+// budget bounds claims).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before
@@ -286,7 +282,7 @@ func (m *move) ends() {
 		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.End.Seq,
 			t.StatusSeq)
 	}
-	// The task's parent requests the undo by a message (P41).
+	// A parent requests the undo of its child by a message (P41).
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
 	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
@@ -310,8 +306,7 @@ func (m *move) ends() {
 	}
 }
 
-// erased checks an erased order (P52). The erasure must come after the end is reported, and the order must
-// stay erased. The document must contain no content, output, input or answer.
+// erased checks an erased order (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -343,23 +338,22 @@ func (m *move) erased() {
 	}
 }
 
-// nothingToReport reports whether the end of the task has no status and no alert, and no parent waits for it
-// (P11, an end is reported until settled). A single batch can end and erase such an order.
+// nothingToReport reports whether the end of the task needs no status, no alert and no message to a parent
+// (P11, an end is reported until settled). One batch of messages can end and erase such an order.
 func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why checks that the reason of an undo does not change, whatever the result of the undo (P19, policy decides
-// about a failed step).
+// why checks that the recorded reason of an undo never changes within a run (P19, policy decides about a
+// failed step).
 func (m *move) why() {
 	if m.before == nil || m.before.Undo.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed from Error stores the reason of its undo separately. An order that was
-	// Compensating before this commit has not entered Error: it was closed because it waits for missing
-	// children (P48, close ends an order as it stands).
+	// An order that was closed in Error stores the reason of its undo separately. An order can also be closed
+	// while it is Compensating, if it waits for missing children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -387,8 +381,10 @@ func (m *move) settled() {
 // AlertID returns an ID for the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks that stale replies alone cause no commit (invariant 4). A reply is stale if its run, step or
-// operation is not in the task, or its attempt is an earlier one. A done of a do counts from any attempt.
+// replies checks that stale replies alone cause no commit (invariant 4). A reply is stale in these cases:
+//   - The task has no such step, or the run is not the task's run.
+//   - The attempt is earlier than the step's attempt, and the reply is not the "done" of a do.
+//   - The attempt is the step's attempt, but the operation is not.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// expectedWait returns the queue wait that the Scheduler must record for the n-th event of an order. It
-// returns nil unless the event is a received final reply to the current attempt of its step.
+// expectedWait returns the queue wait that the Scheduler must record for the n-th event of an order. The
+// Scheduler records a wait only for a final reply to the current attempt of a step. For all other events
+// expectedWait returns nil.
 func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
 	r, ok := ev.(*message.Reply)
 	i := letterOf(iv, s, n)
@@ -29,8 +30,8 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
-// learnt checks that a Scheduler recorded exactly the queue waits of the replies that it handled. The
-// function gone reports whether all messages of an order are deleted.
+// learnt checks that a Scheduler has recorded the queue waits of its replies, and no others. The function
+// gone reports whether all messages of an order are deleted.
 func learnt(iv *world.Invocation, gone func(id string) bool) {
 	p := iv.P
 	if p.Waits == nil {

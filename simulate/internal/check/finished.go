@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere checks a commit that settles an end. The same handling must have sent all reports of the end
-// (P11, an end is reported until settled).
+// settledHere checks a commit that settles an end. The handler must have sent all reports of the end before
+// this commit (P11, an end is reported until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
@@ -22,9 +22,11 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished checks the end of a handling. Messages that the handling deleted without a commit must change
-// nothing (P8, every commit is conditional; P15, a late "done" counts). The handling must have sent all
-// effects of its commit (P12, effects are emitted again; P13, delete after sending).
+// Finished checks the end of a handling, which is one call of an actor's handler:
+//   - Messages that were deleted without a commit change nothing (P8, every commit is conditional; P15, a
+//     late "done" counts).
+//   - The handler has sent all effects of its commit (P12, effects are emitted again; P13, delete after
+//     sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return
@@ -39,9 +41,9 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// Carried checks a call of the Scheduler that came without a queue and returned an error. No queue repeats
-// the call. Therefore the Scheduler must have sent all effects of its commit, unless it stopped after too
-// many tries (P12a, who emits again).
+// Carried checks a direct call of the Scheduler that returned an error. No queue repeats such a call.
+// Therefore the Scheduler must have sent all effects of its commit. A Scheduler that gave up after too many
+// tries is not checked (P12a, who emits again).
 func Carried(iv *world.Invocation) {
 	for _, s := range iv.Sights {
 		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
@@ -50,8 +52,8 @@ func Carried(iv *world.Invocation) {
 	}
 }
 
-// tooFar reports whether the time of a Wake is too far ahead for the delay of a message (P9a, a waiting step
-// has two times). It counts from the earliest time that the handler read from its clock.
+// tooFar reports whether the time of a Wake is too far ahead for a delayed message (P9a, a waiting step has
+// two times). The delay counts from the earliest time that the handler has read from its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -91,13 +93,12 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll reports whether the handling has sent all reports of the task's end.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks the messages of an order that the handling deleted without a commit. These messages must
-// change nothing. The first result lists the messages that the handling had to send again.
+// spent checks the messages of an order that the handler deleted without a commit. These messages must change
+// nothing. The first result lists the messages that the handler had to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -130,11 +131,10 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied checks a message that no handling has received before and that changes nothing. The handling may
-// only reply to the sender. Otherwise each copy of a message would cause another call of an agent (P12a).
+// copied checks messages that change nothing and were never received before. The handler may only reply to
+// the sender. Otherwise each copy of a message would cause another call of an agent (P12a).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// If a message of the order was received before, it may be the reason for a message that the handling
-	// sent.
+	// A message that was received before may be the reason for a message that the handler sent.
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return
@@ -153,9 +153,8 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// unreadable checks invariant 19. An unreadable message must go to quarantine. A message of a newer schema
-// must stay in its queue. All other messages may go back to their queues in two cases: something has failed,
-// or a message of the order names a later run or attempt than the document.
+// unreadable checks that no message is lost without a trace. A message about an order may return to its queue
+// only if something has failed, or if stays is true for the order.
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil

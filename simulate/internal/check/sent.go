@@ -48,11 +48,11 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant checks that a key keeps its meaning with every definition that the task pins (P49, move pins another
-// definition). The input of an undo may change.
+// meant checks that all requests with a key ask for the same work, even if the task pins another definition
+// (P49, move pins another definition). Only the input of an undo may change.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// A request after its stop-by has no effect (P25, agents are silent after stopBy). It comes from a
-	// Scheduler that was frozen for some time.
+	// A request after its stop-by has no effect (P25, agents are silent after stopBy). Such a request comes
+	// from a Scheduler that was paused.
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -127,11 +127,11 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls returns the number of requests, without reminders. The number of reminders depends on the time for
-// which a question is open (P37, a question has a time).
+// calls returns the number of requests, without reminders. The number of reminders has no fixed bound,
+// because a question can stay open for a long time (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
-		// The ID consists of the step, the attempt and the key. The key of a reminder has one part more.
+		// An ID consists of the step, the attempt and the key. The key of a reminder has one more part.
 		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
@@ -159,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks the agent of a request. The agent must be one of the step's agents. It must not be the agent
-// whose previous attempt failed (P44, several agents can do one step).
+// routed checks the agent of a request. The agent must be one of the step's agents. After a failed attempt,
+// the next attempt must use a different agent (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -181,9 +181,9 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks a control message. The Supervisor may send one only after a commit (P16, the Supervisor
-// hands back and gives up). A Wake must not arrive before the end of its wait, measured by the sender's clock
-// (P9a, a waiting step has two times).
+// sentControl checks a control message. The Supervisor may send a control message only after a commit (P16,
+// the Supervisor hands back and gives up). By the sender's clock, a Wake must not arrive earlier
+// than 1 s after the end of the wait (P9a, a waiting step has two times).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {

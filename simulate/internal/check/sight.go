@@ -12,10 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether the handling may send the request of a do. It may if the handling has not seen the
-// task, if the task goes forward, or if its commit has claimed this attempt. It also may if the loaded task
-// went forward and the handling has several events of the order: a later event may have begun the undo (P12,
-// effects are emitted again; P13, delete after sending).
+// mayDo reports whether the handler may send the request of a do (P12, effects are emitted again; P13, delete
+// after sending). The handler may send the request in these cases:
+//   - The handler has not loaded the task.
+//   - The task goes forward.
+//   - The handler's commit has claimed this attempt.
+//   - The loaded task went forward, and a later event of the batch may have begun the undo.
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -24,7 +26,7 @@ func mayDo(iv *world.Invocation, r *message.Request) bool {
 		Attempt: r.Attempt}) || s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
 }
 
-// Loaded records the task that the handling has loaded. The handling's next decisions start from this task.
+// Loaded records the task that the handler has loaded. The handler's next decisions start from this task.
 func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s := iv.Sight(id)
 	s.Base = t
@@ -40,8 +42,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the time for which a message waited in its queue, until the handler's first clock reading.
-// It returns 0 for a redelivered message, because the message was invisible for a part of the time.
+// inQueue returns the time that a message waited in its queue, until the handler's first clock reading. It
+// returns 0 for a redelivered message, because the message was invisible for a part of the time.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -53,8 +55,8 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events returns the events of one order in the handling. These are the messages, or the event of a call
-// without a queue.
+// events returns the events of one order that the handler has received. These are the messages, or the event
+// of a call without a queue.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -67,7 +69,7 @@ func events(iv *world.Invocation, id string) (all []any) {
 	return all
 }
 
-// orders returns the number of orders in the batch of the handling. The messages of one order are adjacent.
+// orders returns the number of orders in the handler's batch. The messages of one order are adjacent.
 func orders(iv *world.Invocation) int {
 	n, last := 0, ""
 	for _, l := range iv.Letters {
@@ -78,7 +80,6 @@ func orders(iv *world.Invocation) int {
 	return n
 }
 
-// sentBy records a message that a handling has sent about an order.
 func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	s := iv.Sight(id)
 	if !slices.Contains(s.Sent, m) {
@@ -87,7 +88,7 @@ func sentBy(iv *world.Invocation, id string, m model.Mail) {
 }
 
 // mailOf returns the order ID and the model's description of a message. The result ok is false if the model
-// has no description for this type of message.
+// does not predict this message.
 func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	switch v := v.(type) {
 	case *message.Request:
@@ -114,15 +115,15 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
 		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case core.Answered: // this answer goes back to its queue, because its order is not stored
+		case core.Answered: // the order is not stored, so the answer goes back to the queue
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a message. It compares the time only for an alert and for the status
-// of a waiting undo.
+// has reports whether the handler has sent a message. It compares the time only for an alert and for the
+// status of a waiting undo.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
@@ -210,7 +211,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // the batch may have had a different time for each event
+		return // each event of the batch may have had a different time
 	}
 	m.fail(rule, "%s", diff)
 }
@@ -254,8 +255,8 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events that the Scheduler passes to the core. If requests were too large for their
-// queues, these events are the failures of the requests' steps.
+// EventsOf returns the events that the Scheduler decides. If requests were too large for their queues, these
+// events are the failures of the requests' steps.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
@@ -264,8 +265,8 @@ func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	return all
 }
 
-// fresh reports whether the n-th event comes to a handling for the first time. A fresh event that changes
-// nothing must not cause another message (P12a, who emits again).
+// fresh reports whether the n-th event is received for the first time. A fresh event that changes nothing
+// must not cause another message (P12a, who emits again).
 func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	if s.Doubt {
 		return false
@@ -274,8 +275,8 @@ func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	return i < 0 || iv.Handed[i].Received <= 1
 }
 
-// letterOf returns the index of the n-th event in the messages of the handling. It returns -1 if the event is
-// not one of these messages.
+// letterOf returns the index of the n-th event in the handler's messages. It returns -1 if the event is not
+// one of these messages.
 func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	for i, l := range iv.Letters {
 		if len(s.Extra) == 0 && world.AboutOrder(l.Message) == s.Id {
@@ -288,7 +289,7 @@ func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	return -1
 }
 
-// times returns the clock readings since the handling loaded the order.
+// times returns the clock readings since the handler loaded the order.
 func times(iv *world.Invocation, s *world.Sight) []world.Reading {
 	if len(iv.Clock) == s.From {
 		iv.P.Now()

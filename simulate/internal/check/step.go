@@ -79,8 +79,9 @@ func (m *move) rule(i int, was *core.Step) {
 	}
 }
 
-// failedByRule reports whether a step with a rule failed for a permitted reason. It may fail with the code of
-// the rule. It may also fail because its condition cannot be evaluated (P20, what happens next is computed).
+// failedByRule reports whether a step with a rule failed for a permitted reason. The step may fail with the
+// code of the rule. The step may also fail because its condition cannot be evaluated (P20, what happens next
+// is computed).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -133,8 +134,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed checks the times of an attempt that continues. The stop-by must not change. The complete-by must
-// not become earlier, and must not be after the stop-by (P43, long work reports progress).
+// progressed checks the times of an attempt that continues (P43, long work reports progress). The stop-by
+// must not change. The complete-by must not become earlier. The complete-by must not be after the stop-by.
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -146,8 +147,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks a step with onFailure: continue. After its failure the task goes on (P42, orders can go on
-// after failures).
+// goesOn checks a step with onFailure: continue. After a failure of the step, the task goes on (P42, orders
+// can go on after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -171,9 +172,9 @@ func stoppedForward(t *core.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
 
-// undoneAlone reports whether the claimed undo belongs to a step that is undone while the task goes forward
-// (P42). The order of undos does not apply to such a step. If the same commit began the undo of the task, the
-// order of the commit's events may be unknown. In this case the result is true.
+// undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
+// does not apply to such a step. A commit that has begun the undo of the task may contain several events in
+// an unknown sequence. For such a commit the result is true.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -243,7 +244,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports whether the commit causes a reminder of an open question (P37, a question has a time).
+// reminds reports whether the commit records a new reminder of an open question (P37, a question has a time).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Counted records a queue depth that the handling has read.
+// Counted records a queue depth that the invocation has read.
 func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	if iv.Depths == nil {
 		iv.Depths = map[string]port.Depth{}
@@ -19,7 +19,7 @@ func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	iv.Depths[queue] = d
 }
 
-// Leased records whether this Supervisor got the lease of a shard. Looks reads this record.
+// Leased records whether this Supervisor got the lease of a shard. The function Looks reads the record.
 func Leased(iv *world.Invocation, name string, ours bool) {
 	if iv.Shards == nil {
 		iv.Shards = map[string]bool{}
@@ -27,16 +27,16 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks checks that a Supervisor reads the index only of shards whose leases it has (P16, the Supervisor
-// hands back and gives up).
+// Looks checks that a Supervisor without the lease of a shard does not read the index of the shard (P16, the
+// Supervisor hands back and gives up).
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
 	}
 }
 
-// overlooked checks a sweep that read all pages of the index. If the Supervisor had the leases of all shards,
-// it must have loaded every due task. Tasks that were committed during the sweep do not count.
+// overlooked checks that a sweep or a restart has loaded every due task. It checks nothing if another
+// Supervisor has the lease of a shard. A task that was committed in the meantime does not count.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {

@@ -71,7 +71,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
-	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders seem to pin these definitions
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // these definitions count as pinned by other orders
 	return w
 }
 
@@ -171,8 +171,9 @@ func swarm(w *world.Simulation) {
 	}
 }
 
-// unrecorded makes a choice that the tape does not record, because the tape records the faults that follow
-// from the choice. With any other Chooser than Seeded, the result is 0.
+// unrecorded makes a choice that the tape does not record. The tape is the record of a run's choices. It
+// contains the faults themselves, so it does not need this choice. The result is 0 for every Chooser except
+// Seeded.
 func unrecorded(w *world.Simulation, site string, n int) int {
 	if _, seeded := w.Chooser.(*world.Seeded); !seeded {
 		return 0
@@ -207,7 +208,7 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process. The new actor remembers nothing of the process's earlier actor.
+// Boot starts a process with a new actor, which has no state of an earlier actor.
 func Boot(p *world.Process) {
 	w := p.W
 	p.Up = true
@@ -238,8 +239,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip creates the actor of a process that has none. Such a process has just started, or an exploration has
-// copied it. A copy keeps its recorded queue waits.
+// Equip creates the actor of a process that has none. Such a process has just started, or a test in
+// simulate/internal/explore has copied it. A copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -322,8 +323,9 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// backoff returns the time for which a returned message stays invisible. In an exploration the jitter must
-// not depend on the message ID, because states that differ only in message IDs count as equal.
+// backoff returns the time for which a returned message stays invisible. For the tests in
+// simulate/internal/explore, states that differ only in message IDs are equal. In these tests the jitter
+// therefore must not depend on the message ID.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""
@@ -356,7 +358,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn pauses a handler before it repeats its work on a call without a queue (P12a, who emits again). It
+// carriedOn pauses before the Scheduler repeats a call that came without a queue (P12a, who emits again). It
 // returns an error after ten tries.
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
@@ -364,7 +366,7 @@ func carriedOn(w *world.Simulation, try int) error {
 		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // the next try repeats the call, not the failures of requests
+	for _, s := range iv.Sights { // the next try must not repeat these failures
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// answersTo returns the steps of a definition that need an answer.
 func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	for i := range def.Steps {
 		if def.Steps[i].Answer != nil {
@@ -88,8 +87,8 @@ func voter(a *core.Answers) string {
 	return ""
 }
 
-// answer returns the answer of a person who sees the task t. It chooses the person and the value. In the
-// normal course each answer of an order comes from the next person and has the next value.
+// answer returns the answer of a person who sees the task t. It chooses the person and the value. With the
+// choice 0, each answer of an order comes from the next person and has the next value.
 func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}

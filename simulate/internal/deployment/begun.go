@@ -20,13 +20,14 @@ import (
 )
 
 // FirstID is the ID of the first order of a run. An order with a past (Scenario.Begun) also has this ID.
-// Choices, tapes and diagrams contain the ID.
 const FirstID = "o1"
 
-// Moved returns the scenario of a stored order after a Move to another definition of its workflow. The
-// parameter to is the new definition; nil means the one in docs with the given hash. The parameter at is the
-// time of the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID
-// FirstID. Moved returns an error if the order cannot be moved or simulated.
+// Moved returns the scenario of a stored order after a Move to another definition of its workflow (P49, move
+// pins another definition). The order gets the ID FirstID.
+//   - The parameter to is the new definition. If to is nil, Moved takes the definition in docs with the hash.
+//   - The parameter at is the time of the Move. The scenario begins at this time.
+//
+// Moved returns an error if the order cannot be moved or simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -90,8 +91,9 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 		nil
 }
 
-// begin stores the task of an order with a past. It records the past in the services, the ledgers and the
-// checks. If the order is in Error or Compensated, the operator resubmits it.
+// begin stores the task of an order with a past. It also records the past calls in the services and ledgers,
+// and the past alerts and failures in the order's history. If the order is in Error or Compensated, the
+// operator resubmits it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,

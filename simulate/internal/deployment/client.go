@@ -20,7 +20,6 @@ import (
 // NoContent is the content of every order if the scenario sets no content.
 var NoContent = json.RawMessage(`{}`)
 
-// people starts the application, the operator and the disturbances.
 func people(w *world.Simulation) {
 	if w.Sc.Begun != nil {
 		begin(w, w.Sc.Begun.Task)
@@ -37,7 +36,6 @@ func people(w *world.Simulation) {
 	}
 }
 
-// application chooses the orders and schedules their submission.
 func application(w *world.Simulation) {
 	most := w.Sc.Orders
 	if most == 0 {
@@ -55,7 +53,7 @@ func application(w *world.Simulation) {
 		o := &world.Order{Id: id, Seen: world.NewHistory(),
 			Submit: message.SubmitOrder{Schema: message.Schema,
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // stored apart from the task
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
 		}
@@ -78,7 +76,6 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands schedules the commands of people about an order. The scenario's answers come in addition.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -176,7 +173,8 @@ func otherContent(w *world.Simulation, o *world.Order) {
 	_ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m})
 }
 
-// acknowledged records the acknowledgement of an order. It checks that the order is stored (invariant 1).
+// acknowledged records the acknowledgement of an order. It checks invariant 1: an acknowledged order is
+// stored.
 func acknowledged(w *world.Simulation, o *world.Order) {
 	o.Acked = true
 	w.Checks.Did("1")
@@ -185,7 +183,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Received checks a status when the application receives it.
+// Received handles a status that the application has received.
 func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
 	if q.Name != model.Shop {
 		return
@@ -335,7 +333,7 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 		// still work on the step.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
-			return nil // the task could accept the fact, which may be false
+			return nil // the Scheduler could accept the fact, which may be false
 		}
 	}
 	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
@@ -382,21 +380,21 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // otherwise the definition is not stored, and the result is an unknown hash
+			return hash
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed reports whether the task may accept a fact about the step. If so, the operator must not state a
-// false fact.
+// believed reports whether the Scheduler may accept a fact about the step. If so, the operator must not state
+// a false fact.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
 }
 
 // Instruct sends a command. If direct is true and a Scheduler runs, Instruct calls the Scheduler. Otherwise
-// it sends a message, but not in embedded mode.
+// Instruct sends a message. In embedded mode it sends no message.
 func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
 	fact := core.Fact("")

@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// disturb injects one fault of the deployment, such as a clock that jumps.
 func disturb(w *world.Simulation) {
 	if w.Quiescing {
 		return
@@ -25,7 +24,6 @@ func disturb(w *world.Simulation) {
 	}
 }
 
-// jump moves the clock of a process within the declared clock skew.
 func jump(w *world.Simulation) {
 	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
 	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
@@ -69,7 +67,6 @@ func redeploy(w *world.Simulation) {
 	p.Deploy = 1
 }
 
-// forge sends a message that no actor should send, or an unreadable message.
 func forge(w *world.Simulation) {
 	if inject(w, world.AClient, world.CallForge, "replies").Fault != world.Poison {
 		return
@@ -118,12 +115,16 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged returns a wrong reply, or nil if the step permits none. The parameter v selects the fault:
-//   - a reply for the operation that was not claimed, also if another fault does not fit the task
-//   - a failure of an older attempt
-//   - a reply of an earlier run
-//   - a failure of a future attempt
-//   - a failure that contradicts an earlier reply
+// forged returns a reply that no agent should send, or nil if no such reply fits the step. The parameter v
+// selects the reply:
+//   - 3: a failure of an older attempt
+//   - 4: a success of an earlier run
+//   - 5: a failure of a future attempt
+//   - 6: a failure of a step that is no longer Processing
+//   - 7: a failed undo of an earlier run
+//
+// Any other v gives the success of the operation that was not claimed. So does a v that does not fit the
+// task.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}

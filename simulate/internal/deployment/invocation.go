@@ -126,8 +126,8 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 	}
 }
 
-// suffer executes the faults that act in the same way at every port call. The result cut reports whether the
-// call ends with the result err.
+// suffer executes the faults that act in the same way at every port call. If cut is true, the call ends and
+// returns err.
 //
 // nolint:revive // the error is the result of the call
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
@@ -151,7 +151,7 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
-// Ended removes a finished handling from its process.
+// Ended removes a finished handler from its process.
 func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)

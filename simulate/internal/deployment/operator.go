@@ -46,8 +46,6 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	return "", ""
 }
 
-// operate simulates the operator. At intervals it sends a command for each order in Error, and repeats
-// incomplete erasures.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
 		return // the function quiesce and each later commit start operate again
@@ -98,14 +96,13 @@ func erase(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// halfErased reports whether an order is marked as erased but still has its content. This happens if a
-// handling dies between the two writes.
+// halfErased reports whether an order is marked as erased but still has its content. This happens if the
+// Scheduler dies between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-// undoFails reports whether a waiting undo has an input that cannot be computed.
 func undoFails(t *core.Task) bool {
 	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
@@ -137,7 +134,7 @@ func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	return false
 }
 
-// inDoubt reports whether the step has had a claim and its result may be unknown.
+// inDoubt reports whether the step was claimed and the result of the step may be unknown.
 func inDoubt(s *core.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }
@@ -172,7 +169,6 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 
 func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
 
-// restless reports whether at least one order has not ended.
 func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })
 }

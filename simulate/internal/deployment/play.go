@@ -78,7 +78,6 @@ func Stop(w *world.Simulation) {
 	Bury(w)
 }
 
-// quiesce ends the phase with faults.
 func quiesce(w *world.Simulation) {
 	w.Quiescing, w.QuiescedAt = true, w.Now
 	w.Trace("world", "", "the faults are over")

@@ -40,7 +40,6 @@ func plan(q *world.Queue, t int64) {
 	})
 }
 
-// replan schedules a poll at the time when the first message becomes visible.
 func replan(q *world.Queue) {
 	first := int64(-1)
 	for _, l := range q.Messages {
@@ -53,7 +52,6 @@ func replan(q *world.Queue) {
 	}
 }
 
-// poll delivers all visible messages to the consumers of the queue.
 func poll(q *world.Queue) {
 	w := q.W
 	defer replan(q)
@@ -101,8 +99,8 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns visible messages, but not more than the number in the parameter most. A message that was
-// received too often goes to the dead letters.
+// receive returns visible messages. The parameter most limits their number. A message that was received too
+// often goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -134,7 +132,7 @@ func Take(q *world.Queue, l *world.Letter) bool {
 	return true
 }
 
-// find returns the index of the message that the receipt belongs to, or -1 if the receipt is no longer valid.
+// find returns the index of the message with the receipt, or -1 if the receipt is no longer valid.
 func find(q *world.Queue, receipt string) int {
 	id, n, _ := strings.Cut(receipt, "/")
 	for i, l := range q.Messages {
@@ -145,7 +143,6 @@ func find(q *world.Queue, receipt string) int {
 	return -1
 }
 
-// queuePort implements port.Queue for one process.
 type queuePort struct {
 	p *world.Process
 	q *world.Queue
@@ -190,7 +187,8 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 }
 
 // tooLarge reports whether the fault ItemTooLarge can affect a message (P28, what is too large fails once).
-// For a request, it also records the failure of the step, which the same handling must commit.
+// For a request, it also records the failure of the step. The Scheduler must commit this failure before its
+// handler ends.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
@@ -287,7 +285,6 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 	return d, err
 }
 
-// queuesPort implements port.Queues for one process.
 type queuesPort struct{ p *world.Process }
 
 func (q queuesPort) Queue(name string) (port.Queue, error) {
@@ -304,7 +301,6 @@ func (q queuesPort) ReplyTo(name string) (port.Sender, error) {
 	return q.Queue(name)
 }
 
-// alarm implements the alerts of one process.
 type alarm struct{ p *world.Process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {

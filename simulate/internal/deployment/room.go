@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// rooms lists possible sizes of the space for outputs, in bytes. sizes lists possible additional members of
-// an output.
+// rooms lists possible sizes of the space for outputs, in bytes. sizes lists JSON members that make an output
+// larger.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
@@ -20,8 +20,8 @@ var (
 
 func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
-// drawRoom chooses the size limit of all documents, usually none. A limit is the smallest with which the
-// definitions can run, plus some space for outputs.
+// drawRoom chooses the size limit of all documents. The usual choice is no limit. Otherwise the limit is the
+// smallest size with which the definitions can run, plus some space for outputs.
 func drawRoom(w *world.Simulation) model.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
@@ -32,8 +32,8 @@ func drawRoom(w *world.Simulation) model.Room {
 	}
 	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// Reserve assumes the longest order ID, reply-to and content. spared is the size that is not needed
-		// if ID and reply-to are empty and the content is that of this run.
+		// Reserve assumes the longest order ID, reply-to and content. spared is the part of this size that an
+		// empty ID, an empty reply-to and the content of this run do not need.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits
@@ -45,7 +45,6 @@ func drawRoom(w *world.Simulation) model.Room {
 	return r
 }
 
-// content returns the content that every order of the run has.
 func content(w *world.Simulation) json.RawMessage {
 	if w.Sc.Order == nil {
 		return NoContent

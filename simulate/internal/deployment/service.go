@@ -20,7 +20,6 @@ import (
 
 var errGone = errors.New("the connection broke; the outcome is not certain")
 
-// operation returns the operation with which a simulated agent calls its service.
 func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
 		return callService(ctx, w.Cur, c)
@@ -39,7 +38,6 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	return op
 }
 
-// character chooses the properties of an agent's service.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
 	said = said && (s.Described() || len(s.Outputs) == 0)
@@ -89,7 +87,7 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
-	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // each key has one output
+	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // the same key always gets the same output
 		key := fnv.New32a()
 		_, _ = key.Write([]byte(c.Key)) // Write never returns an error
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
@@ -103,7 +101,6 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
 }
 
-// callService simulates one call of a service over the network.
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
@@ -204,7 +201,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns the result of a call, as the caller sees it in the error.
+// shown converts the error of a call to the result that the caller can conclude from the error.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -234,7 +231,7 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 }
 
 // tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
-// later. Any other call has no effect: the other grades declare that calls end in time.
+// later. Any other call has no effect, because the other grades declare that calls end in time.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -265,7 +262,6 @@ func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 	_ = effect(w, s, c) // no caller receives the result
 }
 
-// land executes a call that has arrived at the service.
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
 	f world.Fault) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
@@ -330,9 +326,9 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 }
 
 // unauthorized returns the error of a call with expired credentials. If begins is true, the service refuses
-// all calls of the agent until the operator has renewed the credentials.
+// all calls of the agent for some time.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // the state of an exploration does not include the expiry
+	if begins && w.Driver == nil { // the states in simulate/internal/explore do not include the expiry
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
 		w.Trace("service", "", "the credentials of "+iv.P.Agent+" have expired, for "+
 			world.Seconds(w.Expired[iv.P.Agent]-w.Now).String())
@@ -348,14 +344,13 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 // notYet returns the error of a service that cannot execute the call yet (P45, "not now" is not a failure).
 // If begins is true, the error may affect all calls with the same key for some time.
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // the state of an exploration does not include this time
+	if begins && w.Driver == nil { // the states in simulate/internal/explore do not include this time
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
 	}
 	w.Trace("service", iv.P.Name, "says not yet: "+c.Key)
 	return worker.NotYet(time.Duration(w.Spread("retry-after", c.Key, 120)) * time.Second)
 }
 
-// outage sometimes makes a service hang for all callers, for minutes or hours.
 func outage(w *world.Simulation, agent string) {
 	odds := 0.1
 	if w.Long {
@@ -382,7 +377,7 @@ func refusal(w *world.Simulation, key string) error {
 	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // "unauthorized" does not make the failure temporary
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
-	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
+	return worker.Permanent(err)
 }
 
 // forget simulates a service that forgets a key after its retention. The retention begins with the last
@@ -404,7 +399,6 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 	}
 }
 
-// effect executes the effect of a call that has arrived.
 func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
 		s.Grade != core.Fenced {

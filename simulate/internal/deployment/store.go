@@ -56,7 +56,6 @@ func write(s *world.Store, wr *port.Write) error {
 	return nil
 }
 
-// inShard returns an iterator over the records of a shard.
 func inShard(s *world.Store, shard int) iter.Seq[*port.Record] {
 	return func(yield func(*port.Record) bool) {
 		for _, id := range s.Ids {
@@ -85,7 +84,6 @@ func Earliest(s *world.Store) (first time.Time, any bool) {
 	return first, any
 }
 
-// storePort implements the store and the definitions for one process.
 type storePort struct{ p *world.Process }
 
 func (s storePort) Shards() int { return s.p.W.Shards }
@@ -125,8 +123,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// lateTime is the shortest time in milliseconds after which the fault LateDoubt gives the caller of a create
-// an error.
+// lateTime is the shortest time between a create and its error in the fault LateDoubt, in milliseconds.
 const lateTime = 10 * 60_000
 
 // later adds a field to the document of a write if the process runs a newer version. Older versions do not
@@ -194,7 +191,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		// An error means that the content has expired or was erased since the handling loaded the task.
+		// An error means that the content has expired or was erased after the handler loaded the task.
 		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}
@@ -203,8 +200,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
-// Definition reads from the store of the present world. An exploration copies the world, and a suspended
-// handler may be older than the copy.
+// Definition reads from the store of the present world. The tests in simulate/internal/explore copy the
+// world, and a suspended handler may be older than the copy.
 func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return s.p.W.Store.Defs.Definition(ctx, hash)
 }
@@ -249,7 +246,6 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	return found, err
 }
 
-// hallucinate adds index entries that are out of date or belong to an ended task.
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
 	for _, id := range s.Ids {
 		r := s.Rows[id]
@@ -270,8 +266,6 @@ func (s storePort) List(context.Context, port.Query) (port.Page, error) {
 	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
 }
 
-// leases implements port.Leases for one process. Leases usually prevent two Supervisors from doing the same
-// work.
 type leases struct{ p *world.Process }
 
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
@@ -287,7 +281,6 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	return ours, err
 }
 
-// ledgerPort implements the ledger of an agent for one process.
 type ledgerPort struct {
 	p *world.Process
 	l *world.Ledger

@@ -28,7 +28,7 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 		m.again()
 		return
 	}
-	if c.Run > m.T.Run && !m.T.IsTombstone() { // P8, every commit is conditional
+	if c.Run > m.T.Run && !m.T.IsTombstone() { // the answer stays queued (P8, every commit is conditional)
 		m.Ahead = true
 		return
 	}
@@ -73,7 +73,6 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 	m.advance()
 }
 
-// addressed returns the indexes of the steps that an answer names, either by the step or by the event.
 func (m *Model) addressed(c core.Answered) (steps []int) {
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]
@@ -209,7 +208,8 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step, or the complete votes that a Resubmit must still apply.
+// decidedAs returns the stored decision about a step. If the step has none, decidedAs returns the decision of
+// its complete votes, which a Resubmit must still apply.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true
@@ -233,8 +233,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the question that a claim of the step stores now, and the time for answers. The result ok is
-// false if the step's input cannot be evaluated or is invalid.
+// asked returns the question that a claim of the step would store now, and the time for answers. The result
+// ok is false if the input of the step cannot be evaluated or is invalid.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {

@@ -21,9 +21,9 @@ func (m *Model) needless(call string) bool {
 	return s != nil && (Passed(s) || s.Output != nil)
 }
 
-// answeredBeforeAsk reports whether a predecessor of step i is the call that sends the step's question, and
-// the step already has all required answers. The step does not wait for such a call (P36, answers may come
-// early, late or twice).
+// answeredBeforeAsk reports whether the step named before sends the question of step i, and step i already
+// has all required answers. Step i then does not wait for the step named before (P36, answers may come early,
+// late or twice).
 func (m *Model) answeredBeforeAsk(i int, before string) bool {
 	if a := m.Def.Steps[i].Answer; a == nil || a.Ask != before {
 		return false

@@ -32,19 +32,19 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps until no further step is ready. It also claims the steps with the given
-// indexes again. It reports whether the task changed.
+// forward claims the ready steps until no further step is ready. It also claims the steps with the indexes in
+// again. It reports whether the task changed.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// Leave out each step with a given index that has ended meanwhile (P42, orders can go on after
+		// A step in again may have ended meanwhile. Such a step is not claimed (P42, orders can go on after
 		// failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// A decided question needs no call that sends it (P38, an ask sends the question).
+			// A decided question needs no further call (P38, an ask sends the question).
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -97,7 +97,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// The token key of the order makes the tokens (P39, a token is an answer's permission).
+	// The order's token key determines the tokens (P39, a token is an answer's permission).
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -115,7 +115,6 @@ func (m *Model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// results adds the output and the failure code of a step to the values that expressions may read.
 func results(s *core.Step, into core.Environment) {
 	if s.Output != nil {
 		into.Outputs[s.Name] = s.Output
@@ -137,7 +136,7 @@ func results(s *core.Step, into core.Environment) {
 // claim, or if a call's input failed and the task still goes forward.
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// A step with a rule is not claimed, and fails (P50, a rule can fail the order).
+		// A step that fails by rule is not claimed (P50, a rule can fail the order).
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:
@@ -218,9 +217,12 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns the agent for the next attempt of the step (P44, several agents can do one step). It leaves
-// out the agents of the latest failed attempts. It returns the first remaining agent, or a later one whose
-// queue wait, counted as at least 100 ms, is more than 20 % shorter. The result "" means d.Agent.
+// route returns the agent for the next attempt of the step (P44, several agents can do one step). The result
+// "" means d.Agent. The choice has three parts:
+//   - route leaves out the agents of the latest failed attempts.
+//   - route takes the first remaining agent.
+//   - route takes a later agent instead if the queue wait of the later agent is more than 20 % shorter. A
+//     queue wait below 100 ms counts as 100 ms.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -249,8 +251,8 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first gives the step's first claim the next number in the run (P7, undo covers every attempted step). At a
-// later claim, first stores the time of the first claim.
+// first gives a number to the first claim of the step. The numbers count the first claims of all steps in the
+// run (P7, undo covers every attempted step). At a later claim, first stores the time of the first claim.
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()

@@ -137,8 +137,11 @@ func (m *Model) command(c *message.Control) {
 const mostRefused = 16
 
 // remember stores the ID of a refused command or answer. The task then refuses each repetition in the same
-// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). If the list is full, an answer
-// replaces the oldest ID, a Cancel is not stored, and any other command empties the list.
+// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). If the list is full, the
+// effect depends on the kind:
+//   - An answer replaces the oldest ID.
+//   - A Cancel is not stored.
+//   - Any other command empties the list and raises the command number.
 func (m *Model) remember(kind, id string) {
 	refused := map[string][]string{}
 	maps.Copy(refused, m.T.Commands.Refused)
@@ -252,7 +255,6 @@ func (m *Model) mayForget(i int) bool {
 	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
-// knownUntil returns the time until which the service of a step certainly remembers the step's key.
 func (m *Model) knownUntil(i int) core.Time {
 	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -267,7 +269,7 @@ func (m *Model) knownUntil(i int) core.Time {
 	return from.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// resume applies a Resubmit to a task in Error (forward). The run and the keys stay the same.
+// resume applies a Resubmit to a task in Error with the phase forward. The run and the keys stay the same.
 func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0

@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// UnpinAlerts removes expected times of alerts. It affects the alert of an Error that a later event of the
-// same batch has ended. The model does not know the time of such an alert, because each event of the batch
-// had its own time.
+// UnpinAlerts removes the expected time of each alert that does not belong to the present Error. A later
+// event of the same batch has ended the Error of such an alert. The model does not know the time of the
+// alert, because each event of the batch had its own time.
 func (m *Model) UnpinAlerts(t *core.Task) {
 	for i := range m.Mails {
 		if mail := &m.Mails[i]; mail.Kind == 'a' &&
@@ -21,8 +21,8 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 }
 
 // Differs returns a description of the first difference between the model's task and a committed task, or ""
-// if they are equal. If the committed document is full, its list of unsuccessful attempts may be shorter. Its
-// counts must then include the missing attempts (P28, what is too large fails once).
+// if they are equal. If the committed document is full, it may list fewer unsuccessful attempts. The counts
+// of the committed task must then include the missing attempts (P28, what is too large fails once).
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"
@@ -34,7 +34,8 @@ func (m *Model) Differs(real *core.Task) string {
 }
 
 // predicted returns the fields of a task that the model predicts. It omits texts, children, and the times of
-// statuses, votes and verdicts.
+// statuses, votes and verdicts. In the result, the field Moved of a step means that the last reminder can be
+// repeated.
 func predicted(t *core.Task) core.Task {
 	p := core.Task{ProcessState: t.ProcessState, Phase: t.Phase, Definition: t.Definition, Run: t.Run,
 		TokenKey: t.TokenKey, Commands: t.Commands, Attempts: t.Attempts, Hops: t.Hops,
@@ -53,7 +54,7 @@ func predicted(t *core.Task) core.Task {
 			continue
 		}
 		a := *s.Answers
-		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // Moved: the reminder can be repeated
+		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {
 			a.Votes[k].At = 0

@@ -107,7 +107,7 @@ func (m *Model) move(definition string) {
 			}
 		}
 		s.Claim.Agent = ""
-		// a move stops reminders (P37, a question has a time)
+		// A move stops reminders (P37, a question has a time).
 		if s.Answers != nil && s.Answers.RemindedAt != 0 {
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
@@ -131,7 +131,7 @@ func (m *Model) move(definition string) {
 	t.Definition = to.Hash
 	t.End.Cause = ""
 	m.Def = to
-	switch { // P39, a token is an answer's permission
+	switch { // a definition with tokens needs a token key (P39, a token is an answer's permission)
 	case !to.Tokens:
 		t.TokenKey = ""
 	case t.TokenKey == "":

@@ -35,7 +35,7 @@ type Model struct {
 	// Backlog reports whether a queue has a backlog. A queue has one if it holds more messages than its
 	// consumers receive at a time, or if it has no consumer.
 	Backlog func(queue string) bool
-	// name of a queue whose depth the model needed and the handling did not read
+	// name of a queue if the model needs its depth and the handler did not read it
 	Unasked string
 	Direct  bool // true if the event came by a call of the Scheduler instead of a queue
 	// true if the order has ended and its record has expired (P26, an ID never runs twice)
@@ -162,7 +162,6 @@ func (m *Model) goOn(i int, code string) {
 	}
 }
 
-// direction returns the phase of the task: forward or undo.
 func (m *Model) direction() core.Phase {
 	if m.T.ProcessState == core.Compensating {
 		return core.Undoing
@@ -192,7 +191,7 @@ func (m *Model) policyOf(policy core.Policy) {
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
 // PastReturn reports whether a point of no return was claimed (P22, a point of no return forbids undo). A
-// claim does not count if a later proof shows that it had no effect (P22a, a proven refusal permits undo).
+// claim does not count if a proof shows that the claim had no effect (P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -210,8 +209,8 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier raises the stop-by of the earlier attempts to the stop-by of the present attempt (P21, an undo
-// waits for quiet).
+// earlier keeps the latest stop-by of all attempts, separately for do and undo (P21, an undo waits for
+// quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -236,7 +235,6 @@ func (m *Model) notifies(kind core.StatusKind) bool {
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep returns step i of the committed task, or an empty step.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s
@@ -428,7 +426,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
-// Live returns the earliest time at which an actor must process the task, or 0 if no actor must (P9).
+// Live returns the earliest time at which an actor must process the task, or 0 if there is no such time (P9).
 func Live(t *core.Task) core.Time {
 	first := t.End.ResendAt
 	add := func(at core.Time) {

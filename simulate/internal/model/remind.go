@@ -14,8 +14,7 @@ func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	return min(s.Wait.At, s.Claim.At.Add((reminded(s, d)+1)*d.Remind))
 }
 
-// reminded returns how many reminder intervals had passed since the claim when the last reminder was first
-// sent (P37).
+// reminded returns the number of reminder intervals between the claim and the last reminder (P37).
 func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0

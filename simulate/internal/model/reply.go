@@ -129,7 +129,8 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 }
 
 // held hands a step back without a counted failure (P45), and returns the attempt to the hop budget. After
-// LongestHold it stops the task instead. The method wait takes the wait from the committed task (jitter).
+// LongestHold it stops the task instead. The model cannot compute the wait, because the wait contains jitter.
+// Therefore the method wait takes the wait from the committed task.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -195,16 +196,16 @@ func (m *Model) failed(i int, r *message.Reply) {
 	m.policy(i, codeOf(r))
 }
 
-// noEffect records the proof of a reply that a point of no return had no effect (P22a).
+// noEffect records the reply's proof that a point of no return had no effect (P22a).
 func (m *Model) noEffect(i int, r *message.Reply) {
 	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
 		m.proven(&m.T.Steps[i])
 	}
 }
 
-// proven records a proof that the claim of a step had no effect (P22a). In Error, the recorded time is later
-// than End.At. A repeated report of the Error omits a later proof, because the repetition must have the same
-// content.
+// proven records a proof that the claim of a step had no effect (P22a). If the task is in Error, the
+// recorded time is later than End.At, the time of the Error. A repeated report of the Error leaves out proofs
+// after End.At, because it must have the same content as the first report.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -220,13 +221,14 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
 	s.NoEffect, s.Claim.Allowance = 0, 0 // clear the allowance (P32, queue time is not a failure)
-	if m.T.ProcessState != core.Error {  // no status may follow "failed"
+	if m.T.ProcessState != core.Error {  // the status "failed" of an Error is the last one
 		m.notifyFinished(s)
 	}
 }
 
-// handBack hands a step back with a counted failure (P9a, a waiting step has two times). The wait contains
-// jitter, so the method wait takes it from the committed task.
+// handBack hands a step back with a counted failure (P9a, a waiting step has two times). The model cannot
+// compute the wait, because the wait contains jitter. Therefore the method wait takes the wait from the
+// committed task.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -261,9 +263,12 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies the outcome done of a do. If the output is too large and the task goes forward, the step fails
-// (P28, what is too large fails once). A reply to an earlier attempt then removes only a proof of no effect.
-// If the task does not go forward, the step ends without its output (P24, an undo needs no output).
+// done applies the outcome done of a do. If the output is too large, the result depends on the task:
+//   - If the task does not go forward, the step ends without its output (P24, an undo needs no output).
+//   - If the task goes forward, and the reply belongs to the present attempt, the step fails (P28, what is
+//     too large fails once).
+//   - If the task goes forward, and the reply belongs to an earlier attempt, done removes only a proof of no
+//     effect.
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

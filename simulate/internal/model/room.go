@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the size limit of documents in a run whose documents may become full (P28, what is too large fails
-// once). The zero value means no limit.
+// Room is the size limit of the documents in a run (P28, what is too large fails once). The zero value means
+// no limit.
 type Room struct {
 	Limit   int
 	Failing bool // true if services fail so often that every step has an error text
@@ -29,9 +29,8 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	})
 }
 
-// fits reports whether a document is within the limit. The document's size lies between need-vague and
-// need+vague. If the limit is in the same range, the result is that of as(), which looks at the committed
-// task.
+// fits reports whether a document is within the limit. The document's size is between need-vague and
+// need+vague. If the limit is in this range, the function as decides from the committed task.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }

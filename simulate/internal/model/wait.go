@@ -71,7 +71,6 @@ func (m *Model) claimWait(i int) {
 	m.leaveTime(i)
 }
 
-// claimWithoutAgent begins an attempt of a waiting step.
 func (m *Model) claimWithoutAgent(s *core.Step) {
 	s.Attempt++
 	m.first(s)

@@ -17,8 +17,8 @@ var (
 )
 
 // Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). The
-// first two variants change inputs and operations, so the Move of an order that has claimed a changed step
-// may be refused. Variants omits an invalid variant.
+// first two variants change inputs and operations. The Scheduler may therefore refuse to move an order that
+// has claimed a changed step. Variants omits an invalid variant.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def

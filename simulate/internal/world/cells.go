@@ -34,8 +34,8 @@ func unfit(r Role, c Call, a Act) string {
 	return ""
 }
 
-// CellCount returns the number of cells that can exist for the given kinds of faults. A nil list means all
-// kinds.
+// CellCount returns the number of cells for the given kinds of faults. A cell is one act at one call of one
+// role. A nil list means all kinds.
 func CellCount(only []Fault) (n int) {
 	for r := range RoleCount {
 		for c := range CallCount {

@@ -6,8 +6,8 @@ import (
 )
 
 // Point identifies one choice of a run. It consists of a site, a subject, and a number. The number counts the
-// choices with the same site and subject. Choices at other sites therefore do not change a Point, so that a
-// tape can be shortened.
+// choices with the same site and subject. Choices at other sites therefore do not change a Point. A tape,
+// which is the record of a run's choices, can therefore be shortened.
 type Point struct {
 	Site    string
 	Subject string

@@ -38,7 +38,7 @@ func (sc *Scenario) Definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.Newer() != nil {
 		all = append(all, sc.later)
-		if sc.others == nil && sc.Begun == nil { // an order with a past was already moved
+		if sc.others == nil && sc.Begun == nil { // a begun order was already moved
 			sc.others = workflows.Variants(sc.Definition)
 		}
 	}
@@ -102,8 +102,9 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// StepOf returns the step with the given name, and its definition. It looks first in the task's definition,
-// and then, because a Move may have removed the step, in all other definitions.
+// StepOf returns the workflow definition that contains the step with the given name, and the step in it.
+// StepOf looks first in the task's definition. A Move may have removed the step from this definition, so
+// StepOf then looks in all other definitions.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {

@@ -76,7 +76,6 @@ func (v *Violation) responsible(sc Scenario) Party {
 	return ReportToUs
 }
 
-// overstates reports whether any service offers less than the workflow declares.
 func (sc *Scenario) overstates() bool {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for i := range sc.Definition.Steps {

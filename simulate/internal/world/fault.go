@@ -47,7 +47,7 @@ const (
 	FaultCount
 )
 
-// FaultNames lists the names of the faults on tapes and in reports. The index is the Fault.
+// FaultNames lists the names of the faults in recorded runs (tapes) and in reports. The index is the Fault.
 var FaultNames = [FaultCount]string{
 	"none", "fresh-copy", "redelivery", "reorder", "long-delay", "zombie", "delete-lost", "send-answer-lost",
 	"partial-batch", "poison", "redriven", "retention-expired", "throttle", "applied-but-error",
@@ -131,7 +131,8 @@ const (
 // RoleNames lists the names of the roles.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault. It happens before a call takes effect, or, if After is true, after the effect.
+// Act is a fault at a call. If After is false, the fault happens before the call takes effect. Otherwise it
+// happens after the effect.
 type Act struct {
 	Fault Fault
 	After bool
@@ -151,7 +152,6 @@ var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, tru
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
-// service lists the possible faults of a call to a service.
 var service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
 	Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
 

@@ -8,8 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agency records what an agent does in the handling of one request. Package check compares the record with
-// these rules:
+// agency records what an agent does with one request. Package check compares the record with these rules:
 //   - P3, a reply names request and sender
 //   - P6, two times in each request
 //   - P24, an undo needs no output
@@ -17,15 +16,15 @@ import (
 //   - P28, what is too large fails once
 //   - P31, a plain service needs a ledger
 type agency struct {
-	Req      *message.Request // request of the handling; nil if the request is unreadable
+	Req      *message.Request // nil if the request is unreadable
 	Received core.Time        // time of receipt on the agent's clock
 	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool
-	Entered  bool   // true if the handling has stored a change of the entry
-	State    string // last state that the handling wrote to the entry
+	Entered  bool   // true if the agent has stored a change of the entry
+	State    string // last state that the agent wrote to the entry
 	Called   bool
 	Outcome  Outcome
-	Checked  bool // true if the handling has checked the service
+	Checked  bool // true if the agent has checked the service
 	Happened bool // true if the check reported that the operation happened
 	Unsent   bool // true if the send of a reply or a quarantined message returned an error
 }
@@ -47,7 +46,7 @@ func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 // ErrCut is the error of every port call of a dead handler. A dead handler has no further effect.
 var ErrCut = errors.New("the process is dead")
 
-// Invocation is one call of an actor's handler (a handling). The handler runs in a coroutine.
+// Invocation is one call of an actor's handler. The handler runs in a coroutine.
 type Invocation struct {
 	W       *Simulation
 	P       *Process
@@ -66,11 +65,11 @@ type Invocation struct {
 	Clock   []Reading             // times that the handler has read from the process's clock
 	Anew    bool                  // true if the handler has loaded a task since the last reading
 	Depths  map[string]port.Depth // queue depths that the handler has read
-	Agency  agency                // record of an agent's handling
+	Agency  agency                // record of what an agent does
 	Shards  map[string]bool       // true if this Supervisor got the lease, by the name of the lease
 	Gone    []bool                // true if the handler deletes the message, by the index of the message
 	Broken  bool                  // true if a port call has failed, but not because of a document's size
 	Trouble bool                  // true if a port call has failed
 	Until   int64                 // end of the pause of a parked handler
-	Driven  any                   // record of the handler in an exploration
+	Driven  any                   // record of the handler in the tests of simulate/internal/explore
 }

@@ -27,7 +27,7 @@ type History struct {
 	Alone     map[string]bool
 	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34, a wait ends at a fixed time)
 	ForwardAt int64                // time at which the task last began to go forward
-	Submitted bool                 // true if an exploration has submitted the order
+	Submitted bool                 // true if a test in simulate/internal/explore has submitted the order
 }
 
 // NewHistory returns an empty History.
@@ -41,7 +41,7 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order, so that the next check compares its effects with its task.
+// Dirty marks an order. The next check then compares the effects of the order with its task.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true

@@ -24,9 +24,9 @@ type Process struct {
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
 	Paused     int64 // time before which the process receives no message
-	// time that requests last waited in each agent's queue (P32, queue time is not a failure)
+	// last queue wait of each agent's requests (P32, queue time is not a failure)
 	Waits *scheduler.Waits
-	Known map[string]scheduler.Wait // queue waits at the end of the last handling; never changed in place
+	Known map[string]scheduler.Wait // queue waits at the end of the last invocation; never changed in place
 }
 
 // Now returns the time on the process's clock. If a handler of the process is running, Now records the

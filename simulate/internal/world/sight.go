@@ -13,10 +13,10 @@ type ExpectedWait struct {
 	Order, Agent string // ID of the order, and name of the agent; Agent is "" if the wait is unknown
 	Letter       int    // index of the reply in Invocation.Letters
 	scheduler.Wait
-	Vague core.Duration // largest error of Learnt and Waited
+	Vague core.Duration // largest error of the fields Learnt and Waited
 }
 
-// knows returns the parts of the queue waits that still count at the given time; nil if p is no Scheduler.
+// knows returns the process's queue waits at the given time, or nil if the process is no Scheduler.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil
@@ -24,7 +24,7 @@ func (p *Process) knows(now core.Time) map[string]core.Duration {
 	return p.Waits.At(now)
 }
 
-// Now returns the last version of the task that the handling has read or written.
+// Now returns the last version of the task that the handler has read or written.
 func (s *Sight) Now() *core.Task {
 	if s.After != nil {
 		return s.After
@@ -32,24 +32,23 @@ func (s *Sight) Now() *core.Task {
 	return s.Base
 }
 
-// Reading is a time that a process read from its clock, with the queue waits that the process knew at this
+// Reading is a time that a process has read from its clock. It includes the process's queue waits at this
 // time.
 type Reading struct {
 	Now   core.Time
 	Waits map[string]core.Duration
 }
 
-// Sight records what one handling has read and written of one order. A handling is one call of an actor's
-// handler.
+// Sight records what one call of a handler has read and written of one order.
 type Sight struct {
 	Id            string
 	Base          *core.Task     // last loaded version; nil if no version was loaded or stored
 	After         *core.Task     // version committed since the load; nil if none was committed
 	Claims        []model.Mail   // claims of the commit
-	Must          []model.Mail   // messages that the handling must send because of the commit
-	Sent          []model.Mail   // messages that the handling has sent
+	Must          []model.Mail   // messages that the handler must send because of the commit
+	Sent          []model.Mail   // messages that the handler has sent
 	Doubt         bool           // true if the write may be stored although the store returned an error
-	Wrote         bool           // true if the handling has committed the task
+	Wrote         bool           // true if the handler has committed the task
 	ExpectedWaits []ExpectedWait // queue waits that the Scheduler must have recorded for its replies (P32)
 	// true if the submission is refused, because the order's first document was too large (P28, what is too
 	// large fails once)
@@ -57,12 +56,12 @@ type Sight struct {
 	// failures of steps whose requests were too large for their queues, decided after the latest load
 	Extra   []any
 	Refused []any // failures of steps whose requests were too large, found since the latest load
-	Looked  bool  // true if the handling has loaded the task
+	Looked  bool  // true if the handler has loaded the task
 	From    int   // index in Clock of the first reading after the load
-	Settled bool  // true if the handling itself has settled the end
+	Settled bool  // true if the handler itself has settled the end
 }
 
-// Sight returns the handling's record of an order. If the record does not exist, Sight adds an empty one.
+// Sight returns the record of an order. If the record does not exist, Sight adds an empty one.
 func (iv *Invocation) Sight(id string) *Sight {
 	for _, s := range iv.Sights {
 		if s.Id == id {

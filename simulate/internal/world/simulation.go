@@ -1,6 +1,10 @@
-// Package world holds the state of one run, which is one simulation of a scenario. The state contains the
-// time, the choices and faults, the content of stores, queues and services, the reads of each handler, and
-// the first violation. The actors' decisions are made elsewhere: package deployment runs the real actors.
+// Package world holds the state of one run. A run is one simulation of a scenario. The state contains:
+//   - the time, the choices and the faults
+//   - the content of stores, queues and services
+//   - the data that each handler has read
+//   - the first violation
+//
+// Package deployment runs the real actors in this state.
 package world
 
 import (
@@ -45,8 +49,8 @@ type Scenario struct {
 	Orders  int     // largest number of orders in a run; 0 means 4
 	// Alone means that no person interferes with the orders while faults happen.
 	Alone bool
-	// Base returns the choice at a point where the chooser has chosen 0. It can make faults part of the
-	// normal course. A nil Base means 0.
+	// Base returns the choice at a point where the chooser has chosen 0. Base can add faults to every run. A
+	// nil Base means 0.
 	Base func(p Point) int
 	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
@@ -97,7 +101,7 @@ type Simulation struct {
 	Through    bool  // true if the phase with faults lasts longer than the orders' waits
 	Quiescing  bool
 	QuiescedAt int64 // time at which the phase with faults ended
-	Operating  bool  // true if the operator's next look is scheduled
+	Operating  bool  // true if the operator's next turn is scheduled
 	SweepAt    int64 // time of the next scheduled sweep; 0 if no sweep is scheduled
 	Leases     map[string]memory.Lease
 	Answered   map[string]bool // scheduled answers, by order, run, step, round and number of votes
@@ -127,7 +131,8 @@ type Simulation struct {
 }
 
 // Driver chooses the next event and the faults of an exploration. An exploration (tests in
-// simulate/internal/explore) tries many sequences of events instead of one. Its calls take no time.
+// simulate/internal/explore) tries many sequences of events instead of one. The calls of an exploration take
+// no time.
 type Driver interface {
 	// Turn runs other handlers before a handler makes its call. It reports whether the calling handler is
 	// still alive.
@@ -138,8 +143,8 @@ type Driver interface {
 	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
 	// Adrift records a call whose caller no longer waits. The call may take effect at any time.
 	Adrift(c worker.Call)
-	// Ready reports whether the setup of the simulation is complete, so that the chooser makes no further
-	// choices.
+	// Ready reports whether the setup of the simulation is complete. After the setup, the chooser makes no
+	// further choices.
 	Ready() bool
 }
 
@@ -209,7 +214,7 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread returns one of 16 numbers from 0 to n-1. The number 0 is the normal course.
+// Spread returns one of 16 evenly spaced numbers from 0 to n-1.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid

@@ -1,15 +1,17 @@
-// Command run tries the mutants. It fails if a mutant survives without a line "equivalent: " in its list. It
-// also fails if the tests notice a mutant with such a line.
+// Command run tries the mutants in the files of verify/mutants/lists. A line "equivalent: " after a mutant
+// says why no test can notice the mutant. The command fails if the tests do not notice a mutant that lacks
+// this line. It also fails if the tests notice a mutant that has this line.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
 // With -changed, the mutants of changed groups of packages (mutants.Room) run first. The hash of the Git tree
-// determines the order of the other mutants. With -within, no mutant begins after the given time, and the
-// command prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
+// determines the order of the other mutants. With -within, the command starts no mutant after the given time,
+// and prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by, the command runs the simulator (simulate) or its exploration (explore) instead of the tests. It
-// then tries only the mutants of the packages that a simulation executes. With -by simulate the command fails
-// if the simulator misses a mutant that has no line "unsimulated: ". With -by explore it does not fail.
+// With -by simulate the command runs simulations instead of the tests. With -by explore it runs explorations,
+// which try many sequences of events. In both cases it tries only the mutants of the packages that a
+// simulation executes. With -by simulate the command fails if the simulator misses a mutant that has no line
+// "unsimulated: ". With -by explore it does not fail.
 package main
 
 import (
@@ -119,7 +121,6 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst returns the mutants in a new order. The mutants of a changed mutants.Room come first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {

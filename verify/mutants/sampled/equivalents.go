@@ -10,7 +10,6 @@ type equivalent struct {
 	Why     string
 }
 
-// equivalents lists the known equivalent mutants. The program may draw them, but does not run tests for them.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,

@@ -13,7 +13,8 @@
 //
 // The program changes only functions, not the constants and variables of a package. The tests run with
 // -short. If STEPKEEPER_NEED_NODE is set, the tests of infra run without -short. For each mutant and package
-// only the likeliest tests run: one, or several that take at most -enough (infra: six times -enough).
+// only the likeliest tests run. One test always runs. Further tests run while the total time is at most
+// -enough (infra: six times -enough).
 package main
 
 import (
@@ -134,7 +135,8 @@ func run(ctx context.Context, o options) error {
 	return below(counts, o.floor)
 }
 
-// mostRooms is the most rooms that the flag -changed chooses. More rooms would need too many test binaries.
+// mostRooms is the largest number of rooms that the flag -changed chooses. More rooms would need too many
+// test binaries.
 const mostRooms = 6
 
 // changed returns at most mostRooms rooms, and the seed. It chooses from the changed rooms, or from all rooms
@@ -180,7 +182,6 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// try runs the tests for all mutants except the equivalent ones. It returns one result for each drawn mutant.
 func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
 	var tried []mutants.Mutant
 	for _, m := range drawn {

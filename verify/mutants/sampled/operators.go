@@ -30,10 +30,10 @@ type finder struct {
 	sites  []site
 }
 
-// sitesOf returns the places in the functions of a file where an operator applies, in the order of the file.
+// sitesOf returns the places where an operator applies in the functions of a file, in the order of the file.
 // It omits main, because tests build the program without mutants. It also omits functions that call recover.
-// The switch calls a changed copy, so the copy is not the deferred function, and recover has no effect in the
-// copy.
+// The original function calls a changed copy of itself. The copy is then not the deferred function, so
+// recover has no effect in the copy.
 func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Info) []site {
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
@@ -163,8 +163,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 }
 
 // capacity reports whether a call of make has a size that affects only the use of memory. The size of a
-// channel affects more, and does not count. The result length is the length argument of a slice, which can
-// get mutants.
+// channel also affects the behaviour, and does not count. The result length is the length argument of a
+// slice, which can get mutants.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -234,7 +234,6 @@ func (f *finder) decided(condition ast.Expr) {
 	}
 }
 
-// swapped maps Go's operators to their replacements and to the name of the change.
 var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token
@@ -365,7 +364,6 @@ func (f *finder) besideError(n *ast.ReturnStmt) {
 	}
 }
 
-// returnsError reports whether the last result of the statement has the type of an error.
 func (f *finder) returnsError(n *ast.ReturnStmt) bool {
 	return len(n.Results) > 0 && isError(f.info.TypeOf(n.Results[len(n.Results)-1]))
 }

@@ -1,6 +1,7 @@
-// Restate runs the workflow of the measurements on Restate. The program starts a server with one node. The
-// service with the four steps runs in the program itself. One HTTP request submits an order and returns the
-// result. The program reads the requests for measurements from standard input (package demo/load).
+// Command restate runs the workflow of the measurements on a Restate server. The program starts a server with
+// one node. The service with the four steps runs in the program itself. One HTTP request submits an order and
+// returns the result. The program reads the requests for measurements from standard input (package
+// demo/load).
 package main
 
 import (
@@ -94,7 +95,6 @@ func saga(ctx restate.WorkflowContext, order json.RawMessage) (string, error) {
 	return "processed", nil
 }
 
-// freePorts returns n ports of the loopback interface that no process uses.
 func freePorts(n int) ([]string, error) {
 	var all []string
 	for range n {
@@ -114,9 +114,9 @@ func freePorts(n int) ([]string, error) {
 
 type node struct{ cmd *exec.Cmd }
 
-// startServer starts a server with default settings, except the number of partitions if it is not 0. The
-// server listens on ports[1] for administration, on ports[2] for orders and on ports[3] for other nodes. The
-// system kills the server if this process ends.
+// startServer starts a server with default settings. If partitions is above 0, it sets the number of
+// partitions. The server listens on ports[1] for administration, on ports[2] for orders and on ports[3] for
+// other nodes. The system kills the server if this process ends.
 func startServer(program, dir string, partitions int, ports []string) (*node, error) {
 	cmd := exec.Command(program, "--no-logo", "--listen-mode", "tcp", "--base-dir", dir, "--node-name", "n1")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "RESTATE_BIND_IP=127.0.0.1",

@@ -27,7 +27,8 @@ const (
 	DefaultServer = "http://127.0.0.1:8377"
 	// ServerVariable names the environment variable that overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
-	// DefaultTimeout limits the time of a short command, or of its work for each order.
+	// DefaultTimeout limits the time of a short command. If a command works on several orders, DefaultTimeout
+	// limits the time for each order.
 	DefaultTimeout = 30 * time.Second
 )
 
@@ -62,8 +63,8 @@ func New(s *streams.Streams, getenv func(string) string) *App {
 		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
 }
 
-// StepOutput is a flag of the command resolve for the output of a step. The flag --output has a different
-// purpose: it sets the format of the command's output.
+// StepOutput is a flag of the command resolve. It names the file with the output of a step. The flag
+// --output has a different purpose: it sets the format of the command's output.
 const StepOutput = "step-output"
 
 const (
@@ -74,7 +75,6 @@ const (
 // JSON reports whether commands print JSON instead of text.
 func (a *App) JSON() bool { return a.output == outputJSON }
 
-// setUp checks and applies the global flags before a command runs.
 func (a *App) setUp(cmd *cobra.Command) error {
 	if a.noColour || a.JSON() {
 		a.Streams.NoColour()
@@ -171,7 +171,6 @@ func Written(err error) error {
 	return nil
 }
 
-// errorDocument is the JSON form of an error on standard error.
 type errorDocument struct {
 	Error errorBody `json:"error"`
 }

@@ -21,7 +21,6 @@ import (
 //go:embed commands.yaml
 var commandsFile []byte
 
-// texts holds the parsed file commands.yaml: the texts of all commands and flags.
 var texts = func() (t struct {
 	Groups      []*cobra.Group
 	Titles      []string
@@ -50,7 +49,6 @@ type commandText struct {
 // flagTexts maps the title of a group and the name of a flag to the text of the flag.
 type flagTexts map[string]map[string]flagText
 
-// find returns the text of a flag and the title of its group.
 func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	for title, flags := range all {
 		if f, found = flags[name]; found {
@@ -85,7 +83,7 @@ type Suggestions struct {
 	Suggest  []string
 }
 
-// Flags maps the name of a flag to a pointer to the flag's variable, a Choice or a Whole.
+// Flags maps the name of a flag to a pointer to the flag's variable, to a Choice or to a Whole.
 type Flags map[string]any
 
 // Choice is a flag that accepts only the values in the field Of. The field To points to a string or to a list
@@ -124,7 +122,6 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 	return cmd
 }
 
-// titled is the key of a flag's annotation. The annotation holds the title of the flag's group.
 const titled = "title"
 
 // Whole is a flag that the user may repeat. Commas do not split its values.
@@ -176,8 +173,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	return about
 }
 
-// check returns an error if the flag's value is out of range or not in the list of values. It replaces a
-// listed value by the spelling in the list.
+// check returns an error if the flag's value is out of range or not in the list of values. If the value
+// differs from a listed value only in case or white space, check replaces it with the listed value.
 func (about flagText) check(f *pflag.Flag) error {
 	if len(about.Values) > 0 {
 		given := []string{f.Value.String()}

@@ -13,11 +13,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// completionTime limits how long a shell waits for suggestions.
 const completionTime = 2 * time.Second
 
 // complete returns a function that suggests words to a shell. The parameter most is the maximum number of
-// arguments: 0 means no limit, and -1 means that the words are for the value of a flag.
+// arguments. 0 means no limit. -1 means that the words are for the value of a flag.
 func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)

@@ -60,8 +60,8 @@ func (o *output) Write(p []byte) (int, error) {
 // failed write to the output.
 const Serves = "serves"
 
-// unwritten returns the error for cause, a failed write to the output. It first prints the command's error
-// err, if err is a failure.Error that is not quiet and does not wrap cause.
+// unwritten returns an error about cause, which is a failed write to the output. The argument err is the
+// command's own error. unwritten first prints err, but not if err is quiet or wraps cause.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {

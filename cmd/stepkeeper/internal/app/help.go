@@ -21,7 +21,6 @@ var helpPage = template.Must(template.New("help").Funcs(template.FuncMap{
 
 type flagGroup struct{ Title, Text string }
 
-// help prints the help text of a command.
 func help(cmd *cobra.Command, _ []string) {
 	environment := maps.Clone(texts.Environment)
 	path := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
@@ -32,7 +31,8 @@ func help(cmd *cobra.Command, _ []string) {
 		"Environment": environment}) // App.Execute reports the error of a write.
 }
 
-// flagGroups returns the flags of a command, grouped by title. The titles have the order of commands.yaml.
+// flagGroups returns the flags of a command, grouped by title. The titles are in the sequence of
+// commands.yaml.
 func flagGroups(cmd *cobra.Command) (all []flagGroup) {
 	sets := map[string]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {

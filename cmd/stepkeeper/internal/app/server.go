@@ -54,10 +54,8 @@ func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
 
-// noticeAfter is how long a command waits for a connection before it reports an outage.
 const noticeAfter = 2 * time.Second
 
-// outage reports that the server or stack cannot be reached. It reports each outage once.
 type outage struct {
 	app   *App
 	mu    sync.Mutex
@@ -65,15 +63,16 @@ type outage struct {
 	over  bool
 }
 
-// Patient returns a context without a time limit, unless the user sets --timeout. While the context is in
-// use, the App reports each outage.
+// Patient returns a context with the time limit of the flag --timeout, or without a limit. Until the caller
+// calls the CancelFunc, the App reports each outage.
 func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := a.Bounded(ctx, 0)
 	ctx, quiet := a.ReportOutages(ctx)
 	return ctx, func() { quiet(); cancel() }
 }
 
-// ReportOutages returns a context whose requests report each outage. Calling quiet ends the reports.
+// ReportOutages returns a context for requests. The App reports an outage if a request with this context
+// waits too long for a connection. Calling quiet ends the reports.
 func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
 	o := &outage{app: a}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -133,7 +132,6 @@ func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
-// noStack returns the error for a stack that cannot be used, with advice.
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
@@ -202,8 +200,6 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
 
-// undecided returns the error for a command whose verdict is unknown. The advice is to repeat the command
-// with the same command ID.
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
@@ -221,7 +217,6 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log returns the advice that names the log with the cause of an internal error.
 func (a *App) log() string {
 	if a.Stack != "" {
 		return "the logs of the stack's functions say more"
@@ -229,7 +224,6 @@ func (a *App) log() string {
 	return "the server's log says more"
 }
 
-// look returns the advice for an order that does not exist.
 func (a *App) look() string {
 	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
 	if a.Stack != "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Unattended returns the queues without a consumer. If the client cannot list them, Unattended prints a
-// warning and returns no queues.
+// Unattended returns the queues without a consumer. If a check fails, Unattended also prints a warning.
 func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
 	all, err := c.Unattended(ctx, workflow)
 	if err != nil && ctx.Err() == nil {

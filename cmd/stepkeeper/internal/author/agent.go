@@ -125,7 +125,7 @@ func newAgentValidate(a *app.App) *cobra.Command {
 	})
 }
 
-// checkAgents checks an agents file. Unless the output is JSON, it warns of unset environment variables.
+// checkAgents checks an agents file. If the output is text, it also warns of unset environment variables.
 func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	c, unset, err := agentsfile.Check(file)
 	switch {
@@ -143,7 +143,6 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }
 
-// moduleAdvice is the advice if the program cannot find the Go module of Stepkeeper.
 const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
 
 var release = regexp.MustCompile(`^go(\d+\.\d+)`)

@@ -58,8 +58,8 @@ func runDown(ctx context.Context, a *app.App) error {
 
 type deployOptions struct {
 	app     *app.App
-	dir     string            // folder of the CDK app
-	context map[string]string // context values of the CDK app
+	dir     string
+	context map[string]string
 }
 
 // localStack is the JSON output of `aws local deploy`.
@@ -69,10 +69,9 @@ type localStack struct {
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
 
-	template stack.Template // describes the outputs
+	template stack.Template
 }
 
-// needCDK returns an error if Go or Node is missing. CDK apps need both programs.
 func needCDK() error {
 	for _, tool := range []string{"go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -83,8 +82,6 @@ func needCDK() error {
 	return nil
 }
 
-// synthesise runs the CDK app with the settings as context values. It writes the app's output to the folder
-// dir.
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
@@ -100,7 +97,6 @@ func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	return assembly, nil
 }
 
-// runDeploy synthesises the CDK app and deploys its stack to LocalStack.
 func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err := needCDK(); err != nil {
 		return err
@@ -150,8 +146,8 @@ func (o *deployOptions) print(deployed localStack) error {
 	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
-		// Names of the construct's outputs begin with Engine. Of these, an application needs only the URL of
-		// the intake queue.
+		// The names of the construct's outputs begin with Engine. An application needs only one of these
+		// outputs: the URL of the intake queue.
 		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
 			output, _ := described[key].(map[string]any)
 			text, _ := output["Description"].(string)

@@ -15,9 +15,9 @@ import (
 
 type costOptions struct {
 	app     *app.App
-	file    string // workflow file of the user
-	steps   int    // number of steps, given instead of a workflow file
-	agents  int    // number of deployed agents; 0 means the agents of the workflow, or one for each step
+	file    string
+	steps   int // number of steps, given instead of a workflow file
+	agents  int // number of deployed agents; 0 means the agents of the workflow, or one for each step
 	orders  int
 	service time.Duration
 	prices  string // file with prices that replace the published ones
@@ -119,7 +119,6 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	return w, o.file != "" || o.steps != 0 || o.agents != 0 || o.orders != 0, nil
 }
 
-// definitionOf reads a workflow file. It returns an error if the workflow is not valid.
 func definitionOf(file string) (*core.Definition, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",

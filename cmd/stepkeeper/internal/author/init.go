@@ -17,7 +17,7 @@ import (
 type initOptions struct {
 	app       *app.App
 	dir       string
-	path      string // path of the new Go module
+	path      string
 	moduleDir string
 	aws       bool // true to add the CDK app that deploys the project
 }
@@ -114,7 +114,6 @@ func runAWSInit(o *initOptions) error {
 	return nil
 }
 
-// awsNext lists the commands that deploy a project.
 const awsNext = `
 Deploy it to an emulator on this machine, and to AWS as aws/README.md says:
 

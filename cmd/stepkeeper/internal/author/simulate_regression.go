@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// regressionFile is the template of a Go test that replays one tape. The test reads the workflow's file, so
-// that the test passes after the user corrects the workflow.
+// regressionFile is the template of a Go test that replays one tape. A tape records a simulated run. The test
+// reads the workflow's file, so it passes after the user corrects the workflow.
 var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
 
 import (
@@ -65,7 +65,6 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// packageOf returns the package name of an external test in a folder.
 func packageOf(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the report of a simulation. It first stores the tape of the report, if there is one.
+// print prints the report of a simulation. If the report has a tape, print first stores it. A tape records
+// the run that broke an invariant.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -85,7 +86,6 @@ type Simulated struct {
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation with its explanation and the broken rule.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -106,7 +106,6 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict returns an error if the simulation found a problem of the workflow or a violation of an invariant.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -141,7 +140,8 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes the tape of the report to a file, if the report has a tape.
+// If the report has a tape, keepTape writes the tape to a file. If the user asked for a regression test,
+// keepTape also writes the test.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -168,8 +168,8 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play replays a tape and prints its story. The user's workflow file, if there is one, replaces the recorded
-// workflow.
+// play replays a tape and prints the events of the run. If the user named a workflow file, this file replaces
+// the recorded workflow.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
@@ -198,7 +198,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a replayed tape. missed is the number of recorded choices that the run did not
+// played prints the events of a replayed tape. missed is the number of recorded choices that the run did not
 // use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {

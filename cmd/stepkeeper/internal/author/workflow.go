@@ -58,7 +58,7 @@ type validated struct {
 
 // budget compares the workflow's expressions with their limits.
 type budget struct {
-	Parts        int `json:"parts"` // parts of the largest expression
+	Parts        int `json:"parts"`
 	PartsAllowed int `json:"partsAllowed"`
 	Steps        int `json:"steps,omitempty"` // evaluation steps for the given order
 	StepsAllowed int `json:"stepsAllowed"`
@@ -131,7 +131,6 @@ func (b *budget) String() string {
 	return text
 }
 
-// agentsOptions reads the agents file. It returns options for checking workflows against the agents file.
 func (o *validateOptions) agentsOptions() (source.Options, error) {
 	if o.agents == "" {
 		return source.Options{}, nil
@@ -140,7 +139,6 @@ func (o *validateOptions) agentsOptions() (source.Options, error) {
 	return source.Options{KnownAgents: c.Agents, CannotKeep: c.config.CannotKeep}, err
 }
 
-// workflowFiles reads workflow files and folders of workflow files.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {

@@ -29,7 +29,7 @@ type Header struct {
 type Pace struct {
 	Canary int     `json:"canary"` // number of orders to fix before the other commands are sent; 0 means none
 	Rate   float64 `json:"rate"`   // commands per second
-	// StopAt is the share of failed orders, from 0 to 1, above which the list stops.
+	// StopAt is the largest share of orders that may fail again, from 0 to 1. Above it, the list stops.
 	StopAt float64 `json:"stopAt"`
 	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
 	Patience seconds `json:"patience"`
@@ -108,11 +108,11 @@ func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 const (
 	minRate     = 0.001
 	maxRate     = 1000
-	day         = 24 * 60 * 60 // seconds per day
+	day         = 24 * 60 * 60
 	maxPatience = 366 * day
 )
 
-// within reports whether n lies between least and most. It returns false for NaN.
+// within reports whether n is between least and most. It returns false for NaN.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
 // ErrBusy is the error of Open if another process has locked the list.
@@ -195,7 +195,6 @@ func (l *List) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
-// outcome is the line of a result in the file.
 type outcome struct {
 	OrderID string    `json:"orderId"`
 	Result  Result    `json:"result"`

@@ -95,8 +95,8 @@ var States = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // the command.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number is the command number of the order when the list was made. If the order has accepted a command
-	// since, the order refuses the list's command (P5, commands have a number and an ID).
+	// Number is the command number of the order when the list was made. If the order has accepted another
+	// command since then, the Scheduler refuses the list's command (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
@@ -286,7 +286,7 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 		return c.Undo(ctx, order, opts...)
 	case "close":
 		return c.Close(ctx, order, a.By, a.Reason, opts...)
-	// Commands does not contain erase, so that a bulk command never erases orders.
+	// Only the command `erase` sends an erase. Commands does not contain erase, so bulk commands never do.
 	case "erase":
 		return c.Erase(ctx, order, a.By, a.Reason, opts...)
 	case "resolve":
@@ -337,7 +337,6 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	return "", ""
 }
 
-// passed reports whether the given step is done.
 func passed(t *client.Task, step string) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return i >= 0 && t.Steps[i].State == core.Processed

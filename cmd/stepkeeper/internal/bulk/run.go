@@ -34,7 +34,6 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// work is a run of one process through a list.
 type work struct {
 	*List
 	c        *client.Client
@@ -43,7 +42,7 @@ type work struct {
 	stopped  string // reason why the list stopped; "" while it runs
 	silent   int
 	report   func(Report)
-	failures error // errors of writes to the file
+	failures error
 }
 
 // Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after
@@ -115,7 +114,6 @@ func (w *work) why(ctx context.Context) string {
 	return w.stopped
 }
 
-// send sends the commands to some orders at the list's rate, and waits for the results.
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
 	inFlight := make(chan struct{}, mostInFlight)
@@ -155,7 +153,6 @@ func (w *work) skip(ctx context.Context, i int) bool {
 	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
 
-// one sends the command to an order and waits for the result.
 func (w *work) one(ctx context.Context, i int) {
 	o := w.order(i)
 	v, err := w.command(ctx, &o)

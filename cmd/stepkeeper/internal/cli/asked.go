@@ -16,7 +16,7 @@ import (
 // confirmation, because their effect cannot be reverted.
 type askedOptions struct {
 	orderCommand
-	yes    bool   // true to skip the question
+	yes    bool
 	signed bool   // true if the command needs a sender and a reason
 	doubt  string // question to the user; "%s" stands for the orders
 	done   string // past participle of the command, for messages

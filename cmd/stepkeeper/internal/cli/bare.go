@@ -8,9 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// bare adds an envelope to an order. If id is "", bare makes an ID from the order's content and from number,
-// the position of the order in the file. The same file therefore always gives the same IDs, and submitting
-// the file again is harmless. Two equal orders in a file get different IDs.
+// bare adds an envelope, with an ID and a workflow, to an order. If id is "", bare makes an ID from the
+// workflow, the order's content and number. The argument number is the position of the order in the file. The
+// same file therefore always gives the same IDs, and a user can submit the file again. Two equal orders in a
+// file get different IDs.
 func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, error) {
 	var envelope struct {
 		OrderID  *string          `json:"orderId"`
@@ -30,7 +31,6 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
 		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
 	}
-	// DecodeSubmit applies the checks of every submission.
 	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
 		message.Schema, quoted(id), quoted(workflow), data))
 }

@@ -112,7 +112,6 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	return o.work(ctx, c)
 }
 
-// work runs the list that o.file contains.
 func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	l, err := bulk.Open(o.file)
 	switch {
@@ -146,7 +145,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints the results. It returns an error with the code Refused unless all orders were fixed.
+// report prints the results. If an order was not fixed, report returns an error with the code Refused.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
@@ -178,7 +177,6 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 	return nil
 }
 
-// advise prints the next commands for the orders that were not fixed.
 func (o *bulkOptions) advise(r *bulk.Report) {
 	out, program := o.app.Streams.Out, o.app.Program()
 	if len(r.Again) > 0 {

@@ -22,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderCommand holds the options that all commands to orders share.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
@@ -54,7 +53,6 @@ func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Con
 	})
 }
 
-// checkDefinition returns an error if the flag --definition is set to a value other than "latest" or a hash.
 func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
@@ -65,7 +63,6 @@ func (o *orderCommand) checkDefinition() error {
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
-// checkSender checks the flags --by and --reason. The default of --by is the user of this computer.
 func (o *orderCommand) checkSender() error {
 	if len(o.action.Reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
@@ -114,8 +111,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, the last parameter is the text of
-// the returned error.
+// confirm asks the user to confirm a command. If the user declines, confirm returns an error with the text
+// not.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -200,7 +197,6 @@ func hasStep(task *view.Task, step string) error {
 		"order %s has no step %.60q", task.OrderID, step)
 }
 
-// stepOf returns the named step of an order. It returns nil if the order does not have this step.
 func stepOf(task *view.Task, name string) *view.Step {
 	for i := range task.Steps {
 		if task.Steps[i].Name == name {

@@ -22,8 +22,8 @@ type deadLetterOptions struct {
 	app    *app.App
 	action string // "redrive" or "discard"
 	client.Handling
-	number int  // maximum number of messages to show
-	body   bool // true to show the body of each message
+	number int
+	body   bool
 	file   string
 	yes    bool
 }
@@ -140,7 +140,6 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose returns a text that names the order of a message.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"

@@ -54,7 +54,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
-	var shown []view.Summary // orders for the table
+	var shown []view.Summary
 	count, left, more := 0, 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {

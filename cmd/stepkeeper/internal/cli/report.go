@@ -16,7 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the JSON output for one record. With --wait, an accepted order is printed after its end.
+// submitLine is the JSON output for one record. With --wait, the command prints the line of an accepted order
+// after the end of the order.
 type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file
@@ -39,20 +40,18 @@ type submitError struct {
 	Step    string `json:"step,omitempty"` // step that failed; only with --wait
 }
 
-// barFrom is the smallest number of records for which a progress bar is shown.
 const barFrom = 50
 
-// waiters is how many orders the command waits for at the same time.
+// waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
 
-// report collects and prints the results while the command reads further records.
 type report struct {
 	*submitOptions
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
 	answers   int       // number of sent orders with a response
-	held      []badLine // unreadable records that are printed after the orders before them
+	held      []badLine // unreadable records; each is printed after the results of earlier orders
 	bad       int       // number of unreadable records
 	refused   int
 	known     int
@@ -93,8 +92,7 @@ func (r *report) acknowledged() int {
 	return len(r.taken)
 }
 
-// unreadable adds a record that is not sent. behind is the number of orders that were sent before the record
-// was read. The results are printed in the sequence of the file.
+// unreadable adds a record that is not sent. The report prints the results in the sequence of the file.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +171,6 @@ func (r *report) problem(l submitLine) {
 		render.Clean(l.Error.Message))
 }
 
-// waitForAll waits until every accepted order has ended.
 func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	r.close()
 	if len(r.taken) >= barFrom {
@@ -200,7 +197,6 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// ended records the end of the i-th accepted order.
 func (r *report) ended(i int, task view.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -89,7 +89,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 
 type resolveOptions struct {
 	orderCommand
-	output string // file with the output of the step
+	output string
 }
 
 func newResolve(a *app.App) *cobra.Command {

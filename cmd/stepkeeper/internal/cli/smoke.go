@@ -42,13 +42,13 @@ type smokeOptions struct {
 // smokeReport is the JSON output of `smoke`.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
-	Prefix   string             `json:"prefix"` // prefix of the order IDs
+	Prefix   string             `json:"prefix"`
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
-	Open     int                `json:"open"`     // number of orders that did not end in time
-	Problems []smokeProblem     `json:"problems"` // problems that the audit found
+	Open     int                `json:"open"` // number of orders that did not end in time
+	Problems []smokeProblem     `json:"problems"`
 	Submit   float64            `json:"submitSeconds"`
-	Total    float64            `json:"totalSeconds"` // time until the last order ended or the time limit
+	Total    float64            `json:"totalSeconds"` // time until the last end, or the time limit
 	TookP50  float64            `json:"tookP50Seconds"`
 	TookP95  float64            `json:"tookP95Seconds"`
 	TookMax  float64            `json:"tookMaxSeconds"` // longest time from receipt to end
@@ -176,7 +176,6 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 
 func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }
 
-// submit sends all orders. It returns an error if an order is refused.
 func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
@@ -197,7 +196,6 @@ func (s *smoke) submit(ctx context.Context) error {
 	return refused
 }
 
-// wait waits for the end of each order and audits the order.
 func (s *smoke) wait(ctx context.Context) {
 	bar := s.app.Streams.Progress("waiting", int64(s.orders))
 	defer bar.Done()
@@ -248,8 +246,8 @@ func (s *smoke) problem(i int, what string) {
 	s.report.Problems = append(s.report.Problems, smokeProblem{s.id(i), what})
 }
 
-// sameJSON reports whether two documents are equal apart from white space. The fields must have the same
-// order.
+// sameJSON reports whether two documents are equal apart from white space. Documents with different sequences
+// of fields are not equal.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

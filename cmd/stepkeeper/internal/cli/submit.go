@@ -23,7 +23,7 @@ type submitOptions struct {
 	app      *app.App
 	files    []string // names of files; "-" means standard input
 	wait     bool
-	workflow string // workflow of orders without an envelope; "" if the records have envelopes
+	workflow string // workflow of bare orders; "" if each record names its workflow
 	id       string
 }
 
@@ -36,7 +36,6 @@ func newSubmit(a *app.App) *cobra.Command {
 		})
 }
 
-// place is the position of an order in a file, and the order's workflow.
 type place struct {
 	file     string
 	line     int
@@ -48,10 +47,10 @@ type place struct {
 type submission struct {
 	*submitOptions
 	report *report
-	number int // number of the record in the present file
+	number int
 	err    error
 	// unattended returns the queues that a workflow needs and that have no consumer. The function is nil for
-	// a server, whose receipts contain these queues.
+	// a server, because client.Receipt contains these queues.
 	unattended func(workflow string) []view.Unattended
 	queues     map[string][]view.Unattended // results of unattended, by workflow
 	// schemaOf returns the schema for a workflow's orders, or nil if the schema is unknown. The function is
@@ -229,7 +228,8 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record parses one record and applies the server's checks. It reports an invalid record and returns false.
+// record parses one record. For a stack, it also checks the order against the workflow's schema, as a server
+// does itself. It reports an invalid record and returns false.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
@@ -289,14 +289,12 @@ func (s *submission) matches(o client.Order) error {
 	return err
 }
 
-// count returns how many orders were given to the client.
 func (s *submission) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// answered records the response to one order.
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	at := s.places[r.Line]

@@ -66,8 +66,9 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 }
 
 // asking returns the IDs of about one page of orders that wait for an answer, and the cursor of the next
-// page. It reads large pages, because few orders may wait for an answer. If the first large page contains too
-// many waiting orders, asking reads it again in small pages. It stops before a later page that has too many.
+// page. It reads large pages, because few orders may wait for an answer. If a large page has too many waiting
+// orders, asking stops before this page. If asking has found no order before, it instead reads this page
+// again in small pages.
 func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
 	err error,
 ) {
@@ -97,7 +98,6 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 	}
 }
 
-// questions returns the open approvals of an order.
 func (s *server) questions(t *client.Task) (all []question) {
 	for i := range t.Steps {
 		st := &t.Steps[i]

@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks holds the lists that this process has started, the newest last.
+// bulks holds the lists of bulk commands that this process has started, the newest last.
 type bulks struct {
 	mu  sync.Mutex
 	all []*running
@@ -80,7 +80,6 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-// selection is a bulk command, read from a form or from the query of a page's address.
 type selection struct {
 	bulk.Action
 	Where bulk.Where
@@ -118,7 +117,8 @@ func (x *selection) Line(program string) string {
 	return line + " --where " + message.Quoted(strings.Join(where, ",")) + ` --reason "…"`
 }
 
-// planBulk shows the expected effect of a bulk command, and the lists of this process.
+// planBulk shows the expected effect of a bulk command. It also shows the bulk commands that this process has
+// started.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {
@@ -275,7 +275,6 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }
 
-// stopBulk stops a list. The list then sends no more commands.
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

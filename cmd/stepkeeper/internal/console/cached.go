@@ -9,7 +9,7 @@ import (
 type cached[T any] struct {
 	mu    sync.Mutex
 	value T
-	at    time.Time // time of the last read
+	at    time.Time
 	until time.Time // time at which the value expires
 }
 
@@ -28,7 +28,6 @@ func (c *cached[T]) get(now time.Time, read func() (T, time.Duration, error)) (T
 	return value, c.at, err
 }
 
-// drop makes the value expire.
 func (c *cached[T]) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,7 +34,6 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// refuse shows a page with the reason for a refusal and with advice.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
 		return refusal("Refused", status, what, do), nil
@@ -97,8 +96,8 @@ func outcomeText(v client.Verdict, err error) string {
 // forms is the UUID name space of commandID.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
-// commandID returns the command ID for a form. Equal forms get the same ID, so that a form that is sent twice
-// counts as one command (P5, commands have a number and an ID).
+// commandID returns the command ID for a form. Equal forms get the same ID. If a browser sends a form twice,
+// the form therefore counts as one command (P5, commands have a number and an ID).
 func commandID(order string, form url.Values) string {
 	name := order
 	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",

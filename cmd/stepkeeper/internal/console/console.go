@@ -49,7 +49,6 @@ type Options struct {
 	Every time.Duration
 }
 
-// mostCached is the maximum number of entries in each cache.
 const mostCached = 256
 
 // answerTime is the time limit for reading a page's data from the deployment.
@@ -82,11 +81,10 @@ type server struct {
 	counted     cached[counted]
 	deadQueues  cached[[]client.DeadLetterQueue]
 	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
-	agentsOf    *expirable.LRU[string, map[string]string] // agents by step, for the hash of each definition
+	agentsOf    *expirable.LRU[string, map[string]string] // agents by step, for each definition
 	simulations simulations
 }
 
-// file is the content and the media type of an asset.
 type file struct {
 	body []byte
 	kind string
@@ -214,7 +212,6 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 	}
 }
 
-// link is an entry of the navigation, with its shortcut key.
 type link struct{ Title, Path, Key string }
 
 var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"},
@@ -306,7 +303,6 @@ func (s *server) fragment(c content) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // a template of this package has escaped it
 }
 
-// whole is the data for the frame of a page.
 type whole struct {
 	Title, Name, Live, Path string
 	ReadOnly, Charts        bool

@@ -22,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// mostLetters is the maximum number of messages on the page of a queue.
 const mostLetters = 20
 
 // lettersLooked holds the messages from the last read of a queue. An open page shows these messages without a
@@ -44,8 +43,9 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{at, s.Program, queues}}, err
 }
 
-// deadQueue shows the messages of a queue. It reads the queue when the page is opened, unless the page shows
-// the body of a message from the last read. Updates of an open page use the last read.
+// deadQueue shows the messages of a queue. A new page reads the queue. If the address names a message from
+// the last read, the new page shows the last read instead. An update of an open page also shows the last
+// read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }

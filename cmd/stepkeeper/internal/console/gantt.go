@@ -12,19 +12,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// bar is a period in which a step ran or waited.
 type bar struct {
 	from, to core.Time
 	kind     string // CSS class; barTexts lists the classes
 	text     string
 }
 
-// barTexts lists the classes of bars, and their names in the legend.
 var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
 	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
 	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
 
-// legendOf returns the classes of bars in the picture of a task, and their names.
 func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	drawn := map[string]bool{}
 	for i := range t.Steps {
@@ -98,7 +95,6 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	return all
 }
 
-// working returns the class and the text of the bar for a running step.
 func working(st *client.Step) (kind, text string) {
 	switch st.Kind {
 	case view.KindWait:

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// livePrefix precedes the path of a page. The result is the path of the page's stream.
+// livePrefix is the first part of the path of a stream. The path of the page follows.
 const livePrefix = "/live"
 
 const (
@@ -25,7 +25,6 @@ const (
 	reopenAfter = 3 * time.Second
 )
 
-// streams holds the open streams of each host, oldest first.
 type streams struct {
 	mu   sync.Mutex
 	open map[string][]chan struct{}

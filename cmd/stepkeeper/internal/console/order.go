@@ -24,14 +24,14 @@ type orderPage struct {
 	Name         string
 	Down, Across template.HTML // graphs of the steps, drawn from top to bottom and from left to right
 	Gantt        template.HTML
-	Legend       [][2]string // classes of the bars in Gantt, and their names
+	Legend       [][2]string
 	Advice       []advice
 	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // "compact", "timeline", "events" or "messages"
 	Receipt      *cost.Receipt // cost of the order on AWS; nil for a server
-	Order        string        // content of the order
+	Order        string
 	OrderProblem string
 	Token        string
 	ReadOnly     bool
@@ -256,7 +256,6 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	return action.Send(ctx, s.Client, id, number, command)
 }
 
-// answer sends the answer in a form to a waiting step.
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action,
 	named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}

@@ -16,11 +16,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// states lists the states that the listing of orders can be filtered by.
+// states lists the states that a reader can choose for the listing of orders.
 var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
 	core.Cancelled, core.Closed}
 
-// filter is the selection of orders in the address of a page.
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
@@ -34,14 +33,12 @@ func filterOf(r *http.Request) filter {
 // Address returns the address of the listing of orders, with the filter and a cursor.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on returns the address of the given page, with the filter and a cursor.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
 		"cursor": cursor})
 }
 
-// address returns the address of a page. The query of the address contains the values that are not empty.
 func address(page string, values map[string]string) string {
 	q := url.Values{}
 	for name, value := range values {
@@ -81,21 +78,18 @@ type row struct {
 	Gone bool // true if the order no longer matches the filter
 }
 
-// choice is an entry in the menu of states, with the number of orders in the state.
 type choice struct {
 	number
 	Address string
 	Now     bool
 }
 
-// menus holds the values that a reader can choose for a filter.
 type menus struct {
 	States                  []choice
 	Workflows, Steps, Codes []string
 	Total                   string // number of matching orders; "" if unknown
 }
 
-// counted holds the numbers of orders by state, and the error codes of the orders in Error.
 type counted struct {
 	states []number
 	codes  []string
@@ -205,7 +199,6 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	return content{Title: "Orders", Template: "orders", Data: data}, nil
 }
 
-// found is the result of a search for orders.
 type found struct {
 	orders []view.Summary
 	next   string // cursor of the next page; "" after the last page
@@ -214,9 +207,9 @@ type found struct {
 
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages of the listing until it has enough rows for a page of the console, the listing ends, or it
-// has read mostLookedAt orders. It leaves out child orders, unless the filter asks for child orders or for an
-// ID.
+// find reads pages of the listing. It stops when it has enough rows for a page of the console, when the
+// listing ends, or when it has read mostLookedAt orders. If the filter asks for neither child orders nor an
+// ID, find leaves out child orders.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary

@@ -19,7 +19,7 @@ import (
 const (
 	rowsOnPage   = 50   // number of rows with which a page of the listing is full; it may have more
 	mostLookedAt = 5000 // maximum number of orders that are read to fill a page
-	mostCounted  = 1000 // maximum count of the orders in Processing or Compensating; more are shown as 1,000+
+	mostCounted  = 1000 // maximum count of orders in one state; a page shows more as 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )
@@ -41,7 +41,6 @@ func (i incident) Bulk() string {
 		"code": i.Code})
 }
 
-// stopped holds the orders in Error, grouped into incidents.
 type stopped struct {
 	Incidents []incident
 	Count     int
@@ -50,8 +49,10 @@ type stopped struct {
 }
 
 const (
-	fewInError = 1000             // maximum number of orders in Error that are not cached
-	holdsMany  = 10 * time.Second // how long the orders are cached if there are more
+	// If at most fewInError orders are in Error, each page reads them again. More orders are cached for the
+	// time holdsMany.
+	fewInError = 1000
+	holdsMany  = 10 * time.Second
 )
 
 // inError returns the orders in Error, grouped into incidents. If there are many orders, inError caches the
@@ -160,8 +161,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
 }
 
-// listed returns the workflows of the deployment. For a stack it returns none, because a stack cannot list
-// its workflows.
+// listed returns the workflows of the deployment. For a stack it returns nil, because a stack cannot list its
+// workflows.
 func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {
 	all, err := s.Client.Workflows(ctx)
 	if errors.Is(err, client.ErrInvalid) {
@@ -226,7 +227,6 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 	return content{Title: name, Template: "workflow", Data: data}, err
 }
 
-// versions counts the open orders of a workflow by definition.
 func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
@@ -266,7 +266,6 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 // of a stack takes dozens of calls.
 const looksEvery = 30 * time.Second
 
-// checked is the result of running all checks.
 type checked struct {
 	checks []client.Check
 	err    error

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Redaction lists the fields of orders, inputs and outputs to hide. Each pattern is a path, such as
+// Redaction lists the fields to hide in orders, inputs and outputs. Each pattern is a path, such as
 // payment.card or customer.*. In a pattern, * matches any name or index, and ** matches any number of names
 // or indexes.
 type Redaction [][]string

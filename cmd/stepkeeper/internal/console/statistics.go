@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	mostLines = 6  // maximum number of lines in a chart
-	chartRows = 12 // maximum number of rows in the table below a chart
+	mostLines = 6
+	chartRows = 12
 )
 
 // chart is a line chart over time, which a script draws. A table below the chart shows the values as text.
@@ -149,9 +149,9 @@ func length(d time.Duration) string {
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics
-	Span    string // period that the charts cover
+	Span    string
 	Rate    string // orders per minute
-	RateOf  string // label of Rate
+	RateOf  string
 	Overdue *view.Overdue
 	Cost    *orderCost
 	Unknown []string

@@ -31,7 +31,7 @@ func (n number) String() string {
 	return humanize.Comma(int64(n.N))
 }
 
-// waits is a group of open orders that wait for the same thing.
+// waits is a group of open orders with the same kind of wait, workflow, step and agent.
 type waits struct {
 	For, Workflow, Step string
 	Agent               string // agent of the step; "" if the step has no agent or the agent is unknown
@@ -44,8 +44,8 @@ type waits struct {
 }
 
 // agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
-// comes from the order's definition. The result is "" if the definition cannot be read. The map missing lists
-// these definitions, so that a page tries each definition only once.
+// comes from the order's definition. If the definition cannot be read, the result is "", and agent adds the
+// definition to the map missing. A page therefore tries each definition only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -104,8 +104,8 @@ type open struct {
 	Oldest core.Time // creation time of the oldest counted order; 0 if no order was counted
 }
 
-// underWay reads the orders in Processing and Compensating. It groups the orders by the thing that they wait
-// for.
+// underWay reads the orders in Processing and Compensating. It groups the orders by wait, workflow, step and
+// agent.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
 	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {

@@ -25,7 +25,7 @@ const (
 	sideGap    = 24 // gap between boxes in a layer
 	layerGap   = 44 // gap between layers
 	margin     = 8
-	orderings  = 8 // passes that reorder the layers
+	orderings  = 8
 	straighten = 12
 )
 
@@ -205,12 +205,11 @@ func (l *layout) places() []int {
 	return place
 }
 
-// crossings returns the number of crossings between the lines.
 func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
 	for _, layer := range l.layers {
-		var ends []int // ends of the lines, sorted by their starts
+		var ends []int // ends of the lines; the lines are sorted by their starts
 		for _, at := range layer {
 			out := make([]int, 0, len(l.cells[at].out))
 			for _, to := range l.cells[at].out {
@@ -230,7 +229,7 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer. It moves the cell towards the connected cells in
+// place sets the coordinate of each cell within its layer. It moves each cell towards the connected cells in
 // other layers. It keeps the minimum distance between the cells of a layer.
 func (l *layout) place() {
 	for _, layer := range l.layers {
@@ -268,8 +267,9 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer towards the positions in wish, and keeps the minimum distances. It makes
-// one pass from each end of the layer. Each pass keeps the distances, and so does the mean of both results.
+// settle moves the cells of a layer towards the positions in wish. It makes one pass from each end of the
+// layer. Each pass keeps the minimum distances. The mean of the two positions therefore keeps the distances
+// too.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

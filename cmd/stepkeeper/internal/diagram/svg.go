@@ -70,7 +70,6 @@ func (p *picture) boxAlong() float64 {
 	return boxHeight
 }
 
-// at converts a position in the layout to a point in the picture.
 func (p *picture) at(along, side float64) point {
 	if p.across {
 		return point{along, side}

@@ -64,8 +64,8 @@ func Silent(code Code, what string) *Error {
 // severity lists the codes from the worst to the best.
 var severity = []Code{General, Unreachable, Usage, Refused, NotFound, NotProcessed, OK}
 
-// Worst returns the exit code of a command with several results. It returns the first of 1, 5, 2, 3, 4 and 6
-// that is in codes, or 0.
+// Worst returns the exit code of a command with several results. It returns the first code of severity that
+// is in codes, or OK.
 func Worst(codes ...Code) Code {
 	for _, c := range severity {
 		if slices.Contains(codes, c) {

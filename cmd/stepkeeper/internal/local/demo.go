@@ -90,7 +90,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 const shippedWorkflow = "order.yaml"
 
 // workflowFolder returns the folder with the workflows. Without the flag --workflows, it writes the built-in
-// workflow to a temporary folder, which remove deletes.
+// workflow to a temporary folder, and the function remove deletes this folder.
 func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil
@@ -107,7 +107,6 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// writeShipped writes the built-in workflow to a folder.
 func writeShipped(dir string) error {
 	text, err := workflows.Files.ReadFile(shippedWorkflow)
 	if err != nil {

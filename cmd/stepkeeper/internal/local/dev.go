@@ -291,7 +291,6 @@ func (o *devOptions) ready(s embedded.Started) {
 	warnUnprinted(o.app, s.Address, o.printReady(s))
 }
 
-// warnUnprinted warns if the ready line of a server could not be written.
 func warnUnprinted(a *app.App, address string, err error) {
 	if err != nil {
 		a.Warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,

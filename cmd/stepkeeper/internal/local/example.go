@@ -27,7 +27,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// exampleOrders is the number of orders in the example. It is so large that a service refuses some orders.
+// exampleOrders is the number of orders in the example. With this number, a service also refuses some orders.
 const exampleOrders = 40
 
 // exampleOrder is the name of the example with the services of `stepkeeper demo`. These services record their
@@ -185,7 +185,6 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders returns the orders of the example exampleOrder as JSON Lines.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -203,7 +202,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders returns the name of the file with one order or JSON Lines.
+// orders returns the name of the file with the example's orders.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

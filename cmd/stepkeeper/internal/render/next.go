@@ -21,7 +21,7 @@ type Advice struct {
 	From core.Time `json:"from,omitzero"`
 }
 
-// Later returns the commands that the order will accept after no call can take effect any more.
+// Later returns the commands that the order will accept when no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
 	for _, c := range t.AcceptsLater { // Next gives advice only for the commands in Accepts.
@@ -36,8 +36,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help with a task now, the most useful first. It includes a command that
-// changes the task only if the task accepts the command. program is the start of each command line.
+// Next returns the commands that help with a task now, the most useful first. It includes commands that
+// change the task only if the task accepts them. program is the start of each command line.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {
@@ -92,15 +92,14 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// If a step of a plain service is in doubt, the operator must first check the service (P31, a plain
-	// service needs a ledger). For any other service a further attempt is harmless.
+	// If plain is true, the operator must first check the service (P31, a plain service needs a ledger). For
+	// any other service a further attempt is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer returns an Advice with a purpose and a formatted command.
 type sayer = func(why, format string, args ...any) Advice
 
 // facts returns advice for the facts that the operator can state about the steps. The result plain reports

@@ -149,8 +149,8 @@ func Wait(all []view.Wait, now time.Time) string {
 	return text
 }
 
-// atWork describes an attempt in flight. The notes are the latest progress (P43, long work reports progress),
-// the time at which the reply is due, and the lock owner.
+// atWork describes an attempt in flight. The first note is the latest progress (P43, long work reports
+// progress). The other notes are the time at which the reply is due, and the lock owner.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
@@ -240,7 +240,6 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step whose order goes forward.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
@@ -249,7 +248,6 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-// children describes the progress of a step's child orders.
 func children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {
@@ -272,7 +270,6 @@ func children(c *view.Children) string {
 	return text
 }
 
-// open describes the answers or the event that a step waits for.
 func open(s view.Step) string {
 	a := s.Answers
 	text := "waits for the event " + a.Event

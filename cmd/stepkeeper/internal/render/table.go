@@ -48,7 +48,6 @@ func plainStyle() table.Style {
 var States = []string{string(core.Processing), string(core.Compensating), string(core.Processed),
 	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error)}
 
-// clock returns the time of day in UTC, with milliseconds.
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 
 // Moment returns the date and time in UTC.

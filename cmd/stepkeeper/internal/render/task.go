@@ -191,7 +191,6 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
 
-// data prints the input and output of the order and of its steps.
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string
 	add := func(name string, in, out json.RawMessage) {

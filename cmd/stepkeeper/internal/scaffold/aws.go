@@ -16,8 +16,8 @@ import (
 var ErrNoProject = errors.New("it holds no project: agents.yaml and the folder workflows are missing")
 
 // AWS describes the files that deploy a project: a CDK app in the folder aws, and a workflow for GitHub
-// Actions. The folder aws has its own Go module, so that the project's module depends on neither the CDK nor
-// npm packages.
+// Actions. The folder aws has its own Go module. The project's module therefore depends on neither the CDK
+// nor npm packages.
 type AWS struct {
 	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper
@@ -25,8 +25,9 @@ type AWS struct {
 	Name string // start of the stacks' names, derived from the name of the project's folder
 }
 
-// Write adds the files to the project in a folder and returns the files' names. If there is no project, or if
-// one of the files already exists, Write returns ErrNoProject or an ExistsError, and writes nothing.
+// Write adds the files to the project in a folder and returns the files' names. It returns ErrNoProject if
+// there is no project, and an ExistsError if one of the files already exists. In these cases it writes
+// nothing.
 func (a AWS) Write(dir string) ([]string, error) {
 	for _, name := range []string{"agents.yaml", "workflows"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -42,8 +43,8 @@ func (a AWS) Write(dir string) ([]string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// files returns the files for the project in dir. The project's go.mod determines the path of the Go module.
-// Without a go.mod, the parameter path is used.
+// files returns the files for the project in dir. If the project has a go.mod, this file determines the path
+// of the Go module. Otherwise the parameter path does.
 func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -24,7 +24,7 @@ var builtFrom string
 // ErrNoModule means that no module of Stepkeeper was found for the generated Go code.
 var ErrNoModule = errors.New("the path of this program's module is not known")
 
-// Module is the module of Stepkeeper that generated Go code requires: a working copy or a release. The zero
+// Module is the module of Stepkeeper in the go.mod of generated code: a working copy or a release. The zero
 // value means no module.
 type Module struct {
 	Dir     string // folder of the working copy; "" for a release
@@ -37,10 +37,13 @@ func (m Module) Known() bool { return m != Module{} }
 // Fetch reports whether `go mod tidy` must fetch the module.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
-// FindModule returns the module of Stepkeeper. If dir is set, the module is the working copy at dir.
-// Otherwise the module is the release from which the program was built. If there is no release, the module is
-// the working copy in which the program was built, is stored, or runs. If there is no working copy either,
-// FindModule returns ErrNoModule.
+// FindModule returns the first of these modules of Stepkeeper:
+//
+//   - the working copy at dir, if dir is set
+//   - the release from which the program was built
+//   - the working copy in which the program was built, is stored, or runs
+//
+// It returns ErrNoModule if dir is not a working copy, or if no module is found.
 func FindModule(dir string) (Module, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -52,8 +55,9 @@ func FindModule(dir string) (Module, error) {
 		}
 		return Module{Dir: abs}, nil
 	}
-	// Only a module that the go command has downloaded has a sum. For a build from a working copy, the go
-	// command derives the version from the commit. That version may not be published.
+	// Only a module that the go command has downloaded has a checksum (Main.Sum). For a build from a working
+	// copy, the go command derives the version from the commit. It is possible that this version is not
+	// published.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
 		return Module{Version: info.Main.Version}, nil
 	}
@@ -70,8 +74,8 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates returns the folders that may be inside a working copy: the folders in which the program was
-// built, is stored, and runs.
+// candidates returns the folders that may be inside a working copy: builtFrom, the folder of this source
+// file, the folder of the executable, and the working directory.
 func candidates() []string {
 	all := []string{builtFrom}
 	if _, file, _, ok := runtime.Caller(0); ok {
@@ -107,9 +111,11 @@ var (
 	projectModules string
 )
 
-// files returns the go.mod file of a new module in the folder dir. If m is a working copy, the result also
-// contains go.sum, and go.mod requires the same versions as the working copy. The go command then needs no
-// network. modules lists the required modules; "" means all requirements of the working copy.
+// files returns the go.mod file of a new module in the folder dir. modules lists the required modules. An
+// empty list means all requirements of the working copy.
+//
+// If m is a working copy, go.mod requires the same versions as the working copy, and the result also contains
+// go.sum. The go command then needs no network.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
@@ -157,8 +163,8 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path of a folder relative to dir, so that the user can move both folders together. If
-// there is no relative path, relative returns folder unchanged.
+// relative returns the path of folder relative to dir. With a relative path, the user can move dir and folder
+// together. If there is no relative path, relative returns folder unchanged.
 func relative(dir, folder string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
 	if errors.Is(errDir, fs.ErrNotExist) { // The folder dir is created later, in an existing folder.

@@ -9,8 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
 
-// bookingTest is the file of the project that needs the module of Stepkeeper. goTest is the command that runs
-// this file.
+// Only the file bookingTest needs the module of Stepkeeper. The command goTest runs this file.
 const (
 	bookingTest = "booking_test.go"
 	goTest      = "go test ./..."

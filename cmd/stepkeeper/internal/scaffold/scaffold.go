@@ -1,6 +1,6 @@
 // Package scaffold writes the first files of a new user: a small project, or a new agent. An agent is a
-// program in Go, Python or TypeScript. The files of an agent include a test, a README, and a workflow for
-// trying the agent.
+// program in Go, Python or TypeScript. The files of an agent include a test, a README, and a workflow that
+// calls the agent.
 package scaffold
 
 import (
@@ -82,7 +82,7 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// ErrNoPackage means that the package for the agent's language was not found.
+// ErrNoPackage means that no clone with the SDK of the agent's language was found.
 var ErrNoPackage = errors.New("the packages of sdk are not published yet; they are taken from a clone of " +
 	"Stepkeeper")
 
@@ -170,8 +170,6 @@ func hidden(name string) string {
 	return dir + base
 }
 
-// render executes the common templates and the templates for the agent's language. It returns the results by
-// file name.
 func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {
@@ -193,7 +191,6 @@ func (a Agent) render(sdk string) (map[string][]byte, error) {
 	return files, err
 }
 
-// fill executes a template with data. It formats Go code.
 func fill(file string, data any) ([]byte, error) {
 	t, err := template.New(path.Base(file)).Option("missingkey=error").ParseFS(templates,
 		"template/partials.tmpl", file)

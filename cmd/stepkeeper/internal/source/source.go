@@ -29,7 +29,7 @@ type Record struct {
 }
 
 // Records reads r and calls yield for each record, until yield returns false. It returns an error if reading
-// fails, or if a document that is not JSON Lines is not valid.
+// fails. An invalid document is an error too, but an invalid line of JSON Lines is not.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -47,8 +47,10 @@ func Records(r io.Reader, yield func(Record) bool) error {
 }
 
 // isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
-// argument first is the earliest line that is not blank. The input is a document if first begins an array. It
-// is also a document if first is an incomplete value and the next line does not begin an object.
+// argument first is the earliest line that is not blank. The input is a document in two cases:
+//
+//   - This line begins an array.
+//   - This line is an incomplete value, and the next line does not begin an object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -89,7 +91,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lines reads JSON Lines and skips blank lines. b and err are the results of the first call of readLine.
+// lines reads JSON Lines and skips blank lines. The caller has read the first line, and passes the
+// results of this read as b and err.
 func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
 	for ; ; line++ {
 		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
@@ -120,7 +123,7 @@ func lineRecord(data []byte, line int, err error) Record {
 	return Record{Line: line, Data: data}
 }
 
-// document reads a document that is one object or an array of objects.
+// document reads an array of objects, or one or more objects in sequence.
 func document(r io.Reader, line int, yield func(Record) bool) error {
 	text, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
@@ -163,12 +166,11 @@ func decoder(text []byte) *jsontext.Decoder {
 		jsontext.AllowInvalidUTF8(true))
 }
 
-// reading is a document and the decoder that reads the document.
 type reading struct {
 	*jsontext.Decoder
 	text []byte
 	at   int64 // offset up to which lines are counted
-	line int   // line at the offset at
+	line int   // number of the line at this offset
 }
 
 // lineAt returns the line at an offset. The offset must not be smaller than in the previous call.
@@ -180,7 +182,6 @@ func (d *reading) lineAt(at int64) int {
 	return d.line
 }
 
-// broken returns an error that names the line at which a document is not valid.
 func (d *reading) broken(err error) error {
 	at := d.InputOffset()
 	var syntax *jsontext.SyntacticError

@@ -97,8 +97,8 @@ func (s *Streams) Interactive() bool { return s.inTerminal && s.errTerminal }
 // Width returns the number of columns of the terminal.
 func (s *Streams) Width() int { return s.width() }
 
-// Confirm asks a question on standard error. It returns true if the user answers y or yes, and false for any
-// other answer or at the end of the input.
+// Confirm asks a question on standard error. It returns true if the user answers y or yes. Any other answer,
+// or the end of the input, means false.
 func (s *Streams) Confirm(question string) (bool, error) {
 	fmt.Fprintf(s.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(s.In).ReadString('\n')

@@ -17,7 +17,7 @@ func (p Style) paint(text string, attributes ...color.Attribute) string {
 		return text
 	}
 	c := color.New(attributes...)
-	c.EnableColor() // The library checks the output of the process instead of these streams.
+	c.EnableColor() // The library decides by os.Stdout, which may differ from these streams.
 	return c.Sprint(text)
 }
 
@@ -39,7 +39,7 @@ func (p Style) Faint(text string) string { return p.paint(text, color.Faint) }
 // Bold emphasises important text.
 func (p Style) Bold(text string) string { return p.paint(text, color.Bold) }
 
-// State colours a text by the colour of a state.
+// State colours text with the colour of a state.
 func (p Style) State(state core.State, text string) string {
 	switch state {
 	case core.Processed:

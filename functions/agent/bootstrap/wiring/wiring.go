@@ -25,9 +25,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 )
 
-// New reads the settings, checks everything except the values of secrets, and makes the clients. It makes no
-// network calls (rule 13 of docs/reference/aws-rules.md). The first batch of requests reads the secrets. The
-// error lists all faults.
+// New reads the settings, checks everything except the values of secrets, and makes the clients. It
+// makes no network calls (rule 13 of docs/reference/aws-rules.md). The first batch of requests reads
+// the secrets. The error lists all faults.
 func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)
 	c, errClient := wire.Environment(lookup)
@@ -77,7 +77,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	}, nil
 }
 
-// placeholder replaces the value of each secret in check. It is valid as a header and as an address.
+// placeholder replaces each secret while check reads the settings. It is valid as a header and an address.
 const placeholder = "https://secret.invalid"
 
 func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {

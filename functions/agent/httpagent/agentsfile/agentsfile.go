@@ -1,5 +1,5 @@
-// Package agentsfile reads agents files in YAML or JSON. It is separate from package httpagent so that
-// functions on Lambda, which read compiled settings, contain no YAML parser.
+// Package agentsfile reads agents files in YAML or JSON. Functions on Lambda read compiled settings
+// with package httpagent. The packages are separate, so that these functions contain no YAML parser.
 package agentsfile
 
 import (
@@ -53,8 +53,8 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Conf
 	return httpagent.Complete(c, lookup)
 }
 
-// Read parses the text of an agents file. It does not replace references to variables, and checks only the
-// names and types of fields.
+// Read parses the text of an agents file. It checks only the names and types of fields. It does not
+// replace references to variables.
 func Read(data []byte) (httpagent.Config, error) {
 	data = source.WithoutMark(data)
 	if err := source.CheckScalars(data); err != nil {

@@ -53,8 +53,8 @@ func explained(err error, data []byte) error {
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
 }
 
-// knownFields searches the file for the first part that has the unknown field key, and returns the fields
-// that are known in this part.
+// knownFields finds the first part of the file that contains the unknown field key. It returns the
+// fields that this part may have.
 func knownFields(t reflect.Type, part any, key string) []string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -60,9 +60,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}, nil
 }
 
-// Handle returns a handler that finds the logical name of an event's queue and calls handle. If the queue is
-// unknown, the event source mapping is wrong and the messages may be right. So the handler returns all
-// messages to the queue.
+// Handle returns a handler that finds the logical name of an event's queue and calls handle. If the
+// queue is unknown, the handler returns all messages to the queue. The event source mapping is then
+// wrong, but the messages may be right.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
 	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
