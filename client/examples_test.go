@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
-// An application submits an order and waits for its end. A repeated submission with the same ID has no effect.
+// An application submits an order and waits for its end. A second submission with the same ID has no effect.
 func ExampleClient_Submit() {
 	address, stop := devServer() // In production, the address of your server.
 	defer stop()
@@ -27,7 +27,7 @@ func ExampleClient_Submit() {
 		panic(err)
 	}
 	order := client.Order{ID: "o-1", Workflow: "order", Content: json.RawMessage(`{"total": 42}`)}
-	for range 2 { // The second submission has no effect.
+	for range 2 {
 		if _, err := c.Submit(ctx, order); err != nil {
 			panic(err)
 		}
