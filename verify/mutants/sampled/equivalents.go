@@ -68,6 +68,8 @@ var equivalents = []equivalent{
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:",
 		"the skew is rounded to seconds, and none is within the limit above"},
+	{"shared/engine", "Engine.loaded", "j.order = l.Task.Order", "j.order = nil",
+		"apply reads the order from the same task once the decision needs it: only the decision runs twice"},
 	{"functions/agent/worker", "handling.answer", "case left <= 0: // agents are silent after stopBy (P25)",
 		"case left <= 1: // agents are silent after stopBy (P25)", "nothing can be sent within a nanosecond"},
 }
