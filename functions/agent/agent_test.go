@@ -362,7 +362,8 @@ func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
 			t.Setenv("AWS_PROFILE", "absent")
 			err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
 				Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}})
-			if err == nil || !strings.Contains(err.Error(), "absent") || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), "absent") ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%v", err)
 			}
 		})

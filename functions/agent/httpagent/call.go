@@ -184,7 +184,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	if c, ours := used.(*conn); ours && !c.end() {
 		return nil, connected, err
 	}
-	return nil, written, err // for another type of connection, bytes may have been written
+	return nil, written, err
 }
 
 // wordsTime is the time limit for reading the body of a refusal. It is short, because the agent needs
