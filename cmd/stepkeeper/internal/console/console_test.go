@@ -496,7 +496,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 		}
 	}
 	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden ||
-		!strings.Contains(body, "--read-only") {
+		!strings.Contains(body, "--read-only") || !reader.inState("o-1", "Processing")() {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
