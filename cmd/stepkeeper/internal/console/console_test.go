@@ -724,6 +724,7 @@ func TestRedactionOfDocuments(t *testing.T) {
 		{"*", `{"a/b":1,"":2}`, `{"":"(hidden)","a/b":"(hidden)"}`},
 		{"a", `{"a":1,"\u0061":2}`, `{"a":"(hidden)"}`},
 		{"a", `{"a":`, `"(hidden)"`},
+		{"a", ``, ``},
 		{"a", `12345678901234567890.10`, `12345678901234567890.10`},
 	} {
 		file := filepath.Join(t.TempDir(), "redact.txt")
