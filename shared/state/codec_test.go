@@ -562,6 +562,7 @@ func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 				CompleteBy: at + 9000},
 			{Name: "middle", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "c", At: at + 20},
 				CompleteBy: at + 5000, Failures: core.Failures{Do: 2}},
+			{Name: "endless", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "d", At: at + 10}},
 		}}
 	doc, err := state.EncodeTask(task)
 	if err != nil {
