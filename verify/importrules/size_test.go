@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"localstack":   845,
 	"shared":       27290,
 	"simulate":     11700,
-	"verify":       5025,
+	"verify":       5060,
 	"workflows":    10,
 	"workflowtest": 1460,
 }
