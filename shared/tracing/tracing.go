@@ -47,8 +47,8 @@ func New(ctx context.Context, endpoint, service, version string) (*Tracer, error
 	if err != nil {
 		return nil, fmt.Errorf("the exporter of spans: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service)),
-		resource.WithAttributes(attribute.String("service.version", version)), resource.WithFromEnv())
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service),
+		attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("the attributes of spans: %w", err)
 	}

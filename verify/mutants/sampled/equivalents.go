@@ -98,4 +98,10 @@ var equivalents = []equivalent{
 		"wait := firstBackoff << min(max(d.Received-1, 0), 21)",
 		"2 s doubled 20 times are 24 days, and a visibility timeout has at most 12 hours"},
 	{"shared/port", "Sleep", "if d <= 0 {", "if d <= 1 {", "no caller waits for a nanosecond"},
+	{"shared/tracing", "New",
+		`about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service), ` +
+			`attribute.String("service.version", version)), resource.WithFromEnv())`,
+		`about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.version", version), ` +
+			`attribute.String("service.name", service)), resource.WithFromEnv())`,
+		"the order of attributes has no meaning"},
 }
