@@ -172,6 +172,11 @@ func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
 		t.Errorf("found %s", r)
 	}
+	for _, key := range s.latest { // what a trial leaves behind in a service can be recognized
+		if !strings.HasPrefix(key, "agenttest-") {
+			t.Errorf("a trial called with the key %s", key)
+		}
+	}
 }
 
 // A step without an undo is idempotent at best.
