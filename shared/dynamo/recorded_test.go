@@ -90,7 +90,8 @@ func TestItemsOfSchema1AreRead(t *testing.T) {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
-	if b, err := s.Content(ctx, "order-000123", "fedcba9876543210fedcba9876543210"); string(b) != `{"n":1.50}` {
+	b, err := s.Content(ctx, "order-000123", "fedcba9876543210fedcba9876543210")
+	if err != nil || string(b) != `{"n":1.50}` {
 		t.Errorf("content: %s, %v", b, err)
 	}
 	if _, err := s.Content(ctx, "erased", "hash"); !errors.Is(err, port.ErrNotFound) {

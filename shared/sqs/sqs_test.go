@@ -160,7 +160,8 @@ func TestDepthThatIsNotReported(t *testing.T) {
 		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"`+more+`}}`)
 	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies",
 		"intake": "http://127.0.0.1/1/complete", "intake-high": "http://127.0.0.1/1/high"}})
-	for _, name := range []string{"replies", "intake"} { // of intake only the queue beside it reports none
+	// The intake queue reports its depth, and the queue of its high priority does not.
+	for _, name := range []string{"replies", "intake"} {
 		q, err := queues.Queue(name)
 		if err != nil {
 			t.Fatal(err)

@@ -172,7 +172,8 @@ func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
 		t.Errorf("found %s", r)
 	}
-	for _, key := range s.latest { // what a trial leaves behind in a service can be recognized
+	// A trial's keys have a common beginning, so that people recognize what the trial left in a service.
+	for _, key := range s.latest {
 		if !strings.HasPrefix(key, "agenttest-") {
 			t.Errorf("a trial called with the key %s", key)
 		}

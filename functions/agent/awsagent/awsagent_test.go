@@ -145,7 +145,8 @@ func TestCalls(t *testing.T) {
 		"express": {"{startExecution: '" + arn("states", "stateMachine:ship") + "', express: true}",
 			`{"executionArn":"x","startDate":1,"stopDate":2,"status":"SUCCEEDED","output":"{\"a\":1}"}`,
 			// an execution that an earlier release started has the same name
-			[]string{"AWSStepFunctions.StartSyncExecution", `"name":"o-1-0-reserve-39c29385ca375a6d2583eb0e4bf2c816"`}, `{"a":1}`, nil},
+			[]string{"AWSStepFunctions.StartSyncExecution",
+				`"name":"o-1-0-reserve-39c29385ca375a6d2583eb0e4bf2c816"`}, `{"a":1}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, got := service(t, answer(200, c.answer))
