@@ -98,7 +98,7 @@ FLOOR ?= 60
 ENOUGH ?= 10s
 
 .PHONY: mutants-sampled
-mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60 ENOUGH=10s); N=60 ENOUGH=30s nightly
+mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60 ENOUGH=10s); N=30 ENOUGH=30s nightly
 	$(GO) run ./verify/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -enough $(ENOUGH) -json mutants-sampled.json
 
 .PHONY: mutants-drawn
@@ -161,13 +161,13 @@ simulate-report: ## The simulator's gate of every change, after `make mutants-ch
 	$(REPORT) -explore $(EXPLORE)
 
 .PHONY: simulate-nightly
-simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
-	$(REPORT) -seeds 1000000 -pairs 3000 -faults 3 -explore 3h -cells $(CURDIR)/simulate-cells.tsv
+simulate-nightly: ## The same, deeper: pairs of faults, 300,000 seeds, up to three faults on a path
+	$(REPORT) -seeds 300000 -pairs 3000 -faults 3 -explore 1h -cells $(CURDIR)/simulate-cells.tsv
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
 	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-dynamo mutants-simulated \
-		"mutants-sampled N=60 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
+		"mutants-sampled N=30 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 

@@ -54,7 +54,7 @@ func cutting(after ...int) (*midLine, client.Option) {
 }
 
 // A call continues after a connection that is lost in the middle of a response line, as after any other loss.
-func TestSubmitManyCutWithinALine(t *testing.T) {
+func TestSubmitManyContinuesAfterACutLine(t *testing.T) {
 	const n = 40
 	cut, option := cutting(1, 150, -30, -120)
 	r := newRig(t, option)
@@ -70,7 +70,7 @@ func TestSubmitManyCutWithinALine(t *testing.T) {
 	}
 }
 
-func TestFollowCutWithinALine(t *testing.T) {
+func TestFollowContinuesAfterACutLine(t *testing.T) {
 	cut, option := cutting(100, -100)
 	r := newRig(t, option)
 	if _, err := over(t, r).Submit(r.ctx, order("o")); err != nil {

@@ -274,14 +274,14 @@ func TestRedriveLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failing, calls := "", []string{}
+	failing, code, calls := "", "AccessDenied", []string{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		_, action, _ := strings.Cut(q.Header.Get("X-Amz-Target"), ".")
 		calls = append(calls, action)
 		if failing != "" && strings.HasPrefix(action, failing) {
 			w.WriteHeader(http.StatusForbidden)
-			_ = json.NewEncoder(w).Encode(map[string]string{"__type": "AccessDenied",
+			_ = json.NewEncoder(w).Encode(map[string]string{"__type": code,
 				"message": "not for you"})
 			return
 		}
@@ -309,6 +309,12 @@ func TestRedriveLosesNothing(t *testing.T) {
 			t.Fatalf("without %s the message is gone", action)
 		}
 	}
+	failing, code = "SendMessage", "QueueDoesNotExist"
+	if reported, err := r.redrive(one); err != nil || reported[id].Result != client.Failed ||
+		!strings.Contains(reported[id].Text, "the server has no queue requests-shop") {
+		t.Errorf("to a queue that is gone: %+v, %v", reported, err)
+	}
+	failing, code = "", "AccessDenied"
 	full := errors.New("the disk is full")
 	for _, do := range []func(client.Handling) error{
 		func(h client.Handling) error { return r.client.Redrive(t.Context(), h) },

@@ -13,12 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// An application submits an order and waits for its end. The order's ID makes it safe to submit it again.
+// An application submits an order and waits for its end. A second submission with the same ID has no effect.
 func ExampleClient_Submit() {
-	address, stop := devServer()
+	address, stop := devServer() // In production, the address of your server.
 	defer stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -41,9 +40,9 @@ func ExampleClient_Submit() {
 	// Output: Processed
 }
 
-// Client.List reads all pages, and ends when the loop does.
+// List reads all pages. It stops when the loop stops.
 func ExampleClient_List() {
-	address, stop := devServer()
+	address, stop := devServer() // In production, the address of your server.
 	defer stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -61,7 +60,7 @@ func ExampleClient_List() {
 			panic(err)
 		}
 	}
-	for order, err := range c.List(ctx, client.Query{State: core.Processed}) {
+	for order, err := range c.List(ctx, client.Query{State: "Processed"}) {
 		if err != nil {
 			panic(err)
 		}
@@ -72,7 +71,7 @@ func ExampleClient_List() {
 	// o-2
 }
 
-// devServer starts what `stepkeeper dev` starts, with an agent whose charges succeed.
+// devServer starts the server of `stepkeeper dev`, with an agent whose charges succeed.
 func devServer() (address string, stop func()) {
 	folder, err := os.MkdirTemp("", "stepkeeper-example-")
 	if err != nil {

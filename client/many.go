@@ -37,7 +37,7 @@ func (m *many) locked(f func()) {
 // read moves orders from the source to waiting. It pauses while waiting contains window orders.
 func (m *many) read(source iter.Seq2[sending, error]) {
 	for s, err := range source {
-		more := false
+		var more bool
 		m.locked(func() {
 			for len(m.waiting) >= window && !m.over {
 				m.change.Wait()

@@ -27,9 +27,8 @@ func lines(n int) string {
 	return b.String()
 }
 
-// TestSubmitManyOverBrokenConnections: each order is answered once and in order, whatever the
-// connection does.
-func TestSubmitManyOverBrokenConnections(t *testing.T) {
+// Each order is reported once and in order, however often the connection breaks.
+func TestSubmitManyReportsEachOrderOnceOverBrokenConnections(t *testing.T) {
 	const n = 3000
 	r := newRig(t)
 	r.cut.left.Store(2000)
@@ -50,7 +49,7 @@ func TestSubmitManyOverBrokenConnections(t *testing.T) {
 	}
 }
 
-func TestSubmitManyBadLines(t *testing.T) {
+func TestSubmitManyReportsBadLines(t *testing.T) {
 	r := newRig(t)
 	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" +
 		strings.TrimSpace(lines(1))
@@ -87,7 +86,7 @@ func TestSubmitManyBadLines(t *testing.T) {
 	}
 }
 
-func TestSubmitManySendsAgainWhatFoundNoRoom(t *testing.T) {
+func TestSubmitManyRepeatsOrdersOfAFullServer(t *testing.T) {
 	r := newRig(t)
 	r.backend.Fail(3, fmt.Errorf("disk full: %w", port.ErrUnavailable))
 	accepted := 0
@@ -101,7 +100,7 @@ func TestSubmitManySendsAgainWhatFoundNoRoom(t *testing.T) {
 	}
 }
 
-func TestSubmitAll(t *testing.T) {
+func TestSubmitAllReportsEachOrder(t *testing.T) {
 	r := newRig(t)
 	n := 0
 	err := r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
@@ -120,7 +119,7 @@ func TestSubmitAll(t *testing.T) {
 	}
 }
 
-func TestSubmitManyEnds(t *testing.T) {
+func TestSubmitManyEndsWithItsReaderOrContext(t *testing.T) {
 	r := newRig(t)
 	if err := r.client.SubmitMany(r.ctx, strings.NewReader(""),
 		func(client.Result) { t.Error("an answer to nothing") }); err != nil {
@@ -152,14 +151,13 @@ func (unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // If the server is never reachable, each call ends after the time of WithRetry, however slowly each attempt
 // fails.
-func TestNoCallWaitsForEverForAServer(t *testing.T) {
+func TestCallsEndIfTheServerIsUnreachable(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *client.Client) error{
 		"SubmitMany": func(ctx context.Context, c *client.Client) error {
 			return c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {})
 		},
 		"Wait": func(ctx context.Context, c *client.Client) error {
-			_,
-				err := c.Wait(ctx, "o-0")
+			_, err := c.Wait(ctx, "o-0")
 			return err
 		},
 		"Follow": func(ctx context.Context, c *client.Client) (last error) {

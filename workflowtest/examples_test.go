@@ -44,7 +44,7 @@ steps:
     grade: fenced
 `
 
-// The card is declined, so the charge is undone, in case it arrived all the same, and then the reservation.
+// The service declines the card. The order undoes the charge, and then the reservation.
 func Example() {
 	w := workflowtest.NewFromYAML(t, room)
 	w.Agent("hotel").On("reserve").Return(map[string]any{"room": 12})
@@ -60,7 +60,7 @@ func Example() {
 	// Output: Compensated card-declined
 }
 
-// A service that fails for a while is asked again, on the test's clock.
+// The service fails once. The step calls it again after the backoff, on the test's clock.
 func ExampleOperation_Fail() {
 	w := workflowtest.NewFromYAML(t, room)
 	w.Agent("hotel").On("reserve").Return(nil)

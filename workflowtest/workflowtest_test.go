@@ -78,6 +78,9 @@ func TestScripts(t *testing.T) {
 		{"asks to wait", func(o *workflowtest.Operation) {
 			o.Fail(workflowtest.RetryAfter(7*time.Second, "busy", "later")).Return(1)
 		}, workflowtest.Processed, 2, 7 * time.Second},
+		{"asks again when it can be done", func(o *workflowtest.Operation) {
+			o.Fail(workflowtest.NotYet(7 * time.Second)).Return(1)
+		}, workflowtest.Processed, 2, 7 * time.Second},
 		{"fails for good", func(o *workflowtest.Operation) {
 			o.Fail(workflowtest.Permanent("no", "never"))
 		}, workflowtest.Compensated, 1, 0},

@@ -392,18 +392,14 @@ func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	all := make([]client.Schedule, len(t.Outputs.Scheduled))
 	for i, name := range t.Outputs.Scheduled {
-		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
+		_, e, err := schedule.Load(ctx, t.Parts.Schedules, name)
+		if err == nil && e.Version > 0 {
+			err = json.Unmarshal(e.Output, &all[i])
+		}
 		if err != nil {
 			return nil, Failed(ctx, t.ReadUse(), err)
 		}
-		r.Workflow = name
-		data, err := json.Marshal(r)
-		if err == nil {
-			err = json.Unmarshal(data, &all[i])
-		}
-		if err != nil {
-			return nil, err
-		}
+		all[i].Workflow = name
 	}
 	return all, nil
 }

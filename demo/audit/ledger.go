@@ -67,7 +67,7 @@ func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 func orderOf(key string) (order string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
-		return key, false
+		return "", false
 	}
 	return parts[0], true
 }

@@ -92,7 +92,7 @@ type Rejected struct {
 
 // BusyError refuses a new order because too many orders are active.
 type BusyError struct {
-	RetryAfter time.Duration // time after which the sender should try again
+	RetryAfter time.Duration // positive time after which the sender should try again
 	Active     int           // number of active orders
 	Limit      int           // largest allowed number of active orders, from --max-open
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
@@ -63,6 +64,27 @@ func TestEventsReportEachVersion(t *testing.T) {
 	if first := r.follow("o", 0, 1); len(first) != 1 || first[0].Version != 2 {
 		t.Errorf("the present version comes first, got %+v", first)
 	}
+}
+
+// While an order does not change, a comment every 15 s shows that its stream still works.
+func TestEventsHaveHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := api.New(api.Config{Backend: apitest.New()})
+		call := func(ctx context.Context, method, path, body string) string {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			h.ServeHTTP(w, r)
+			return w.Body.String()
+		}
+		call(t.Context(), "POST", "/v1/orders", orderJSON("o"))
+		ctx, end := context.WithTimeout(t.Context(), 50*time.Second)
+		defer end()
+		if got := call(ctx, "GET", "/v1/orders/o/events?after=1", ""); strings.Count(got,
+			": alive\n\n") != 3 {
+			t.Errorf("in 50 s: %q", got)
+		}
+	})
 }
 
 // serving serves the handler on a port of its own, until stop is called; ended is how that ended.

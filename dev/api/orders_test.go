@@ -213,6 +213,8 @@ func TestQueries(t *testing.T) {
 		"/v1/orders?colour=blue":                  400,
 		"/v1/orders?cursor=strange":               400,
 		"/v1/nothing":                             404,
+		"/v1//orders":                             400,
+		"/v1/orders/../orders":                    400,
 		"/v1/orders/o-1?wait=forever":             400,
 		"/v1/orders?olderThan=99999999999999999d": 400,
 	} {

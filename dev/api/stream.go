@@ -289,8 +289,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
 				// the next attempt replaces the result below
-				again, pause = append(again, i),
-					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
+				again, pause = append(again, i), max(pause, full.RetryAfter)
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}

@@ -237,22 +237,25 @@ func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	out := make(chan *core.Task)
 	go func() {
 		defer close(out)
-		_ = port.Guard(s.log, "following an order", func() error {
-			for {
-				t, err := s.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
-				if err != nil {
-					return err
-				}
-				after = t.Version
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case out <- t:
-				}
-			}
-		})
+		_ = port.Guard(s.log, "following an order",
+			func() error { s.follow(ctx, id, after, out); return nil })
 	}()
 	return out, nil
+}
+
+func (s *Runtime) follow(ctx context.Context, id string, after int64, out chan<- *core.Task) {
+	for {
+		t, err := s.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+		if err != nil {
+			return
+		}
+		after = t.Version
+		select {
+		case <-ctx.Done():
+			return
+		case out <- t:
+		}
+	}
 }
 
 // List returns the selected tasks. It marks a task as damaged if its document cannot be read.

@@ -18,6 +18,7 @@ func TestAnOrderIsErased(t *testing.T) {
 	w.write(broken)
 	s := w.open()
 	const secret = "anna@example.com"
+	const asked = "asked to by " + secret
 	orders := map[string]message.SubmitOrder{}
 	for id, padding := range map[string]int{"inline": 0, "apart": 2 << 10} {
 		o := order(t, id, "")
@@ -27,12 +28,11 @@ func TestAnOrderIsErased(t *testing.T) {
 			t.Fatal(r)
 		}
 	}
-	send := func(id string, c message.Control) core.Verdict {
+	send := func(id, reason string, c message.Control) core.Verdict {
 		t.Helper()
 		number := core.CommandOf(c.Event).Number
 		c.OrderID = id
-		c.Event = core.Stamped(c.Event, c.ID(), core.Sender{By: "ann", Reason: "asked to by " + secret},
-			number)
+		c.Event = core.Stamped(c.Event, c.ID(), core.Sender{By: "ann", Reason: reason}, number)
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -41,19 +41,16 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	for id := range orders {
 		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, message.Control{Event: core.Erase{ID: "e-1"}}); v.Accepted ||
+		if v := send(id, asked, message.Control{Event: core.Erase{ID: "e-1"}}); v.Accepted ||
 			!strings.Contains(v.Reason, "in Error") {
 			t.Errorf("%s in Error: %+v", id, v)
 		}
-		if v := send(id, message.Control{Event: core.Close{ID: "c-1"}}); !v.Accepted {
+		if v := send(id, asked, message.Control{Event: core.Close{ID: "c-1"}}); !v.Accepted {
 			t.Fatal(v)
 		}
 		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
-		c := message.Control{OrderID: id,
-			Event: core.Erase{ID: "e-2", Command: 1,
-				Sender: core.Sender{By: "ann", Reason: "asked to"}}}
-		if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
-			t.Fatal(v, err)
+		if v := send(id, "asked to", message.Control{Event: core.Erase{ID: "e-2", Command: 1}}); !v.Accepted {
+			t.Fatal(v)
 		}
 	}
 	for range 2 {

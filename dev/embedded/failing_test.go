@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -75,6 +76,45 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	if w.shop.standing() != 2 {
 		t.Errorf("%d effects, want 2", w.shop.standing())
 	}
+}
+
+// A submission whose messages cannot be sent repeats them until the runtime is closed. The next process sends
+// them.
+func TestCloseEndsTheTriesToSend(t *testing.T) {
+	w := newFixture(t, "30s")
+	s := w.open()
+	end := w.refuseWrites("INSERT", "messages")
+	submitted := make(chan error, 1)
+	go func() {
+		submitted <- s.Submit(context.Background(),
+			[]message.SubmitOrder{order(t, "one", `,"replyTo":"shop"`)})[0].Err
+	}()
+	eventually(t, "the order is stored", func() bool {
+		_, _, err := s.Task(t.Context(), "one")
+		return err == nil
+	})
+	select {
+	case err := <-submitted:
+		t.Fatalf("the status was sent: %v", err)
+	default:
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not close")
+	}
+	if err := <-submitted; !errors.Is(err, port.ErrUnavailable) {
+		t.Errorf("submitted: %v, want %v", err, port.ErrUnavailable)
+	}
+	end()
+	s = w.open()
+	defer closeRuntime(t, s)
+	wait(t, s, "one")
 }
 
 // What cannot be stored is answered as not stored, readiness says so, and sending it again succeeds.

@@ -156,8 +156,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	s.scheduler = scheduler.New(scheduler.Config{
 		Priorities: true, Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
-			_ = port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
-			return ctx.Err()
+			return port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,

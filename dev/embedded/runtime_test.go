@@ -501,6 +501,7 @@ func TestFollow(t *testing.T) {
 	submit(t, s, "one", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	panics := port.Panics()
 	all, err := s.Follow(ctx, "one", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -526,6 +527,9 @@ func TestFollow(t *testing.T) {
 	}
 	cancel()
 	for range all { //nolint:revive // it ends with its context
+	}
+	if n := port.Panics() - panics; n > 0 {
+		t.Errorf("it ended by %d panics", n)
 	}
 }
 

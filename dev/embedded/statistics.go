@@ -42,9 +42,7 @@ type samples struct {
 func (s *samples) add(x sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.all) > samplesKept { // n intervals need n+1 samples
-		s.all = slices.Delete(s.all, 0, len(s.all)-samplesKept)
-	}
+	s.all = slices.Delete(s.all, 0, max(len(s.all)-samplesKept, 0)) // n intervals need n+1 samples
 	s.all = append(s.all, x)
 }
 
@@ -148,7 +146,6 @@ func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 		}
 		o.Add(due)
 	}
-	o.Orders = min(o.Orders, view.MostOverdue)
 	return o, nil
 }
 

@@ -73,7 +73,27 @@ func TestQueuesPutHighPriorityFirst(t *testing.T) {
 // P46: within a priority the groups take turns, and each is first in, first out; a message that was returned
 // to the queue keeps its group.
 func TestQueuesGiveGroupsTurns(t *testing.T) {
+	for before := range 3 {
+		groupsTakeTurns(t, before)
+	}
+	_, send, take := sorting(t)
+	for n := range 200 { // more groups than keep their memory
+		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))
+	}
+	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") ||
+		!strings.HasSuffix(got, " y198 y199") {
+		t.Errorf("%d of 400: %.60s", strings.Count(got, " ")+1, got)
+	}
+}
+
+// groupsTakeTurns looks at a queue through which so many messages of other groups have gone.
+func groupsTakeTurns(t *testing.T, before int) {
+	t.Helper()
 	q, send, take := sorting(t)
+	for n := range before {
+		send(fmt.Sprint("before", n), false, "gone")
+	}
+	take(before + 1)
 	send("flood", false, "f0", "f1", "f2", "f3", "f4")
 	send("a", false, "a0")
 	send("b", false, "b0", "b1")
@@ -90,13 +110,6 @@ func TestQueuesGiveGroupsTurns(t *testing.T) {
 	}
 	if got := take(9); got != "f2 a2 f3 a1 f4" {
 		t.Errorf("after one was returned to the queue: %s", got)
-	}
-	for n := range 200 { // more groups than keep their memory
-		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))
-	}
-	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") ||
-		!strings.HasSuffix(got, " y198 y199") {
-		t.Errorf("%d of 400: %.60s", strings.Count(got, " ")+1, got)
 	}
 }
 

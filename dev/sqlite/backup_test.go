@@ -101,6 +101,19 @@ func listing(t *testing.T, folder string) string {
 	return strings.Join(names, " ")
 }
 
+// On a file system without hard links a backup is renamed. The test uses a folder, because no file system
+// permits a hard link to a folder.
+func TestABackupWithoutHardLinks(t *testing.T) {
+	folder := t.TempDir()
+	part, to := filepath.Join(folder, "backup.part"), filepath.Join(folder, "backup.db")
+	if err := os.Mkdir(part, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Appear(part, to); err != nil || listing(t, folder) != "backup.db" {
+		t.Errorf("%v, the folder holds %s", err, listing(t, folder))
+	}
+}
+
 // What cannot be a backup is refused, and leaves no file.
 func TestBackupsThatAreRefused(t *testing.T) {
 	folder := t.TempDir()

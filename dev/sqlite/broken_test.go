@@ -40,12 +40,12 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 		refuses("DELETE", "ledger"):      "Expire",
 		refuses("INSERT", "messages"):    "Send",
 		refuses("UPDATE", "messages"):    "Receive, Extend",
-		refuses("DELETE", "messages"):    "Delete",
+		refuses("DELETE", "messages"):    "Delete, Expire",
 	} {
 		folder := t.TempDir()
 		c := newClock()
 		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep,
-			Queues: []sqlite.QueueConfig{{Name: "a"}}})
+			Queues: []sqlite.QueueConfig{{Name: "a", Retention: sqlite.MinKeep / 2}}})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -95,6 +96,18 @@ var Queries = map[string]struct {
 	Text string
 	Args int
 }{"due": {dueQuery, 4}, "due after": {dueAfterQuery, 6}, "rested": {restedTasks, 2}}
+
+// Appear gives a complete backup its name.
+var Appear = appear
+
+// UseLog turns the write-ahead log on for a database in memory, which SQLite refuses.
+func UseLog() error {
+	w, err := openWriter(":memory:")
+	if err != nil {
+		return err
+	}
+	return errors.Join(useLog(w), w.close())
+}
 
 // Number is the answer of a query to one number.
 func (s *Store) Number(query string) (n int64, err error) {

@@ -224,7 +224,7 @@ func TestOperationsThatPanic(t *testing.T) {
 			if err := <-answered; err != nil {
 				failed++
 				if later || !errors.Is(err, port.ErrUnavailable) ||
-					!strings.Contains(err.Error(), "panicked") {
+					!strings.Contains(err.Error(), "a write panicked") {
 					t.Errorf("later %v: %v", later, err)
 				}
 			}

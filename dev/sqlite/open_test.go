@@ -149,6 +149,14 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Without a write-ahead log the store does not open, because its readers would wait for its writer.
+func TestPlaceWithoutAWriteAheadLogIsRefused(t *testing.T) {
+	if err := sqlite.UseLog(); err == nil ||
+		!strings.Contains(err.Error(), "choose a folder on a local disk") {
+		t.Error(err)
+	}
+}
+
 func TestNewerFileIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})

@@ -70,7 +70,7 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	found, err := s.loadRows(ctx, ids)
 	if err != nil {
 		err = fmt.Errorf("loading %d tasks: %w", len(ids), s.scanned(err))
-	} else if hidden := s.missing(); len(found) < len(ids) && !errors.Is(hidden, port.ErrNotFound) {
+	} else if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
 		err = fmt.Errorf("loading %d tasks: %w", len(ids), hidden)
 	}
 	for i, id := range ids {

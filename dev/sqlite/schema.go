@@ -40,7 +40,6 @@ CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT N
 CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents outside a document; row is orders.row
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
-CREATE TABLE leases(name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger(
 	key TEXT PRIMARY KEY,
 	version INTEGER NOT NULL,

@@ -58,6 +58,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 			intake + `"MessageBody":"x","DelaySeconds":1}`},
 		{"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10,
 			replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`},
+		{"hidden for no time", "AmazonSQS.ChangeMessageVisibility", json10, replies + `"ReceiptHandle":"r"}`},
 		{"another's receipt", "AmazonSQS.DeleteMessage", json10, replies + `"ReceiptHandle":"r"}`},
 	}
 	for _, n := range []int{10, 11} { // a message may have 10

@@ -281,6 +281,19 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 	}
 }
 
+// unreachable fails to look up one of its queues.
+type unreachable struct {
+	port.Queues
+	name string
+}
+
+func (u unreachable) Queue(name string) (port.Queue, error) {
+	if name == u.name {
+		return nil, fmt.Errorf("queue %q: %w", name, port.ErrUnavailable)
+	}
+	return u.Queues.Queue(name)
+}
+
 func TestServeThatCannotStart(t *testing.T) {
 	queues := dev(t)
 	run := agent.Operation{Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}
@@ -297,6 +310,10 @@ func TestServeThatCannotStart(t *testing.T) {
 		"opening its ledger": func() error {
 			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run},
 				ledger.InFolder("/dev/null/x"))
+		},
+		`queue "replies"`: func() error {
+			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run},
+				agent.WithQueues(unreachable{queues.Queues, port.Replies}))
 		},
 	} {
 		if err := start(); err == nil || !strings.Contains(err.Error(), want) {
@@ -332,13 +349,24 @@ func TestServeWithoutAServer(t *testing.T) {
 }
 
 func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
-	dev(t)
-	t.Setenv("AWS_PROFILE", "absent")
-	err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
-		Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}})
-	if err == nil || !strings.Contains(err.Error(), "absent") ||
-		!strings.Contains(err.Error(), "AWS_ENDPOINT_URL_SQS") {
-		t.Errorf("%v", err)
+	for want, open := range map[string]func(*testing.T) site{
+		"AWS_ENDPOINT_URL_SQS": dev,
+		"opening its ledger": func(t *testing.T) site {
+			s := deployed(t)
+			t.Setenv(deployment.VarLedger, "ledger")
+			return s
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			open(t)
+			t.Setenv("AWS_PROFILE", "absent")
+			err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
+				Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}})
+			if err == nil || !strings.Contains(err.Error(), "absent") ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"time"
 
@@ -27,7 +26,7 @@ type settings struct {
 	breaker            Breaker
 	ledger             port.Ledger
 	ledgerFolder       string
-	openFolder         func(ctx context.Context, folder string) (LedgerFile, error) // may be nil
+	openFolder         OpenLedger // may be nil
 	queues             port.Queues
 	log                *slog.Logger
 	clock              port.Clock
@@ -58,17 +57,13 @@ func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } 
 // plain services.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
-// LedgerFile is a ledger in a folder. Serve closes the ledger before Serve returns.
-type LedgerFile interface {
-	port.Ledger
-	io.Closer
-}
+// OpenLedger opens a ledger in a folder. Serve calls closeIt before Serve returns.
+type OpenLedger func(ctx context.Context, folder string) (l port.Ledger, closeIt func() error, err error)
 
 // WithLedgerFolder makes Serve open a ledger in a folder, with the function open. If folder is empty,
 // Serve uses the folder in STEPKEEPER_LEDGER_FOLDER. Programs usually call ledger.InFolder, which
 // calls WithLedgerFolder.
-func WithLedgerFolder(folder string,
-	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
+func WithLedgerFolder(folder string, open OpenLedger) Option {
 	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
 }
 

@@ -57,12 +57,12 @@ func (s *settings) openLedger(ctx context.Context,
 		}
 		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), environment.Ledger)
 	case folder != "" && s.openFolder != nil:
-		store, err := s.openFolder(ctx, folder)
+		l, closeLedger, err := s.openFolder(ctx, folder)
 		if err != nil {
 			return none, err
 		}
-		s.ledger = store
-		return func() { _ = store.Close() }, nil
+		s.ledger = l
+		return func() { _ = closeLedger() }, nil
 	case folder != "":
 		s.log.Warn(
 			"no ledger is opened, because the program lacks the option ledger.InFolder; requests of plain "+

@@ -407,6 +407,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	reported := statuses(t, w, "shop")
 	if len(reported) != 2 || reported[0].Kind != core.StatusRefused ||
+		reported[0].At != core.TimeOf(w.Clock.Now()) ||
 		reported[1].Code != message.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
 		t.Errorf("reported %+v", reported)
 	}

@@ -677,6 +677,10 @@ func TestSubmit(t *testing.T) {
 	if n := len(w.Take(port.Quarantine)); n > 0 {
 		t.Errorf("%d in quarantine, though their sender was notified", n)
 	}
+	w.Refuse = "shop" // the status of a refusal cannot be sent
+	if r := w.Scheduler.Submit(ctx, orders[4:5])[0]; r.Err == nil || r.Refusal != nil {
+		t.Errorf("its sender cannot be notified, but %+v", r)
+	}
 	w.Dead = true
 	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
@@ -723,7 +727,8 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 		t.Error("the order ran")
 	}
 	w.Listen()
-	if len(w.Unnumber) != 1 || w.Unnumber[0].Kind != core.StatusCancelled {
+	if len(w.Unnumber) != 1 || w.Unnumber[0].Kind != core.StatusCancelled ||
+		!strings.Contains(w.Unnumber[0].Message, "cancelled before it came") {
 		t.Errorf("reported: %+v", w.Unnumber)
 	}
 }

@@ -51,8 +51,11 @@ func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 		return err
 	}
 	now, before := core.TimeOf(w.cfg.Clock.Now()), r
-	changed, err := r.Decide(def.Name, def.Schedule, now,
-		func(s schedule.Start) string { return w.busy(ctx, s, now) })
+	busy := ""
+	if last := r.Before(def.Schedule, now); last != nil {
+		busy = w.busy(ctx, *last, now)
+	}
+	changed, err := r.Decide(def.Name, def.Schedule, now, busy)
 	if err != nil {
 		return err
 	}

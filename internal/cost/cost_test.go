@@ -174,7 +174,7 @@ func TestWrite(t *testing.T) {
 	for _, want := range []string{
 		"WRU of the index", "Long polls", "PutItem Orders", "as published",
 		"finished orders in the index: $", "batches of three", "for a service that takes 200ms",
-		"point-in-time recovery",
+		"with TaskTTL: $8.20", "point-in-time recovery",
 		"With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -38,6 +38,8 @@ func Write(w io.Writer, r Report) error {
 			b.line("load, with %s: $%s", o.what, dollars(r.DollarsPerMillion[o.name]))
 		}
 	}
+	b.line("load, with TaskTTL: $%s, 1 WRU and 1 RRU for each tombstone", dollars(r.DollarsPerMillion[Load]+
+		r.Prices.Prices[DynamoWrite].Of(million)+r.Prices.Prices[DynamoRead].Of(million)))
 	b.operations(r)
 	b.line("")
 	b.line("Dollars per month while nothing happens: $%s", dollars(r.IdlePerMonth))
@@ -124,7 +126,7 @@ func (b *printer) yours(e *Estimate) {
 	}
 	b.line(
 		"Yours%s: %d steps in a row%s, %d agents, an item of about %d bytes (an estimate, from what 4 and "+
-			"8 steps consumed)", name, e.Steps, waits, e.Agents, e.ItemBytes)
+			"8 steps consumed; larger outputs cost more)", name, e.Steps, waits, e.Agents, e.ItemBytes)
 	b.line("Dollars per million orders")
 	b.orders([]string{Load, Trickle}, e.PerMillion, e.AgentFunctions)
 	b.line("")

@@ -49,7 +49,7 @@ func (s *site) rule(t *testing.T, name, pattern, queue string, transform *types.
 
 // An event on a bus starts an order by a rule, as docs/how-to/aws-queues.md says, and the end of the order
 // comes back on the bus: one of a workflow with events: true, and one whose reply-to is the bus.
-func TestEvents(t *testing.T) {
+func TestBusStartsAnOrderAndGetsItsEnd(t *testing.T) {
 	s := on(t, localstack)
 	ends := *must[*sqs.CreateQueueOutput](t)(s.sqs.CreateQueue(t.Context(), &sqs.CreateQueueInput{
 		QueueName: aws.String(s.assembly.Stack + "-ends")})).QueueUrl

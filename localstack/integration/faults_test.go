@@ -86,7 +86,7 @@ func TestSchedulerKilledBetweenCommitAndSend(t *testing.T) {
 }
 
 // Every message of an order is sent, and so delivered, twice: orders, requests, replies, statuses.
-func TestDuplicates(t *testing.T) {
+func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order")
@@ -126,9 +126,9 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// Rules 8 to 10, 23: an answer of a conditional write that got lost, a throttled table, another
-// transaction under way. The order is done all the same, and no step is claimed twice by it.
-func TestTroubleWithTheTable(t *testing.T) {
+// Rules 8 to 10, 23: the response of a conditional write is lost, the table is throttled, or another
+// transaction conflicts. The order is processed, and each step is claimed once.
+func TestOrderSurvivesErrorsOfTheTable(t *testing.T) {
 	s := on(t, localstack)
 	for name, v := range map[string]verdict{"lost answer": lost, "throttled": throttled,
 		"conflict": conflict} {
@@ -170,7 +170,7 @@ var firstAttempt = regexp.MustCompile(`\\"attempt\\":1[,}]`)
 // Two further Supervisors sweep beside the one that the rule fires, while a step is overdue: it is
 // counted and handed back once. The agent's reply never gets through, which leaves the step overdue.
 // It runs before the parallel tests: a queue that they had filled would hand the step back uncounted (P32).
-func TestTwoSupervisors(t *testing.T) {
+func TestSupervisorsCountAFailureOnce(t *testing.T) {
 	s := on(t, localstack)
 	o := s.newOrder(t, "stopping")
 	var held atomic.Int32
@@ -202,7 +202,7 @@ func TestTwoSupervisors(t *testing.T) {
 //
 // Not parallel: a redrive takes the dead letters of other tests along, and LocalStack keeps their count of
 // receives, so that the Scheduler hides them for minutes.
-func TestRedriveAfterTheEnd(t *testing.T) {
+func TestRedriveAfterTheEndChangesNothing(t *testing.T) {
 	s := on(t, localstack)
 	o := s.newOrder(t, "stopping")
 	var mu sync.Mutex

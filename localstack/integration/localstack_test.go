@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
-func TestDone(t *testing.T) {
+func TestOrderIsProcessed(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order").submit()
@@ -53,7 +53,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-func TestRetried(t *testing.T) {
+func TestFailedCallIsRetried(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order")
@@ -73,9 +73,9 @@ func TestRetried(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
-// What the pattern names stands in the item while an order is under way: which instance has claimed it,
-// until when it is to be complete, how often it failed. A plain client reads it.
-func TestShownWhileUnderWay(t *testing.T) {
+// While a step runs, a plain client of the table reads in the item which instance has claimed the step, its
+// time limit, and the number of its failures.
+func TestItemShowsTheClaimOfARunningStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "calm")
@@ -113,7 +113,7 @@ func TestShownWhileUnderWay(t *testing.T) {
 	}
 }
 
-func TestUndone(t *testing.T) {
+func TestRefusedCallUndoesTheOrder(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order")
@@ -165,7 +165,7 @@ type alert struct {
 
 // The operator is alerted, removes the cause, and resubmits: the order goes on with the step that
 // failed.
-func TestAlertedAndResubmitted(t *testing.T) {
+func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "stopping")
@@ -205,7 +205,7 @@ func TestAlertedAndResubmitted(t *testing.T) {
 }
 
 // A step that waits ends at its time, and asks no service.
-func TestWaits(t *testing.T) {
+func TestWaitStepEndsAtItsTime(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "pausing").submit()
@@ -228,9 +228,9 @@ func TestWaits(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
-// A step that fails at one of its agents goes on at the other one; where that fails too, the step is undone
-// alone, and the order goes on without it.
-func TestGoesOnWithoutAStep(t *testing.T) {
+// A step that fails at one of its agents is tried at the other one. If that fails too, only the step is
+// undone, and the order continues without it.
+func TestOrderContinuesWithoutAFailedStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "going")
@@ -257,8 +257,8 @@ func TestGoesOnWithoutAStep(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
-// Long work: what its agent reports is stored and shown, and it is one attempt.
-func TestLongWork(t *testing.T) {
+// The progress that an agent reports is stored and shown. The step has one attempt.
+func TestProgressOfLongWorkIsShown(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "filming")
@@ -332,8 +332,9 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 	}
 }
 
-// Child orders: those of three items, and then one alone, which is refused; so all are undone.
-func TestChildOrders(t *testing.T) {
+// An order has a child order for each of three items, and then one more, which its service refuses. All of
+// them are undone.
+func TestRefusedChildUndoesAllChildren(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "family")
@@ -357,7 +358,7 @@ func TestChildOrders(t *testing.T) {
 }
 
 // A workflow with a schedule starts by itself; its orders end, and the stack lists them.
-func TestStartsByTheClock(t *testing.T) {
+func TestScheduleStartsOrders(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
@@ -394,7 +395,7 @@ func TestStartsByTheClock(t *testing.T) {
 }
 
 // People and a webhook answer through the control queue; the webhook comes before its step.
-func TestIsAnswered(t *testing.T) {
+func TestControlQueueAnswersSteps(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
@@ -431,7 +432,7 @@ func TestIsAnswered(t *testing.T) {
 }
 
 // A token that was sent answers its step, and nothing else does.
-func TestIsAnsweredByAToken(t *testing.T) {
+func TestTokenAnswersOnlyItsStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
@@ -464,7 +465,7 @@ func TestIsAnsweredByAToken(t *testing.T) {
 }
 
 // The same ID with another content is refused, and the order that is there goes on.
-func TestRefused(t *testing.T) {
+func TestSameIDWithOtherContentIsRefused(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order").submit()
@@ -497,7 +498,7 @@ func (s *site) found(t *testing.T, queue string, has func(body string) bool) str
 }
 
 // A message of a newer program is returned to the queue and never touched, until SQS puts it aside.
-func TestDeadLettered(t *testing.T) {
+func TestNewerMessageBecomesADeadLetter(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order")
@@ -512,9 +513,9 @@ func TestDeadLettered(t *testing.T) {
 	}
 }
 
-// Rule 7: what cannot be read goes into quarantine with its reason, out of every queue; its
-// rest are served.
-func TestPoison(t *testing.T) {
+// Rule 7: what cannot be read goes into quarantine with its reason, out of every queue; the
+// other messages are processed.
+func TestUnreadableMessageIsQuarantined(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	for queue, name := range map[string]string{
@@ -571,7 +572,7 @@ func (s *site) depth(t *testing.T, queue string) int {
 
 // Rule 1: a chain of 30 steps with retries on the way is not cut. LocalStack takes the setting and
 // does not act on it, so the template is asked.
-func TestThirtySteps(t *testing.T) {
+func TestThirtyStepsAreNotCutAsARecursion(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	loops := map[string]any{}
@@ -615,7 +616,7 @@ func TestThirtySteps(t *testing.T) {
 
 // Rule 1: what stands in the place of Lambda's guard is our own. Past the hop budget (P23) an order
 // stops, and the operator is alerted.
-func TestHopLimit(t *testing.T) {
+func TestOrderStopsAtTheHopLimit(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "tight").submit()

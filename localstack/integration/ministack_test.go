@@ -56,7 +56,7 @@ func (s *site) keepSecret(ctx context.Context) error {
 	return nil
 }
 
-func TestEnoughDone(t *testing.T) {
+func TestGrantsSufficeToProcess(t *testing.T) {
 	s := on(t, ministack)
 	o := s.newOrder(t, "order").submit()
 	o.notified("completed", soon)
@@ -67,7 +67,7 @@ func TestEnoughDone(t *testing.T) {
 	}
 }
 
-func TestEnoughUndone(t *testing.T) {
+func TestGrantsSufficeToUndo(t *testing.T) {
 	s := on(t, ministack)
 	o := s.newOrder(t, "order")
 	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
@@ -78,7 +78,7 @@ func TestEnoughUndone(t *testing.T) {
 	}
 }
 
-func TestEnoughAlerted(t *testing.T) {
+func TestGrantsSufficeToAlert(t *testing.T) {
 	s := on(t, ministack)
 	o := s.newOrder(t, "stopping")
 	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return taken() })
@@ -91,7 +91,7 @@ func TestEnoughAlerted(t *testing.T) {
 
 // EventBridge Scheduler fires the Supervisor, which hands a step back whose agent was killed in
 // mid-call. All has run with the deployed policies, and no call was refused.
-func TestEnoughRescued(t *testing.T) {
+func TestGrantsSufficeToRescue(t *testing.T) {
 	s := on(t, ministack)
 	s.ticks.onSchedule(t)
 	o := s.newOrder(t, "stopping")
@@ -123,13 +123,14 @@ func shop(s *site, t *testing.T) func() bool {
 	return notified(s.newOrder(t, "order").submit(), "completed")
 }
 
-// afterRestart does the same with a new process of a function, which remembers nothing.
+// important sends an order of high priority.
 func important(s *site, t *testing.T) func() bool {
 	o := s.newOrder(t, "writing")
 	o.body = strings.Replace(o.body, `{"schema":1,`, `{"schema":1,"priority":"high",`, 1)
 	return completed(o.submit())
 }
 
+// afterRestart sends an order to a new process of a function, which has nothing in its memory.
 func afterRestart(function string) use {
 	return func(s *site, t *testing.T) func() bool {
 		if _, err := kill(s.function(t, function)); err != nil {
@@ -232,7 +233,8 @@ func newer(queue string) use {
 	}
 }
 
-// silent holds the replies of an agent back up to an attempt, so that a step becomes overdue.
+// silent blocks the replies to the first attempt of an agent, or to all attempts if attempts is above 1, so
+// that a step becomes overdue.
 func silent(workflow, agent string, attempts int32, end func(o *order) func() bool) use {
 	return func(s *site, t *testing.T) func() bool {
 		o := s.newOrder(t, workflow)
@@ -351,7 +353,7 @@ func needs() []need {
 
 // Every grant is needed: without it a call is refused and something stands still, and with it again
 // the same order goes on.
-func TestNeeded(t *testing.T) {
+func TestEachGrantIsNecessary(t *testing.T) {
 	s := on(t, ministack)
 	for _, n := range needs() {
 		t.Run(strings.ReplaceAll(n.String(), " ", "/"), func(t *testing.T) {
@@ -418,7 +420,7 @@ func unseen(g grant) string {
 }
 
 // What the deployed roles allow is in one of the two lists, so that no grant is forgotten.
-func TestNoGrantIsForgotten(t *testing.T) {
+func TestEachGrantIsListed(t *testing.T) {
 	s := on(t, ministack)
 	shown := map[grant]bool{}
 	for _, n := range needs() {

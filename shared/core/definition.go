@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -222,28 +221,6 @@ const (
 	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
 	maxFailedAt    = 20
 )
-
-// MaxID is the longest ID of a task, in bytes.
-const MaxID = 128
-
-// ChildID returns the ID of a child task. From run 1 on, the ID contains the parent's run. The order of a
-// task never changes, but another run may have other orders. An ID of more than MaxID bytes is cut, and ends
-// with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
-func (p Parent) ChildID() string {
-	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
-	if p.Run > 0 {
-		id += "." + strconv.Itoa(p.Run)
-	}
-	if len(id) <= MaxID {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	tail := ChildMark + ChildMark + hex.EncodeToString(sum[:16])
-	return id[:MaxID-len(tail)] + tail
-}
-
-// ChildMark occurs in the IDs of child tasks only.
-const ChildMark = "~"
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
 // decides a round). The claim of the step evaluates the step's input to a Question. The step's Timeout

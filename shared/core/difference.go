@@ -228,7 +228,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
 		// The question may change, but the key of a sent reminder must not stand for two different questions.
-		if a := s.Answers; a != nil && a.RemindedAt != 0 {
+		if a := s.Answers; a != nil {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}

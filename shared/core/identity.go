@@ -1,6 +1,7 @@
 package core
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"hash/fnv"
@@ -33,3 +34,25 @@ func AttemptTrace(orderID string, run int, step string, attempt int) string {
 	b = hex.AppendEncode(b, binary.BigEndian.AppendUint64(room[:0], span.Sum64()|1))
 	return string(append(b, "-01"...))
 }
+
+// MaxID is the longest ID of a task, in bytes.
+const MaxID = 128
+
+// ChildID returns the ID of a child task. From run 1 on, the ID contains the parent's run. The order of a
+// task never changes, but another run may have other orders. An ID of more than MaxID bytes is cut, and ends
+// with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
+func (p Parent) ChildID() string {
+	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
+	if p.Run > 0 {
+		id += "." + strconv.Itoa(p.Run)
+	}
+	if len(id) <= MaxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	tail := ChildMark + ChildMark + hex.EncodeToString(sum[:16])
+	return id[:MaxID-len(tail)] + tail
+}
+
+// ChildMark occurs in the IDs of child tasks only.
+const ChildMark = "~"

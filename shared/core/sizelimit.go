@@ -196,8 +196,7 @@ func longest(def *Definition, t *Task) *Task {
 		}
 	}
 	c.Commands.Refused = map[string][]string{}
-	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
-		"answer", AheadCommand} {
+	for _, command := range append(slices.Clip(CommandNames), AheadCommand) {
 		c.Commands.Refused[command] = slices.Repeat([]string{ShortHash(command)}, MaxRefused)
 	}
 	for i := range c.Steps {

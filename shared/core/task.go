@@ -299,7 +299,7 @@ type Answers struct {
 	Reminded int `json:"reminded,omitempty"`
 	// RemindedAt is the time when the newest reminder was first sent.
 	RemindedAt Time `json:"remindedAt,omitzero"`
-	// Moved means that the task was moved after the newest reminder. A reminder from before a move is not
+	// Moved means that the task was moved, and no reminder followed. A reminder from before a move is not
 	// sent again.
 	Moved bool `json:"moved,omitempty"`
 	// Votes holds the votes of this round in the order of arrival; at most MaxVoters.

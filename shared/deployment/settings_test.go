@@ -113,10 +113,11 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarTaskTTL, "59m", "a time from 1h0m0s to 87600h0m0s"},
 		{deployment.VarTaskTTL, "87601h", "a time from 1h0m0s to 87600h0m0s"},
+		{deployment.VarShards, "", deployment.VarShards + " is not set"},
 		{deployment.VarShards, "1025", "from 1 to 1024"},
 		{deployment.VarSweepPages, "10001", "from 1 to 10000"},
 		{deployment.VarSweepEvery, "61m", "from 1m0s to 1h0m0s"},
-		{deployment.VarQueues, "", "is not set"},
+		{deployment.VarQueues, "", deployment.VarQueues + " is not set"},
 		{deployment.VarAgents, "=q", `has the entry "=q"`},
 		{deployment.VarFinished, "yes", "true or false"},
 		{deployment.VarCapacity, `{"payment":"much"}`, "no JSON object"},
@@ -314,6 +315,10 @@ func TestPeers(t *testing.T) {
 		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP", "AROASHIP2"}},
 		{Name: "mail", Queue: "Cut-off-X"}, {Name: "far", Queue: "https://sqs.y/2/far"},
 	})
+	if got, want := env[deployment.VarAgents], "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,"+
+		"mail=Cut-off-X,far=https://sqs.y/2/far"; got != want {
+		t.Errorf("the setting is %q, want %q, which is the shortest", got, want)
+	}
 	s, err := deployment.ReadScheduler(lookup(env))
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 		m.Decision, err = e.apply(ctx, j, in, at, j.sends(m))
 	}
 	if err == nil && m.Decision.Ignored != "" && j.sends(m) {
-		err = e.followedBefore(ctx, j, m, at)
+		err = e.repeatFollowUps(ctx, j, m, at)
 	}
 	var decided *core.Refusal
 	var unfit *message.Refusal
@@ -74,6 +74,21 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	}
 	if m.creates() && j.status == unread { // an existing order stays accepted (P14, submit creates once)
 		return errReload
+	}
+	return nil
+}
+
+// repeatFollowUps adds the effects of earlier follow-up jobs to a message that was handled before. The
+// message must repeat these effects, because no queue contains the messages of a follow-up job (P12a, who
+// emits again).
+func (e *Engine) repeatFollowUps(ctx context.Context, j *Job, m *Message, at protocol.At) error {
+	for _, ev := range followedUp(j.Task) {
+		in := input{definition: j.Definition, order: j.order, hash: j.hash, event: ev}
+		d, err := e.apply(ctx, j, in, at, true)
+		if err != nil {
+			return err
+		}
+		m.Decision.Effects = append(m.Decision.Effects, d.Effects...)
 	}
 	return nil
 }
@@ -105,6 +120,16 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 		j.Definition = in.target // this definition also decides the next messages of the job
 	}
 	return d, nil
+}
+
+func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
+	switch {
+	case in.event != nil:
+		return protocol.Decide(in.definition, in.order, t, in.event, at)
+	case t == nil: // the index names a task that no longer exists
+		return protocol.Decision{}, nil
+	}
+	return protocol.Restart(in.definition, in.order, t, at)
 }
 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.

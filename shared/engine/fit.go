@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // refuseLarge handles a document that is too large for the store. It reports whether Decide must decide the
@@ -41,25 +39,18 @@ func (j *Job) followUp() *Job {
 
 const codeInputTooLarge = "input-too-large"
 
-// followedBefore repeats the effects of an earlier follow-up job. A redelivery of the original message must
-// repeat these effects, because no queue contains the message of a follow-up job (P12a, who emits again).
-func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
-	if j.Task == nil {
+// followedUp returns the events of the follow-up jobs that the task has already decided.
+func followedUp(t *core.Task) (events []core.Event) {
+	if t == nil {
 		return nil
 	}
-	for _, st := range j.Task.Steps {
+	for _, st := range t.Steps {
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
-		// The reply was decided before, so apply only repeats its effects. Do stands for either operation,
-		// because the cause of a reply does not contain the operation.
-		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, hash: j.hash,
-			event: core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
-				Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)
-		if err != nil {
-			return err
-		}
-		m.Decision.Effects = append(m.Decision.Effects, d.Effects...)
+		// Do stands for either operation, because the cause of a reply does not contain the operation.
+		events = append(events, core.Reply{Step: st.Name, Run: t.Run, Attempt: st.Attempt, Operation: core.Do,
+			Outcome: core.OutcomeFailed, Code: codeInputTooLarge})
 	}
-	return nil
+	return events
 }

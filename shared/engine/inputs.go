@@ -27,16 +27,6 @@ type input struct {
 	target *core.Definition // definition that the event may move the task to
 }
 
-func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
-	switch {
-	case in.event != nil:
-		return protocol.Decide(in.definition, in.order, t, in.event, at)
-	case t == nil: // the index names a task that no longer exists
-		return protocol.Decision{}, nil
-	}
-	return protocol.Restart(in.definition, in.order, t, at)
-}
-
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, hash: j.hash, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {

@@ -109,7 +109,7 @@ type decided struct {
 	Definition *core.Definition
 	Pushed     bool // true if Push has moved the due time
 
-	expired bool // true if the task has expired; its order is refused (P14, submit creates once)
+	expired bool // true if the task has expired; its order is refused (P26, an ID never runs twice)
 	changed bool
 	order   []byte
 	hash    string // hash of the submission that creates the task

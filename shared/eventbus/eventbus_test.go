@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsarn "github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
@@ -68,6 +72,30 @@ func TestEvent(t *testing.T) {
 	if e := b.calls[0][0]; *e.EventBusName != arn || *e.Source != "stepkeeper" ||
 		*e.DetailType != "completed" || *e.Detail != string(want) || !strings.Contains(*e.Detail, `"seq":3`) {
 		t.Errorf("%s, %s, %s: %s", *e.EventBusName, *e.Source, *e.DetailType, *e.Detail)
+	}
+}
+
+// hosts is an HTTP client that accepts one event, and keeps the hosts that are called.
+type hosts []string
+
+func (h *hosts) Do(r *http.Request) (*http.Response, error) {
+	*h = append(*h, r.URL.Host)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(`{"Entries":[{"EventId":"e"}]}`))}, nil
+}
+
+// A bus is called in its own Region, wherever the functions run.
+func TestRegionOfTheBus(t *testing.T) {
+	address, err := awsarn.Parse(arn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var called hosts
+	b := eventbus.Open(aws.Config{Region: "eu-west-1", HTTPClient: &called,
+		Credentials: aws.AnonymousCredentials{}}, "events", address)
+	if errs := b.Send(t.Context(), []port.Message{status("o-1", 1)}); errs[0] != nil ||
+		!slices.Equal(called, []string{"events.eu-central-1.amazonaws.com"}) {
+		t.Errorf("%v, called %v", errs, called)
 	}
 }
 

@@ -436,6 +436,19 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	}
+	for _, op := range []string{"+", "-", "*", "%"} { // whole numbers of 64 bits cost as much as short ones
+		var steps []int
+		for _, number := range []string{"9", "900000000000000000"} {
+			x, err := expression.Compile(definition(quote("${"+number+op+" 1}"), ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, x.Usage(environment("{}")).Steps)
+		}
+		if steps[0] != steps[1] {
+			t.Errorf("%s of 1 digit takes %d steps, of 18 digits %d", op, steps[0], steps[1])
+		}
+	}
 }
 
 // Every expression of a definition is checked when the definition is read.

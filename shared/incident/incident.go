@@ -152,11 +152,12 @@ func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 }
 
 func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
-	now, opened := core.TimeOf(s.cfg.Clock.Now()), false
+	now := core.TimeOf(s.cfg.Clock.Now())
 	if s.isNoted(id, now) {
 		return nil
 	}
 	fresh, last := Incident{Opened: now, Last: now, First: a}, now
+	var opened bool
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
@@ -175,10 +176,10 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
-			if last = x.Last; note {
+			if note {
 				x.Last = max(x.Last, now)
-				last = x.Last
 			}
+			last = x.Last
 			if note && id.Intake { // the next reminder shows the latest reason
 				x.First = a
 			}

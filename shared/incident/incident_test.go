@@ -642,6 +642,10 @@ func TestRaiseReadsWhatItHasNotNoted(t *testing.T) {
 	if reads != 1 {
 		t.Errorf("%d reads after 10 s", reads)
 	}
+	d.stop("o-later", "order", "pay", "declined")
+	if reads != 1 {
+		t.Errorf("%d reads after what was noted at 10 s", reads)
+	}
 	d.inError = map[string]core.RaiseAlert{}
 	d.sweepAfter(30 * time.Minute)
 	d.want("ends both", "over 0", "over 0")

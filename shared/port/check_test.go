@@ -57,13 +57,18 @@ func TestArgumentsAreChecked(t *testing.T) {
 	}
 }
 
-// A task's shard is the same in every release: its row of the due index stands there.
-func TestShardsStay(t *testing.T) {
+// Shards and names are the same in every release: a task's row of the due index stands in its shard, a lease
+// also excludes a Supervisor of another release, and a file of SQLite holds queues of dead letters.
+func TestShardsAndNamesStay(t *testing.T) {
 	// as FNV's authors published them
 	for id, want := range map[string]int{"": 0x811c9dc5, "a": 0xe40c292c, "foobar": 0xbf9cf968} {
 		if got := port.ShardOf(id, 1<<20); got != want%(1<<20) {
 			t.Errorf("%q is in shard %x", id, got)
 		}
+	}
+	lease, dead := port.SweepLease(7), port.Dead(port.Replies)
+	if lease != "sweep/7" || dead != "dead-replies" {
+		t.Errorf("the lease of shard 7 is %q, the dead letters of the replies are in %q", lease, dead)
 	}
 }
 

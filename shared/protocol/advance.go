@@ -25,7 +25,7 @@ func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
 	for more := true; more; {
-		if claims, more = r.readySteps(r.stillToClaim(room[:0], again)); more {
+		if claims, more = r.readySteps(stillToClaim(r.t, room[:0], again)); more {
 			continue
 		}
 		more = r.claim(claims)
@@ -41,9 +41,9 @@ func (r *deciding) advanceForward(again ...int) {
 	r.enterProcessed()
 }
 
-func (r *deciding) stillToClaim(claims, again []int) []int {
+func stillToClaim(t *core.Task, claims, again []int) []int {
 	for _, i := range again {
-		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
+		if s := t.Steps[i].State; s == core.Pending || s == core.Failed {
 			claims = append(claims, i)
 		}
 	}
@@ -274,7 +274,7 @@ func (r *deciding) undoStep(i int) bool {
 		if s.State == core.Processing {
 			return false
 		}
-		r.undone(i)
+		undone(&r.t.Steps[i])
 		return true
 	case d.Grade == core.Fenced: // the service refuses a do that comes after the undo
 		r.claimUndo(i)

@@ -38,7 +38,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 		}
 		took = append(took, i)
 		unchanged, voted = cmp.Or(unchanged, note), voted || vote != nil && note == ""
-		r.addVote(i, vote)
+		addVote(&r.t.Steps[i], vote)
 	}
 	if len(took) == 0 {
 		return r.refuseAnswer(steps[0], e, reason)
@@ -165,16 +165,16 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 }
 
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
-	with := &deciding{def: r.def, t: r.t.Clone()}
-	with.addVote(i, vote)
-	return r.at.SizeLimit.KeepsReserve(r.def, with.t)
+	with := r.t.Clone()
+	addVote(&with.Steps[i], vote)
+	return r.at.SizeLimit.KeepsReserve(r.def, with)
 }
 
-func (r *deciding) addVote(i int, vote *core.Vote) {
+func addVote(s *core.Step, vote *core.Vote) {
 	if vote == nil {
 		return
 	}
-	a := r.t.Steps[i].OwnAnswers()
+	a := s.OwnAnswers()
 	a.Votes = append(slices.Clip(a.Votes), *vote)
 }
 

@@ -19,5 +19,5 @@ func (r *deciding) withdraw(i int) {
 	s := &r.t.Steps[i]
 	r.recordFailure(i, core.CodeOvertaken, "the answer came before it was asked for again", s.Attempt)
 	s.FailureCode = core.CodeOvertaken
-	r.undone(i)
+	undone(s)
 }

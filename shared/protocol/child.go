@@ -52,7 +52,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		return "", nil
 	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
-		r.compensate(core.WhyParent, -1)
+		compensate(r.t, core.WhyParent, -1)
 		r.advance()
 		return "", nil
 	case mode == errForward:

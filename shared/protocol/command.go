@@ -110,7 +110,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	r.accept("")
 	switch modeOf(t) {
 	case going:
-		r.compensate(core.WhyCancel, -1)
+		compensate(r.t, core.WhyCancel, -1)
 		r.advance()
 	case errForward:
 		r.startUndo(core.WhyCancel)
@@ -274,7 +274,7 @@ func (r *deciding) restart(e core.Resubmit) {
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
-		r.setDeadline(at)
+		setDeadline(r.t, at)
 	}
 }
 

@@ -188,13 +188,13 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	}
 	switch {
 	case e.Deadline != 0:
-		r.setDeadline(e.Deadline)
+		setDeadline(r.t, e.Deadline)
 	case def.Deadline != 0:
-		r.setDeadline(at.Now.Add(def.Deadline))
+		setDeadline(r.t, at.Now.Add(def.Deadline))
 	}
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
-		r.compensate(core.WhyParent, -1)
+		compensate(r.t, core.WhyParent, -1)
 	}
 	r.advance()
 	if r.err != nil {
@@ -205,9 +205,9 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: core.Settles(def, t, r.effects)}, nil
 }
 
-func (r *deciding) setDeadline(at core.Time) {
-	r.t.Deadline.At = at
-	r.t.Deadline.Seq++
+func setDeadline(t *core.Task, at core.Time) {
+	t.Deadline.At = at
+	t.Deadline.Seq++
 }
 
 // tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it

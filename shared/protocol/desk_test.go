@@ -347,6 +347,9 @@ func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev 
 	case !dec.Changed:
 		return nil
 	}
+	if cause := unknownCause(before, dec.Task); cause != "" {
+		return fmt.Errorf("P4: the document does not list the cause %q", cause)
+	}
 	return faultOfTask(def, dec.Task)
 }
 

@@ -32,14 +32,14 @@ func (r *deciding) started() {
 		r.t.Start.At = r.at.Now
 	}
 	if r.notifies(core.StatusStarted) {
-		r.t.Start.Seq, r.t.Start.Cause = r.nextSeq(), r.cause
+		r.t.Start.Seq, r.t.Start.Cause = nextSeq(r.t), r.cause
 		r.emit(r.t.StartedStatus())
 	}
 }
 
-func (r *deciding) nextSeq() int {
-	r.t.StatusSeq++
-	return r.t.StatusSeq
+func nextSeq(t *core.Task) int {
+	t.StatusSeq++
+	return t.StatusSeq
 }
 
 // enterProcessed ends a task whose steps are all done. The task ends even if its output cannot be computed.
@@ -124,7 +124,7 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	}
 	status := r.def != nil && r.def.Notifies(core.EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {
-		t.End.Seq = r.nextSeq()
+		t.End.Seq = nextSeq(r.t)
 	}
 	alerts := core.RaisesAlert(r.def, t)
 	if alerts {
@@ -233,7 +233,7 @@ func (r *deciding) reemit() {
 		r.emitEnd()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && r.claimStands(s) {
+		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && claimStands(r.t, s) {
 			r.kind(i).resend(r, i)
 		}
 	}
@@ -258,9 +258,9 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 
 // claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
 // only while the task goes forward. A claim of an undo always stands.
-func (r *deciding) claimStands(s *core.Step) bool {
+func claimStands(t *core.Task, s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
-		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
+		(s.State == core.Processing || s.State == core.Waiting) && t.ProcessState == core.Processing
 }
 
 // Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
@@ -277,7 +277,7 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		s := &t.Steps[i]
 		asked = asked || s.State == core.Compensating
 		switch {
-		case r.claimStands(s):
+		case claimStands(r.t, s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
 			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has

@@ -435,6 +435,6 @@ func (r *deciding) fillUndo(i int) bool {
 	if c.Cursor > 0 || len(c.Open) > 0 {
 		return false
 	}
-	r.undone(i)
+	undone(&r.t.Steps[i])
 	return true
 }

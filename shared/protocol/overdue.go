@@ -31,7 +31,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
 	s.Failures.Do++
 	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
-		r.handBack(s, r.at.Now.Add(r.retryWait(i, retry)))
+		r.handBack(s, r.at.Now.Add(retryWait(r.t, s, retry)))
 		return "", nil
 	}
 	giveUp(s)
@@ -45,7 +45,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	}
 	// The Supervisor does not claim the undo. It sets a time and wakes the Scheduler. Without this time, no
 	// sweep would find the task after a crash.
-	r.compensate(core.WhyFailure, i)
+	compensate(r.t, core.WhyFailure, i)
 	r.wakeNow(s)
 	return "", nil
 }
@@ -117,7 +117,7 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 		r.stopForOperator(core.Forward)
 		return "", nil
 	}
-	r.compensate(core.WhyDeadline, -1)
+	compensate(r.t, core.WhyDeadline, -1)
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.HandedBack() || s.State == core.Waiting {
 			r.wakeNow(s)

@@ -41,7 +41,7 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 
 func (r *deciding) emitStepFinished(s *core.Step) {
 	if r.notifies(core.StatusStepFinished) {
-		s.Finish.Seq, s.Finish.Cause = r.nextSeq(), r.cause
+		s.Finish.Seq, s.Finish.Cause = nextSeq(r.t), r.cause
 		r.emit(r.t.FinishedStatus(s))
 	}
 }
@@ -111,7 +111,7 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	retry := r.def.Steps[i].Retry
 	if s.Failures.Do < retry.Budget() {
 		asked := min(e.RetryAfter, maxRetryAfter)
-		r.handBack(s, r.at.Now.Add(max(r.retryWait(i, retry), asked)))
+		r.handBack(s, r.at.Now.Add(max(retryWait(r.t, s, retry), asked)))
 		return "", nil
 	}
 	r.failStep(i)
@@ -151,10 +151,9 @@ func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 }
 
 // retryWait returns the backoff, or the interval of the extended wait after MaxFailures failures.
-func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
-	s := &r.t.Steps[i]
+func retryWait(t *core.Task, s *core.Step, retry core.Retry) core.Duration {
 	if s.Failures.Do < retry.MaxFailures {
-		return backoffWait(retry.Backoff, s.Failures.Do, jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
+		return backoffWait(retry.Backoff, s.Failures.Do, jitter(t.OrderID, t.Run, s.Name, s.Attempt))
 	}
 	return retry.ExtendedInterval
 }
@@ -224,7 +223,7 @@ func (r *deciding) applyPolicy(i int) {
 			r.enterError(core.Forward, i)
 			return
 		}
-		r.compensate(core.WhyFailure, i)
+		compensate(r.t, core.WhyFailure, i)
 		r.advance()
 	case core.Compensating:
 		r.advance()
@@ -240,21 +239,20 @@ func (r *deciding) stopsOnFailure(i int) bool {
 
 // compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
 // failed is the step that is the reason, or -1.
-func (r *deciding) compensate(why core.Why, failed int) {
-	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
+func compensate(t *core.Task, why core.Why, failed int) {
+	t.ProcessState, t.Undo.Why = core.Compensating, why
 	if failed >= 0 {
-		r.t.Reason = r.t.Steps[failed].FailureReason()
+		t.Reason = t.Steps[failed].FailureReason()
 	}
 }
 
 func (r *deciding) stepUndone(i int, _ core.Event) (string, error) {
-	r.undone(i)
+	undone(&r.t.Steps[i])
 	r.advance()
 	return "", nil
 }
 
-func (r *deciding) undone(i int) {
-	s := &r.t.Steps[i]
+func undone(s *core.Step) {
 	s.State = core.Compensated
 	release(s)
 }

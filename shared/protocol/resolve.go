@@ -27,12 +27,12 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		return ""
 	}
 	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
-	undo := r.resolvesUndo(i)
+	undo := resolvesUndo(r.t, i)
 	switch {
 	case undo && e.Fact == core.Happened:
 		s.State = core.UndoWait
 	case undo:
-		r.undone(i)
+		undone(&r.t.Steps[i])
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
 	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
@@ -43,15 +43,15 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 
 // resolvesUndo reports whether a fact about the step is about its undo. This is also the case for a step
 // that is undone alone (P42, orders can go on after failures).
-func (r *deciding) resolvesUndo(i int) bool {
-	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
+func resolvesUndo(t *core.Task, i int) bool {
+	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait
 }
 
 func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 	switch {
 	case e.Fact != core.Happened:
 		return "only a step that happened has an output; fix: leave the output out"
-	case r.resolvesUndo(i):
+	case resolvesUndo(r.t, i):
 		return "the step is being undone, and its undo uses no output; fix: leave the output out"
 	case len(e.Output) > core.MaxOutput:
 		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a "+

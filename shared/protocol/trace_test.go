@@ -551,6 +551,11 @@ func TestUnfitDocument(t *testing.T) {
 			d.task.Steps[0].State = core.Waiting
 			d.def.Steps[0] = step("a")
 		},
+		"undone, never called": func(d *desk) { neverBegan(d, step("a", goingOn)) },
+		"undone, no children": func(d *desk) {
+			neverBegan(d, core.StepDefinition{Name: "a", Each: &core.Each{},
+				OnFailure: core.OnFailureContinue})
+		},
 	} {
 		d := begun(t, step("a"))
 		harm(d)
@@ -564,6 +569,13 @@ func TestUnfitDocument(t *testing.T) {
 			t.Errorf("%s, restart: %v", what, err)
 		}
 	}
+}
+
+// neverBegan replaces the only step of the order by one that is undone but neither began nor failed.
+func neverBegan(d *desk, s core.StepDefinition) {
+	d.def = workflow(s)
+	d.def.Hash = d.task.Definition
+	d.task.Steps[0] = core.Step{Name: s.Name, State: core.Compensated}
 }
 
 // P12. A repeated report of an Error is the same as the first, whatever has happened to its steps and

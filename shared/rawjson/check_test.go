@@ -82,7 +82,9 @@ func TestCheck(t *testing.T) {
 func TestPlacesAreShort(t *testing.T) {
 	key := `{"` + strings.Repeat("ü", 5000) + `":`
 	err := rawjson.Check([]byte(strings.Repeat(key, 60)+`{"a":1,"a":2}`), 64)
-	if err == nil || len(err.Error()) > 400 || !utf8.ValidString(err.Error()) {
+	if err == nil || len(err.Error()) > 400 || !utf8.ValidString(err.Error()) ||
+		!strings.HasPrefix(err.Error(), "the key üüü") ||
+		!strings.Contains(err.Error(), "…… stands twice") {
 		t.Errorf("%v", err)
 	}
 }

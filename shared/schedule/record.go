@@ -86,10 +86,9 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 // or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
 // after now.
 //
-// busy returns the reason why the order of a start has not ended, or "" if the order has ended. Decide calls
-// busy only if the schedule skips overlaps.
-func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
-	busy func(Start) string) (bool, error) {
+// busy is the reason why the order of the start that Before returns has not ended. It is "" if the order
+// has ended, or if Before returns nil.
+func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy string) (bool, error) {
 	times, err := Parse(s.Cron, s.Zone)
 	if err != nil {
 		return false, err
@@ -125,6 +124,16 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
+// Before returns the latest start if Decide must know whether the start's order has ended. Otherwise it
+// returns nil. Decide must know this if the schedule skips overlaps and a scheduled time has come.
+func (r *Record) Before(s *core.Schedule, now core.Time) *Start {
+	last := len(r.Starts) - 1
+	if s.Overlap != core.OverlapSkip || r.Next > now || last < 0 || !r.Starts[last].Sent {
+		return nil
+	}
+	return &r.Starts[last]
+}
+
 // Of returns a copy of the record with the current schedule of the workflow. Next is 0 if the record has a
 // different cron expression or zone.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
@@ -138,7 +147,7 @@ func (r Record) Of(workflow string, s *core.Schedule) Record {
 	return r
 }
 
-func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string) string {
+func (r *Record) skips(s *core.Schedule, now core.Time, busy string) string {
 	if late := now.Sub(r.Next); late > s.CatchUp {
 		return "it was found " + late.Std().Round(time.Second).String() + " late, longer than catchUp"
 	}
@@ -147,7 +156,7 @@ func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string)
 		if !last.Sent {
 			return "the order before, " + last.OrderID + ", has not ended"
 		}
-		return busy(last)
+		return busy
 	}
 	return ""
 }

@@ -129,10 +129,7 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 
 // place returns the index that an entry's ID contains.
 func place(id *string) int {
-	i, err := strconv.Atoi(aws.ToString(id))
-	if err != nil {
-		return 0 // this cannot happen, because SQS returns only the IDs of the request
-	}
+	i, _ := strconv.Atoi(aws.ToString(id)) // SQS returns only the IDs of the request
 	return i
 }
 

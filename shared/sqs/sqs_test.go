@@ -69,7 +69,8 @@ func TestErrors(t *testing.T) {
 		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
 		{"broken connection", port.ErrUnavailable, []string{""}},
 		{"wrong request", nil, codes(&types.UnsupportedOperation{}, &types.KmsAccessDenied{})},
-		{"no permission", nil, []string{"AccessDenied", "InvalidClientTokenId"}},
+		{"no permission", nil, []string{"AccessDenied", "AccessDeniedException",
+			"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch"}},
 	}
 	for _, c := range cases {
 		for _, code := range c.errors {
@@ -150,17 +151,25 @@ func statusOf(code string) int {
 // A depth that is not reported is an error, and not a queue that is empty.
 func TestDepthThatIsNotReported(t *testing.T) {
 	local(t)
-	q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"}}`)
-	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue(
-		"replies")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(),
-		`queue "replies": ApproximateNumberOfMessagesNotVisible is no number`) {
-		t.Errorf("%v", err)
+		more := ""
+		if body, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(body), "/complete") {
+			more = `,"ApproximateNumberOfMessagesNotVisible":"1","ApproximateNumberOfMessagesDelayed":"2"`
+		}
+		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"`+more+`}}`)
+	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies",
+		"intake": "http://127.0.0.1/1/complete", "intake-high": "http://127.0.0.1/1/high"}})
+	// The intake queue reports its depth, and the queue of its high priority does not.
+	for _, name := range []string{"replies", "intake"} {
+		q, err := queues.Queue(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(),
+			`queue "`+name+`": ApproximateNumberOfMessagesNotVisible is no number`) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

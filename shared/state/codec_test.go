@@ -374,17 +374,46 @@ func TestNullPartsAreAbsent(t *testing.T) {
 	}
 }
 
+// The states of a task's steps take no memory of their own. Every message makes a Scheduler read them.
+func TestKnownStatesTakeNoMemory(t *testing.T) {
+	task := usualTask()
+	allocations := func(of core.State) float64 {
+		for i := range task.Steps {
+			task.Steps[i].State = of
+		}
+		doc := encode(t, task)
+		return testing.AllocsPerRun(20, func() {
+			if got, err := state.DecodeTask(doc); err != nil || got.Steps[0].State != of {
+				t.Errorf("%s: %v", of, err)
+			}
+		})
+	}
+	for _, s := range []core.State{core.Pending, core.Waiting, core.Processed, core.Skipped, core.Failed,
+		core.UndoWait, core.Compensated, core.Cancelled, core.Closed, core.Error} {
+		known, unknown := allocations(s), allocations(core.State(strings.ToUpper(string(s))))
+		if saved := unknown - known; saved < float64(len(task.Steps)) {
+			t.Errorf("%s of %d steps saves %v allocations", s, len(task.Steps), saved)
+		}
+	}
+}
+
 func TestUnreadableDocuments(t *testing.T) {
 	for doc, part := range map[string]string{
 		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
 		`{"Schema":1,"Steps":[]}`: "not an object", `{"Version":1.5}`: "whole number",
 		"{\"OrderID\":\"\xff\"}":  "UTF-8",
 		`{"Created":"yesterday"}`: "RFC 3339", `{"attention":1}`: "neither true",
-		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`:    "years",
-		`{"Created":"2026-01-01T00:00:00Z","due":1.5}`:                 "whole number",
-		`{"Created":"2026-01-01T00:00:00Z","due":9223372036854775807}`: "years",
-		`{"Steps":{"a":{"CompleteBy":-1}}}`:                            "years",
-		`{"Steps":{"a":{"CompleteBy":"soon"}}}`:                        "whole number",
+		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`:                "years",
+		`{"Created":"2026-01-01T00:00:00Z","due":1.5}`:                             "whole number",
+		`{"Created":"2026-01-01T00:00:00Z","due":9223372036854775807}`:             "years",
+		`{"Steps":{"a":{"CompleteBy":-1}}}`:                                        "years",
+		`{"Steps":{"a":{"CompleteBy":"soon"}}}`:                                    "whole number",
+		`{"verdicts":[{"at":"1969-01-01T00:00:00Z"}]}`:                             "years",
+		`{"erased":{"at":"1969-01-01T00:00:00Z"}}`:                                 "years",
+		`{"Steps":{"a":{"progress":{"at":"1969-01-01T00:00:00Z"}}}}`:               "years",
+		`{"Steps":{"a":{"answers":{"remindedAt":"1969-01-01T00:00:00Z"}}}}`:        "years",
+		`{"Steps":{"a":{"answers":{"votes":[{"at":"1969-01-01T00:00:00Z"}]}}}}`:    "years",
+		`{"Steps":{"a":{"answers":{"verdicts":[{"at":"1969-01-01T00:00:00Z"}]}}}}`: "years",
 	} {
 		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", doc, err)
@@ -533,6 +562,7 @@ func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 				CompleteBy: at + 9000},
 			{Name: "middle", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "c", At: at + 20},
 				CompleteBy: at + 5000, Failures: core.Failures{Do: 2}},
+			{Name: "endless", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "d", At: at + 10}},
 		}}
 	doc, err := state.EncodeTask(task)
 	if err != nil {

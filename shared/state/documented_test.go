@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/internal/reference"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // TestEveryMemberIsDocumented checks that docs/reference/document.md lists every member of a stored document,
@@ -39,5 +41,40 @@ func rows[T any](b *strings.Builder, title string, of *table[T]) {
 	fmt.Fprintf(b, "\n## %s\n\n| member | says |\n|---|---|\n", title)
 	for _, f := range of.fields {
 		fmt.Fprintf(b, "| `%s` | %s |\n", f.name, f.says)
+	}
+}
+
+// TestOtherObjectsAreDocumented checks that docs/reference/document.md lists the members of the objects that
+// encoding/json writes, in the order of their fields, and no others.
+func TestOtherObjectsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/document.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## The other objects\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var got, want []string
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.HasPrefix(line, "| `") {
+			got = append(got, strings.Trim(cells[1], " `")+" "+strings.Trim(cells[2], " `"))
+		}
+	}
+	for _, o := range []struct {
+		name string
+		of   any
+	}{
+		{"verdicts", core.Verdict{}}, {"closed", core.Closing{}}, {"erased", core.Erasure{}},
+		{"parent", core.Parent{}}, {"resolved", core.Resolved{}}, {"progress", core.StepProgress{}},
+		{"answers", core.Answers{}}, {"answers.votes", core.Vote{}},
+		{"children", core.Children{}}, {"children.open", core.OpenChild{}},
+		{"children.results", core.Collected{}},
+	} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(o.of)) {
+			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			want = append(want, o.name+" "+member)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the page lists\n%q, the code writes\n%q", got, want)
 	}
 }

@@ -138,6 +138,9 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 		{Task: apart("o-2", 1)},
 		{Task: task("o-1", 1)}, {Task: task("o-3", 2)},
 	})
+	if errs[2] == nil || !strings.Contains(errs[2].Error(), "output") {
+		t.Errorf("an output that is not JSON: %v", errs[2])
+	}
 	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,
 		port.ErrNotFound} {
 		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 &&

@@ -150,6 +150,11 @@ func TestNoCollector(t *testing.T) {
 			t.Errorf("%q: %v", endpoint, err)
 		}
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := tracing.New(ended, "http://127.0.0.1:1", "shop", ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
 	tracer, err := tracing.New(t.Context(), "http://127.0.0.1:1", "shop", "")
 	if err != nil {
 		t.Fatal(err)

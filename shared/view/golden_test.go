@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,6 +220,14 @@ func TestOverdue(t *testing.T) {
 	o.Add([]port.Due{{ID: "d", At: second(7).Std()}})
 	if o != (view.Overdue{Orders: 4, Since: second(4)}) {
 		t.Errorf("%+v", o)
+	}
+	o.Add(slices.Repeat([]port.Due{{ID: "e", At: second(8).Std()}}, view.MostOverdue-5))
+	if o.Orders != view.MostOverdue-1 {
+		t.Errorf("%d orders", o.Orders)
+	}
+	o.Add([]port.Due{{ID: "f", At: second(3).Std()}, {ID: "g", At: second(9).Std()}})
+	if o != (view.Overdue{Orders: view.MostOverdue, Since: second(3)}) {
+		t.Errorf("past the largest number: %+v", o)
 	}
 }
 

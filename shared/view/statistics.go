@@ -60,9 +60,9 @@ type Overdue struct {
 	Since  core.Time `json:"since,omitzero" doc:"time at which the most overdue order was due"`
 }
 
-// Add counts entries of an index. The entries are sorted by time, earliest first.
+// Add counts entries of an index, up to MostOverdue. The entries are sorted by time, earliest first.
 func (o *Overdue) Add(due []port.Due) {
-	o.Orders += len(due)
+	o.Orders = min(o.Orders+len(due), MostOverdue)
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
 		o.Since = core.TimeOf(due[0].At)
 	}

@@ -22,16 +22,17 @@ func (inExample) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a..
 func (inExample) Fatal(a ...any)                 { panic(fmt.Sprint(a...)) }
 func (inExample) Logf(string, ...any)            {}
 
-// The transfer keeps its promises in 200 runs, whatever fails in them.
+// Check runs the workflow 200 times with faults. No run breaks an invariant.
 func ExampleCheck() {
-	report := sim.Check(t, transfer, sim.Seeds(200))
+	report := sim.Check(t, "../../examples/simulate/transfer.yaml", sim.Seeds(200))
 	fmt.Println(report.Seeds, "runs,", report.Violation)
 	// Output: 200 runs, <nil>
 }
 
-// A service that forgets its keys is called twice: invariant 3 does not hold.
+// The service forgets a key after two seconds, so that a repeated call has a second effect. This breaks
+// invariant 3.
 func ExampleBreaks() {
-	sim.Check(t, transfer, sim.Seeds(2000), sim.Breaks("3"),
+	sim.Check(t, "../../examples/simulate/transfer.yaml", sim.Seeds(2000), sim.Breaks("3"),
 		sim.With(sim.Services{"creditor": {Forgets: 2 * core.Second}}))
 	fmt.Println("invariant 3 is broken, as expected")
 	// Output: invariant 3 is broken, as expected

@@ -3,6 +3,7 @@ package importrules
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
@@ -70,6 +71,33 @@ func TestPromisedAliases(t *testing.T) {
 			t.Errorf(
 				"docs/explanation/architecture.md says that types of %s are promised, but no promised "+
 					"package exports one", p)
+		}
+	}
+}
+
+// TestPromisedPackagesHaveExamples checks that the documentation of each promised package has an example. The
+// exception is shared/port, whose suites are the example of an adapter.
+func TestPromisedPackagesHaveExamples(t *testing.T) {
+	text, err := os.ReadFile("../../docs/explanation/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, _ := promised(t, string(text))
+	for _, p := range packages {
+		tests, err := filepath.Glob(filepath.Join("../..", p, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var files []*ast.File
+		for _, name := range tests {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+		if p != "shared/port" && len(doc.Examples(files...)) == 0 {
+			t.Errorf("%s has no example: write one in examples_test.go", p)
 		}
 	}
 }

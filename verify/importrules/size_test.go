@@ -11,22 +11,22 @@ import (
 )
 
 // budgets holds the most lines of Go outside tests that each folder at the top may have: what it had on
-// 2026-11-27, and 3 % more. Who raises one says why in the commit.
+// 2026-11-28, and 3 % more. Who raises one says why in the commit.
 var budgets = map[string]int{
-	"client":       5100,
-	"cmd":          13000,
+	"client":       5200,
+	"cmd":          13300,
 	"demo":         3810,
-	"dev":          10640,
+	"dev":          10760,
 	"examples":     210,
-	"functions":    9900,
-	"infra":        5390,
-	"internal":     2950,
-	"localstack":   845,
-	"shared":       27290,
-	"simulate":     11700,
-	"verify":       5025,
+	"functions":    10190,
+	"infra":        5530,
+	"internal":     3040,
+	"localstack":   865,
+	"shared":       27900,
+	"simulate":     11980,
+	"verify":       5190,
 	"workflows":    10,
-	"workflowtest": 1460,
+	"workflowtest": 1450,
 }
 
 // Bounds on a file, and on a package of the product.

@@ -2,9 +2,11 @@ package operate_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -123,6 +125,9 @@ func TestBadInput(t *testing.T) {
 			!errors.Is(e, client.ErrInvalid) {
 			t.Errorf("%s: %+v", code, got[0])
 		}
+	}
+	if _, err := c.Submit(t.Context(), order("../x", "order", "")); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("an ID that is a path: %v", err)
 	}
 	q, _ := w.Queues.Queue(port.Intake)
 	if d, err := q.Depth(t.Context()); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
@@ -500,6 +505,43 @@ func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	}
 }
 
+// recorded holds the record of a schedule, and the error of a read.
+type recorded struct {
+	text string
+	err  error
+}
+
+func (r recorded) Entry(context.Context, string) (e port.LedgerEntry, err error) {
+	if r.text != "" {
+		e.Version, e.Output = 1, json.RawMessage(r.text)
+	}
+	return e, r.err
+}
+
+func TestSchedulesOfAStack(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Outputs.Scheduled = []string{"order"}
+	for _, c := range []struct {
+		recorded
+		want client.Schedule
+		is   error
+	}{
+		{recorded{}, client.Schedule{Workflow: "order"}, nil},
+		{recorded{text: `{"cron":"0 6 * * *","overlap":"skip","next":"2026-03-01T06:00:00.000Z","started":3}`},
+			client.Schedule{Workflow: "order", Cron: "0 6 * * *", Overlap: "skip", Started: 3,
+				Next: time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)}, nil},
+		{recorded{text: `{"cron":6}`}, client.Schedule{}, client.ErrInternal},
+		{recorded{text: `{"starts":{"at":"today"}}`}, client.Schedule{}, client.ErrInternal},
+		{recorded{err: errors.New("the table is gone")}, client.Schedule{}, client.ErrInternal},
+	} {
+		w.Parts.Schedules = c.recorded
+		got, err := w.Client().Schedules(t.Context())
+		if !errors.Is(err, c.is) || err == nil && !reflect.DeepEqual(got, []client.Schedule{c.want}) {
+			t.Errorf("%+v: %+v, %v", c.recorded, got, err)
+		}
+	}
+}
+
 func TestPriorityAndDeadlineTravel(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	c := w.Client()
@@ -637,5 +679,9 @@ func TestDeployedDefinition(t *testing.T) {
 	}
 	if _, err := w.Client().PlanMove(t.Context(), "none", own); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
+	}
+	w.Parts.Definitions = stacktest.Memory()
+	if _, err := w.Client().PlanMove(t.Context(), "fail", own); !errors.Is(err, client.ErrAnswer) {
+		t.Errorf("the order's own definition is not stored: %v", err)
 	}
 }

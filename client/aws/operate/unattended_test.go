@@ -47,7 +47,7 @@ func (c counter) Depth(context.Context) (port.Depth, error) { return c.depth() }
 
 // A queue with requests of which none is being handled is reported. Queues that the caller may not read are
 // left out.
-func TestUnattended(t *testing.T) {
+func TestQueueWithoutConsumerIsReported(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	depth, failure := port.Depth{}, error(nil)
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
@@ -138,7 +138,7 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 
 // The state of a queue's mapping is reported, whether requests already wait or not. An external agent has no
 // mapping.
-func TestMappingsThatTakeNothing(t *testing.T) {
+func TestStateOfMappingIsReported(t *testing.T) {
 	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled " +
 		"--region eu-central-1`"
 	for name, x := range map[string]struct {
@@ -198,7 +198,7 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 }
 
 // A missing right, or a reply that does not come, does not keep other queues from being reported.
-func TestQueuesThatCannotBeLookedAt(t *testing.T) {
+func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	c, open := stackOf(t)
 	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
 	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment",
@@ -243,7 +243,7 @@ func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourc
 }
 
 // A command reads the queues once, however often it needs the result.
-func TestOneLookIsEnough(t *testing.T) {
+func TestCommandReadsQueuesOnce(t *testing.T) {
 	c, open := stackOf(t)
 	c.mapped["m-payment"] = disabled
 	s := open()
@@ -260,7 +260,7 @@ func TestOneLookIsEnough(t *testing.T) {
 }
 
 // A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
-func TestWhatWasSeenHolds(t *testing.T) {
+func TestResultIsCachedForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mappings{}
 		c := operate.Over(operate.Parts{Lambda: m, Parts: aws.Parts{
@@ -301,7 +301,7 @@ func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEven
 
 // An order reports unattended queues of the agents that its steps wait for, and of the replies that would
 // follow. A workflow reports those that it needs.
-func TestUnattendedOfAnOrder(t *testing.T) {
+func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
@@ -340,7 +340,7 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 }
 
 // P46: if an agent has two queues, an order waits for the queue of its priority.
-func TestUnattendedOfAPriority(t *testing.T) {
+func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
 	shop := port.Requests("shop")

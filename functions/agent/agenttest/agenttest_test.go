@@ -172,6 +172,12 @@ func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
 		t.Errorf("found %s", r)
 	}
+	// A trial's keys have a common beginning, so that people recognize what the trial left in a service.
+	for _, key := range s.latest {
+		if !strings.HasPrefix(key, "agenttest-") {
+			t.Errorf("a trial called with the key %s", key)
+		}
+	}
 }
 
 // A step without an undo is idempotent at best.

@@ -58,7 +58,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 	o := &Outside{name: name, Patience: usualPatience}
 	o.queue, _ = queues.Queue(requests) // this cannot fail, because NewQueues has made the queue
 	o.url = "http://" + listener.Addr().String()
-	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
+	o.server = &http.Server{Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},
 		Sinks:  map[string]sqsproto.Sink{port.Replies: o.takeReplies, port.Quarantine: o.takeQuarantine},
 	})}

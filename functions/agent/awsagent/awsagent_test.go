@@ -118,33 +118,42 @@ func arn(service, resource string) string { return fmt.Sprintf(prefix, service, 
 // Each kind makes one call, signed for the Region of its ARN, with the key in it.
 func TestCalls(t *testing.T) {
 	quoted, _ := json.Marshal(payload)
+	const published = "<PublishResponse><PublishResult><MessageId>m-1</MessageId></PublishResult></PublishResponse>"
 	for name, c := range map[string]struct {
 		entry  string
 		answer string
 		want   []string // parts of the request
 		output string
+		change func(*worker.Call)
 	}{
 		"invoke": {"{invoke: '" + arn("lambda", "function:reserve:live") + "'}", `{"reserved":1}`,
-			[]string{"function:reserve:live/invocations", payload}, `{"reserved":1}`},
-		"nothing": {"{invoke: '" + arn("lambda", "function:reserve") + "'}", `null`, nil, "null"},
+			[]string{"function:reserve:live/invocations", payload}, `{"reserved":1}`, nil},
+		"nothing": {"{invoke: '" + arn("lambda", "function:reserve") + "'}", `null`, nil, "null", nil},
 		"putEvents": {"{putEvents: '" + arn("events", "event-bus/shop") + "'}",
 			`{"FailedEntryCount":0,"Entries":[{"EventId":"e-1"}]}`,
 			[]string{"AWSEvents.PutEvents", `"Source":"stepkeeper.stock"`, `"DetailType":"reserve"`,
-				`"Detail":` + string(quoted)}, `{"eventId":"e-1"}`},
+				`"Detail":` + string(quoted)}, `{"eventId":"e-1"}`, nil},
 		"send": {"{send: 'https://sqs.eu-west-3.amazonaws.com/111122223333/orders.fifo'}",
 			`{"MessageId":"m-1"}`,
 			[]string{"AmazonSQS.SendMessage", `"MessageGroupId":"o-1"`, `"MessageDeduplicationId":"`,
-				`"MessageBody":` + string(quoted)}, ""},
+				`"MessageBody":` + string(quoted)}, "", nil},
 		"publish": {"{publish: '" + arn("sns", "orders") + "'}",
-			"<PublishResponse><PublishResult><MessageId>m-1</MessageId></PublishResult></PublishResponse>",
-			[]string{"Action=Publish", "idempotencyKey"}, `{"messageId":"m-1"}`},
+			published, []string{"Action=Publish", "idempotencyKey"}, `{"messageId":"m-1"}`, nil},
+		"publish in order": {"{publish: '" + arn("sns", "orders.fifo") + "'}", published,
+			[]string{"MessageGroupId=azAZ09_--", "MessageDeduplicationId="}, `{"messageId":"m-1"}`,
+			func(c *worker.Call) { c.OrderID = "azAZ09_:é" }},
 		"express": {"{startExecution: '" + arn("states", "stateMachine:ship") + "', express: true}",
 			`{"executionArn":"x","startDate":1,"stopDate":2,"status":"SUCCEEDED","output":"{\"a\":1}"}`,
-			[]string{"AWSStepFunctions.StartSyncExecution", `"name":"o-1-0-reserve-`}, `{"a":1}`},
+			// an execution that an earlier release started has the same name
+			[]string{"AWSStepFunctions.StartSyncExecution",
+				`"name":"o-1-0-reserve-39c29385ca375a6d2583eb0e4bf2c816"`}, `{"a":1}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, got := service(t, answer(200, c.answer))
-			out, f := run(t, cfg, entry(t, c.entry), call())
+			if c.change == nil {
+				c.change = func(*worker.Call) {}
+			}
+			out, f := run(t, cfg, entry(t, c.entry), call(c.change))
 			if len(*got) != 1 {
 				t.Fatalf("%d requests: %v", len(*got), f)
 			}

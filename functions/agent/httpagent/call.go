@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -164,7 +163,6 @@ const (
 // send sends one request. After an error, no more bytes of the request are written.
 func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call, token *oauth2.Token) (*http.Response, reach, error) {
-	var sent atomic.Bool
 	var used net.Conn
 	req, err := s.request(ctx, method, path, body, call, token)
 	if err != nil {
@@ -173,9 +171,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		used = i.Conn
 		if c, ours := used.(*conn); ours {
-			c.begin(&sent)
-		} else {
-			sent.Store(true) // it is unknown whether bytes were written, so assume yes
+			c.begin()
 		}
 	}})
 	res, err := client.Do(req.WithContext(ctx))
@@ -185,11 +181,10 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	if used == nil {
 		return nil, unconnected, err
 	}
-	_ = used.Close() // after Close no byte of the request can be written
-	if sent.Load() {
-		return nil, written, err
+	if c, ours := used.(*conn); ours && !c.end() {
+		return nil, connected, err
 	}
-	return nil, connected, err
+	return nil, written, err
 }
 
 // wordsTime is the time limit for reading the body of a refusal. It is short, because the agent needs

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 )
 
 var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
@@ -18,10 +17,9 @@ type conn struct {
 	net.Conn
 	mu        sync.Mutex
 	changed   sync.Cond
-	reading   bool         // net/http waits for bytes, so it has read all earlier bytes
-	closed    bool         // no more requests can be written
-	unwritten bool         // nothing of the next request is written yet
-	sent      *atomic.Bool // true once bytes of the request are written; nil before the first request
+	reading   bool // net/http waits for bytes, so it has read all earlier bytes
+	closed    bool // no more requests can be written
+	unwritten bool // nothing of the next request is written yet
 }
 
 func newConn(c net.Conn) *conn {
@@ -32,13 +30,21 @@ func newConn(c net.Conn) *conn {
 
 // begin prepares the connection for a request. It waits until net/http has read all bytes or the
 // connection is closed.
-func (c *conn) begin(sent *atomic.Bool) {
+func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.reading && !c.closed {
 		c.changed.Wait()
 	}
-	c.unwritten, c.sent = true, sent
+	c.unwritten = true
+}
+
+// end closes the connection after an error of a request. It reports whether bytes of the request were
+// written. After end, no more bytes can be written.
+func (c *conn) end() (written bool) {
+	_ = c.Close()
+	c.set(func() { written = !c.unwritten })
+	return written
 }
 
 // Read reads bytes of a response. It closes the connection if the bytes come before a request is written.
@@ -61,10 +67,8 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) Write(p []byte) (int, error) {
 	closed := false
 	c.set(func() {
-		if closed = c.closed; !closed && c.unwritten && c.sent != nil {
-			c.unwritten = false
-			c.sent.Store(true)
-		}
+		closed = c.closed
+		c.unwritten = c.unwritten && closed
 	})
 	if closed {
 		return 0, net.ErrClosed

@@ -241,24 +241,44 @@ func TestAConnectionThatIsSpokenToTooEarly(t *testing.T) {
 	c := newConn(near)
 	read := make(chan error, 1)
 	receive := func() { _, err := c.Read(make([]byte, 10)); read <- err }
-	var sent atomic.Bool
 	go receive()
-	c.begin(&sent)
+	c.begin()
 	go func() { _, _ = io.Copy(io.Discard, io.LimitReader(far, 1)); _, _ = far.Write([]byte("a")) }()
-	if _, err := c.Write([]byte("r")); err != nil || <-read != nil || !sent.Load() {
+	if _, err := c.Write([]byte("r")); err != nil || <-read != nil {
 		t.Fatalf("a request and its response: %v", err)
 	}
 	go receive()
-	var second atomic.Bool
-	c.begin(&second)
+	c.begin()
 	if _, err := far.Write([]byte("b")); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-read; !errors.Is(err, errUnasked) {
 		t.Errorf("bytes before a request: %v", err)
 	}
-	if _, err := c.Write([]byte("r")); !errors.Is(err, net.ErrClosed) || second.Load() {
-		t.Errorf("a request after them: %v, sent %v", err, second.Load())
+	if _, err := c.Write([]byte("r")); !errors.Is(err, net.ErrClosed) || c.end() {
+		t.Errorf("a request after them: %v", err)
+	}
+}
+
+// After a failed request it is certain whether bytes of it were written, because none can follow.
+func TestTheEndOfARequestThatFailed(t *testing.T) {
+	for _, written := range []bool{false, true} {
+		near, far := net.Pipe()
+		c := newConn(near)
+		go func() { _, _ = c.Read(make([]byte, 1)) }()
+		c.begin()
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		if written {
+			if _, err := c.Write([]byte("r")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := c.end()
+		_, err := c.Write([]byte("r"))
+		if last := c.end(); first != written || last != written || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("written: %v and later %v, want %v; then %v", first, last, written, err)
+		}
+		_ = far.Close()
 	}
 }
 
@@ -271,8 +291,8 @@ func TestARequestWaitsForTheEndOfOldBytes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := net.Pipe()
 			c := newConn(near)
-			var sent, begun atomic.Bool
-			go func() { c.begin(&sent); begun.Store(true) }()
+			var begun atomic.Bool
+			go func() { c.begin(); begun.Store(true) }()
 			synctest.Wait()
 			early := begun.Load()
 			end(c)

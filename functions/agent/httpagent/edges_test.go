@@ -361,6 +361,7 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		start := time.Now()
 		_, err := run(s, call())
 		if f := failureOf(t, err); f.Code != "timeout" || !f.NoEffect || f.Permanent ||
+			!strings.Contains(f.Error(), "was not sent, the service could not be reached in time") ||
 			time.Since(start) != dialTimeout {
 			t.Errorf("%+v after %s", f, time.Since(start))
 		}

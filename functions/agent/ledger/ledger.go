@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // InFolder keeps the ledger of an agent process in an SQLite file in the folder. If folder is empty, the
@@ -14,7 +15,13 @@ import (
 // The folder must survive the process, and only one process may use the folder at a time. If
 // STEPKEEPER_LEDGER names a table, the agent uses the table instead of the folder.
 func InFolder(folder string) agent.Option {
-	return agent.WithLedgerFolder(folder, func(ctx context.Context, folder string) (agent.LedgerFile, error) {
-		return sqlite.Open(ctx, folder, sqlite.Options{})
-	})
+	return agent.WithLedgerFolder(folder, open)
+}
+
+func open(ctx context.Context, folder string) (l port.Ledger, closeIt func() error, err error) {
+	store, err := sqlite.Open(ctx, folder, sqlite.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, store.Close, nil
 }

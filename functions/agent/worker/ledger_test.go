@@ -113,6 +113,9 @@ func TestLeaveByTheTable(t *testing.T) {
 			for _, mine := range []bool{true, false} {
 				for _, o := range []outcome{unknown, happened, refused, withdrawn} {
 					e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Version: 5}
+					if state == StateFailed {
+						e.Code, e.Message = "refused", "no"
+					}
 					attempt := 3
 					if !mine {
 						attempt = 4
@@ -122,6 +125,9 @@ func TestLeaveByTheTable(t *testing.T) {
 					if want, moves := wants[p]; move != moves || moves && next.State != want ||
 						next.Version != 5 {
 						t.Errorf("%+v: stored %v as %q", p, move, next.State)
+					}
+					if move && next.Code+next.Message != "" {
+						t.Errorf("%+v: it is done and still says %s: %s", p, next.Code, next.Message)
 					}
 				}
 			}

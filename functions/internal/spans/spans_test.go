@@ -101,6 +101,9 @@ func TestSpans(t *testing.T) {
 	if want := fmt.Sprintf("00-%x-%x-01", b.TraceId, b.SpanId); parent != want || len(b.TraceId) != 16 {
 		t.Errorf("the service is handed %s, want %s", parent, want)
 	}
+	if string(a.TraceId) == string(b.TraceId) || string(a.SpanId) == string(b.SpanId) {
+		t.Errorf("two spans have the IDs %x, %x and %x, %x", a.TraceId, a.SpanId, b.TraceId, b.SpanId)
+	}
 	if start, end := int64(a.StartTimeUnixNano), int64(a.EndTimeUnixNano); start < began.UnixNano() ||
 		end < start || end > time.Now().UnixNano() {
 		t.Errorf("from %d to %d", start, end)

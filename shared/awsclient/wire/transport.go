@@ -32,14 +32,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the body of a request: %w", err)
 	}
-	if len(data) == 0 { // net/http would send an empty body of unknown length in chunks
-		own := *req
-		own.Body, own.GetBody, own.ContentLength = http.NoBody, nil, 0
-		return next.RoundTrip(&own)
-	}
 	own := *req // a RoundTripper must not change the caller's request, so change a shallow copy
 	own.Body = io.NopCloser(bytes.NewReader(data))
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-	own.ContentLength = int64(len(data))
 	return next.RoundTrip(&own)
 }

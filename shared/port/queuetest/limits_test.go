@@ -84,11 +84,12 @@ var deadCases = []testCase{
 var limitCases = []testCase{
 	{name: "a queue without dead letters repeats for ever", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
-		for n := 1; n <= 20; n++ {
+		for n := 1; n <= 40; n++ {
 			if d := s.one(q, 0); d.Received != n {
 				s.Fatalf("delivery %d says it is number %d", n, d.Received)
 			}
 		}
+		s.is("delete", s.remove(q, s.one(q, long).Receipt), nil)
 	}},
 	{name: "old messages expire", needs: retentions, queue: retained, run: func(s *suite, q port.Queue) {
 		s.send(q, "old")

@@ -209,6 +209,9 @@ func TestLoadDir(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "out.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	files, err := source.LoadDir(dir, source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -221,10 +224,13 @@ func TestLoadDir(t *testing.T) {
 		}
 		got += strings.ReplaceAll(f.Problems.Error(), filepath.ToSlash(dir)+"/", "") + "\n"
 	}
+	const fix = "fix: put the file itself here, or rename this entry so that it does not end in .yaml or " +
+		".yml\n"
 	want := "a.yml first\nb.yaml second\n" +
 		"broken.yaml broken.yaml:1:1: the workflow has no steps; fix: add steps: with at least one step\n" +
-		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file " +
-		"itself here, or rename this entry so that it does not end in .yaml or .yml\n" +
+		"out.yaml out.yaml: it is not read: it is a link that leads out of its directory, or to nothing " +
+		"that can be read; " + fix + "sub.yaml sub.yaml: it is not read: it is a directory, not a regular " +
+		"file; " + fix +
 		"z.yaml z.yaml: workflow first is defined in a.yml already; fix: give one of them another name\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -19,7 +19,7 @@ func ordered(schema, expression string) string {
 
 // The schema of orders is read from a file in the folder, which it cannot leave, and becomes part of the
 // definition.
-func TestSchemaOfOrders(t *testing.T) {
+func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	write := func(dir, name, text string) {
 		t.Helper()
@@ -81,7 +81,7 @@ func TestSchemaOfOrders(t *testing.T) {
 }
 
 // Each path that an expression reads and the schema does not declare gets a warning, and no other.
-func TestUnknownPaths(t *testing.T) {
+func TestUndeclaredPathGetsAWarning(t *testing.T) {
 	const schema = `{$defs: {c: {properties: {vip: {type: boolean}, of: {$ref: "#/$defs/c"}}}}, ` +
 		`properties: {customer: {$ref: "#/$defs/c"}, items: {items: {properties: {sku: {}, qty: {}}}}, ` +
 		`any: {type: object}, open: {properties: {a: {}}, additionalProperties: true}, ` +
@@ -126,7 +126,7 @@ func TestUnknownPaths(t *testing.T) {
 }
 
 // The order of a child reads the elements of the list, and a schedule's order matches the schema.
-func TestSchemaOfOtherOrders(t *testing.T) {
+func TestSchemaAppliesToChildrenAndSchedules(t *testing.T) {
 	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, " +
 		"undo: none, grade: fenced}}\n"
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
-func TestReportThisToUs(t *testing.T) {
+// TestBrokenCoreRuleIsReportedAsOurs: a rule that no workflow and no service can break is Stepkeeper's own.
+func TestBrokenCoreRuleIsReportedAsOurs(t *testing.T) {
 	sc := simulate.Scenario{Definition: &core.Definition{Name: "order"}}
 	for _, format := range []string{"text", "json"} {
 		s, b := streams.Test(false)

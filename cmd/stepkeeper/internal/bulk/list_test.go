@@ -2,6 +2,7 @@ package bulk_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,6 +57,32 @@ func TestWhatACommandWouldDo(t *testing.T) {
 		if v, err := bulk.Would(t.Context(), nil, &c.task, c.action); err != nil || v.Accepted ||
 			v.Reason != "it would be refused as the order is now" {
 			t.Errorf("%s where it is not accepted: %+v, %v", c.action.Command, v, err)
+		}
+	}
+}
+
+// A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
+// that is not a difference stays.
+func TestWhyAMoveWouldBeRefused(t *testing.T) {
+	plan := view.Plan{Differences: []core.Difference{{Step: "charge", What: "it is removed", Refused: true},
+		{Step: "ship", What: "it is new"}, {Step: "pack", What: "its agent is another one", Refused: true}}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(plan)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reason, want := range map[string]string{
+		"the order cannot go on: step charge: it is removed; st…": "the definitions differ: step charge: it is " +
+			"removed (refused); step ship: it is new (allowed); step pack: its agent is another one (refused)",
+		"a step is in flight": "a step is in flight",
+	} {
+		plan.Reason = reason
+		v, err := bulk.Would(t.Context(), c, &client.Task{OrderID: "o"}, bulk.Action{Command: "move"})
+		if err != nil || v.Accepted || v.Reason != want {
+			t.Errorf("%s: %+v, %v", reason, v, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func asking(b *backend) {
 		}, {Name: "pay", State: core.Pending}}})
 }
 
-func TestAnswer(t *testing.T) {
+func TestAnswerSendsTheValue(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	fill(b)

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 )
 
-func TestCost(t *testing.T) {
+func TestCostPrintsPricesAndSweeps(t *testing.T) {
 	r := call{}.run(t, "cost")
 	r.want(t, failure.OK, "Dollars per million orders", "All in", "batches of three",
 		"a service that takes 200ms", "point-in-time recovery", "while nothing happens",
@@ -50,7 +50,7 @@ func TestCost(t *testing.T) {
 }
 
 // With a workflow, or a number of steps, the cost of one order and of a month of orders is estimated.
-func TestCostOfOnesOwn(t *testing.T) {
+func TestCostEstimatesAWorkflow(t *testing.T) {
 	r := call{}.run(t, "cost", "../../../../workflows/order.yaml", "--orders-per-month", "3000000")
 	r.want(t, failure.OK, "Yours, workflow order:", "Your month of 3000000 orders",
 		"Stepkeeper, load to trickle")

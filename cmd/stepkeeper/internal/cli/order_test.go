@@ -211,6 +211,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c.run(t, "watch", "processed").want(t, failure.OK, "charge  Processed", "processed  Processed")
 	c.run(t, "watch", "stopped").want(t, failure.NotProcessed, "zone  Failed: no such zone")
 	c.run(t, "watch", "missing").want(t, failure.NotFound, "there is no order missing")
+	c.run(t, "watch", "o 1").want(t, failure.Usage, `"o 1" is no order's ID`)
 	r := c.run(t, "watch", "stopped", "--output", "json")
 	r.want(t, failure.NotProcessed)
 	if docs := decodeLines(t, r.out); len(docs) != 1 || docs[0]["state"] != "Error" {

@@ -47,17 +47,16 @@ const waiters = 16
 
 type report struct {
 	*submitOptions
-	mu        sync.Mutex
-	bar       *streams.Progress
-	taken     []submitLine
-	answers   int       // number of sent orders with a response
-	held      []badLine // unreadable records; each is printed after the results of earlier orders
-	bad       int       // number of unreadable records
-	refused   int
-	known     int
-	states    map[core.State]int // number of orders by final state, with --wait
-	reported  map[string]bool    // queues without a consumer that were already reported
-	writeFail error
+	mu       sync.Mutex
+	bar      *streams.Progress
+	taken    []submitLine
+	answers  int       // number of sent orders with a response
+	held     []badLine // unreadable records; each is printed after the results of earlier orders
+	bad      int       // number of unreadable records
+	refused  int
+	known    int
+	states   map[core.State]int // number of orders by final state, with --wait
+	reported map[string]bool    // queues without a consumer that were already reported
 }
 
 // badLine is the result for a record that was not sent. behind is the number of orders that were sent before
@@ -146,9 +145,7 @@ func (r *report) unattended(l submitLine) {
 }
 
 func (r *report) line(l submitLine) {
-	if err := r.app.PrintLine(l); err != nil && r.writeFail == nil {
-		r.writeFail = err
-	}
+	_ = r.app.PrintLine(l) // app.Execute reports a failed write.
 }
 
 func (r *report) problem(l submitLine) {
@@ -230,9 +227,6 @@ func whyOf(e *submitError) string {
 // finish prints the summary. It returns an error with the worst exit code of all records.
 func (r *report) finish() error {
 	r.close()
-	if r.writeFail != nil {
-		return r.writeFail
-	}
 	if !r.app.JSON() {
 		r.sum()
 		r.notes()

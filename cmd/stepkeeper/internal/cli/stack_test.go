@@ -65,7 +65,7 @@ func TestCommandsOnAStack(t *testing.T) {
 	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
 		"Timeline")
 	run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
-		"Cost")
+		"reserve, attempt 1", "Cost")
 	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
 		`"kind": "alert"`)
 	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")

@@ -124,6 +124,11 @@ func TestSubmitBare(t *testing.T) {
 		"2 orders: 0 accepted, 2 already there\n")
 	c.in = orderLine("b-3", "")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
+	for _, part := range []string{`{"workflow":"order","order":{}}`, `{"orderId":"b-4","order":{}}`,
+		`{"orderId":"b-4","workflow":"order"}`} {
+		c.in = part
+		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, ": accepted")
+	}
 	c.run(t, "submit", "--workflow", "No \"Such\"", "-").want(t, failure.Usage)
 	// a place counts from the order's beginning, and what is no order of its own adds no field to the
 	// submission

@@ -36,9 +36,9 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	golden.Assert(t, all.String(), "wrong-calls.txt")
 }
 
-// TestCallsAreAnswered compares the output of successful calls, for people and for programs, with the
-// recorded text.
-func TestCallsAreAnswered(t *testing.T) {
+// TestOutputOfSuccessfulCalls compares the output of successful calls, as text and as JSON, with the recorded
+// text.
+func TestOutputOfSuccessfulCalls(t *testing.T) {
 	var all strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(goodCalls), "\n") {
 		for _, output := range []string{"text", "json", "text at a terminal"} {

@@ -252,7 +252,7 @@ func (b *tab) prepared() {
 
 // Every page, in light, in dark and on a phone, is live, has no finding of axe, and loads nothing that the
 // browser refuses.
-func TestBrowserPages(t *testing.T) {
+func TestBrowserPagesAreAccessible(t *testing.T) {
 	b := newTab(t)
 	b.prepared()
 	for _, p := range []struct{ name, path, text string }{
@@ -293,7 +293,7 @@ func TestBrowserPages(t *testing.T) {
 }
 
 // Changes appear by themselves, without a reload. Open parts and the contents of text fields stay.
-func TestBrowserFollows(t *testing.T) {
+func TestBrowserShowsChangesWithoutReload(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
 	b.held("o-1")
@@ -320,7 +320,7 @@ func TestBrowserFollows(t *testing.T) {
 
 // A page also shows changes if htmx has run, and timers have fired, before the extension for streams is
 // loaded.
-func TestBrowserFollowsWithALateScript(t *testing.T) {
+func TestBrowserShowsChangesWithALateScript(t *testing.T) {
 	b := newTab(t)
 	script := late{"hx-sse", make(chan struct{})}
 	b.late.Store(&script)
@@ -334,7 +334,7 @@ func TestBrowserFollowsWithALateScript(t *testing.T) {
 }
 
 // Times of each month are written in the viewer's zone, and so are times that are on another day there.
-func TestBrowserTimes(t *testing.T) {
+func TestBrowserWritesLocalTimes(t *testing.T) {
 	b := newTab(t)
 	b.open("/orders")
 	for month := range 12 {
@@ -350,7 +350,7 @@ func TestBrowserTimes(t *testing.T) {
 }
 
 // A page shows that it is live only after the server has replied.
-func TestBrowserIsNotLiveBefore(t *testing.T) {
+func TestBrowserIsNotLiveBeforeAReply(t *testing.T) {
 	b := newTab(t)
 	stream := late{"/live/", make(chan struct{})}
 	b.late.Store(&stream)
@@ -365,7 +365,7 @@ func TestBrowserIsNotLiveBefore(t *testing.T) {
 
 // The charts are drawn from the data of the page, follow its changes, and are drawn again for other colours
 // and widths. Their tables have the same data, and stay open.
-func TestBrowserCharts(t *testing.T) {
+func TestBrowserChartsFollowTheData(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
 	b.until("an interval has ended",
@@ -415,7 +415,7 @@ func TestBrowserCharts(t *testing.T) {
 }
 
 // The buttons work, and the page shows the result.
-func TestBrowserActs(t *testing.T) {
+func TestBrowserButtonsSendCommands(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
 	b.refusing("charge")
@@ -447,7 +447,7 @@ func TestBrowserActs(t *testing.T) {
 
 // A step gets another input. If the text is not JSON, the page reports this and shows the form again. An
 // empty text is not sent.
-func TestBrowserGivesAnotherInput(t *testing.T) {
+func TestBrowserSendsAnotherInput(t *testing.T) {
 	b := newTab(t)
 	b.submit("impossible", "i-1")
 	b.until("it stops", b.inState("i-1", "Error"))
@@ -481,7 +481,7 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 
 // Many orders are repaired from their incident: the operator looks at the list, sends the commands, and
 // follows the results.
-func TestBrowserBulk(t *testing.T) {
+func TestBrowserRepairsAnIncident(t *testing.T) {
 	b := newTab(t)
 	b.stopped(7)
 	b.refusing("")
@@ -498,7 +498,7 @@ func TestBrowserBulk(t *testing.T) {
 
 // A page shows that its server does not reply, and since when. It continues by itself when the server is
 // back.
-func TestBrowserSurvivesTheServer(t *testing.T) {
+func TestBrowserReportsAnOutage(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
 	b.open("/orders")
@@ -517,7 +517,7 @@ func TestBrowserSurvivesTheServer(t *testing.T) {
 }
 
 // The keyboard reaches every control.
-func TestBrowserKeys(t *testing.T) {
+func TestBrowserKeyboardReachesControls(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
 	b.open("/orders")
@@ -540,7 +540,7 @@ func TestBrowserKeys(t *testing.T) {
 
 // Seven open pages do not block each other. A browser has six connections to a server, and the stream of each
 // visible page uses one. If there are more streams than mostStreams, they take turns.
-func TestBrowserManyTabs(t *testing.T) {
+func TestBrowserTabsShareConnections(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
 	for range 7 {
@@ -557,7 +557,7 @@ func TestBrowserManyTabs(t *testing.T) {
 }
 
 // With 100,000 orders the listing opens as fast as with one.
-func TestBrowserManyOrders(t *testing.T) {
+func TestBrowserListsManyOrdersFast(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
 	const many = 100_000

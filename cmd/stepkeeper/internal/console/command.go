@@ -49,21 +49,19 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	case s.ReadOnly:
 		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).",
 			"Use the command line, or a console without --read-only.")
-		return false
 	case errors.As(err, &over):
 		s.refuse(w, r, http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send a shorter text.")
-		return false
 	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
-		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
 		s.refuse(w, r, http.StatusForbidden,
 			"The form is not from this console, or the console was restarted after the page was loaded.",
 			"Open the order's page again, and repeat the action there.")
-		return false
+	default:
+		return true
 	}
-	return true
+	return false
 }
 
 func wholeNumber(form url.Values, name string) (int, error) {

@@ -211,19 +211,25 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 // A secret whose value makes settings that cannot be used is found when there is work: each request
 // stays, and the log says what is wrong, and not the value.
 func TestSecretThatCannotBeUsed(t *testing.T) {
-	s, log := awsstub.New(t), awsstub.NewLog(t)
-	f, err := wiring.New(s.Environment(variables(s, folder(t, "'${env:TOKEN}'"))), log.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := f(context.Background(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
-	if err != nil || len(answer.BatchItemFailures) != 1 {
-		t.Errorf("%+v %v", answer, err)
-	}
-	line := awsstub.About(t, log.Lines(), "the agent is not ready")
-	if why, _ := line["error"].(string); !strings.Contains(why, "payment") || !strings.Contains(why, "url") ||
-		strings.Contains(why, "s3cret") {
-		t.Errorf("the log says %v", line)
+	for want, url := range map[string]string{
+		"url is not an address": "'${env:TOKEN}'",
+		"certificate cannot be read": "https://payment.example, " +
+			"auth: {certificate: {chain: '${env:TOKEN}', key: '${env:TOKEN}'}}",
+	} {
+		s, log := awsstub.New(t), awsstub.NewLog(t)
+		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), log.Logger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := f(context.Background(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
+		if err != nil || len(answer.BatchItemFailures) != 1 {
+			t.Errorf("%+v %v", answer, err)
+		}
+		line := awsstub.About(t, log.Lines(), "the agent is not ready")
+		if why, _ := line["error"].(string); !strings.Contains(why, "payment") ||
+			!strings.Contains(why, want) || strings.Contains(why, "s3cret") {
+			t.Errorf("the log says %v, want %q", line, want)
+		}
 	}
 }
 

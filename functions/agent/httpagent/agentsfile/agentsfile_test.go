@@ -151,6 +151,8 @@ func TestProblemsOfAFile(t *testing.T) {
 			"    operations: {a: {methd: PUT}}\n": "unknown field methd; fix: did you mean method? known " +
 			"here: aws, check, classify, method, output, path",
 		begin +
+			"    operations: {a: {check: {pth: /x}}}\n": "unknown field pth; fix: did you mean path? known here: ",
+		begin +
 			"    colour: red\n": "unknown field colour; fix: known here: allow, auth, aws, batch,",
 		"agent:\n  payment: {url: x}\n": "line 1, column 1: unknown field agent; fix: did " +
 			"you mean agents? known here: agents",

@@ -56,6 +56,32 @@ func TestPermissionsOfCalls(t *testing.T) {
 	}
 }
 
+// A stack is not deployed with an address of this machine, whichever setting has it.
+func TestAddresses(t *testing.T) {
+	const local = "http://127.0.0.1:4566/queue/eu-west-3/000000000000/orders"
+	for text, want := range map[string]string{
+		"{aws: {send: '" + local + "'}}": "operation *: " + local,
+		"{url: https://shop.example, proxy: 'http://proxy.example', auth: {oauth2: {tokenURL: " +
+			"https://login.example, clientID: shop, clientSecret: '${env:ACCOUNT}'}}}": "proxy: http://proxy.example, " +
+			"tokenURL: https://login.example, url: https://shop.example",
+	} {
+		a, err := parsed(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for of, address := range a.Addresses() {
+			if address != "" {
+				got = append(got, of+": "+address)
+			}
+		}
+		slices.Sort(got)
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("%s has %s, want %s", text, all, want)
+		}
+	}
+}
+
 // An entry that cannot be called says why, and what to write.
 func TestWrongCalls(t *testing.T) {
 	for text, want := range map[string]string{

@@ -1,0 +1,114 @@
+package dynamo_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// recordedItems serves testdata/schema1/items.json, which holds one item of each kind as DynamoDB sends it.
+func recordedItems(t *testing.T) (*dynamo.Store, *dynamo.Ledger) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/schema1/items.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables map[string]map[string]json.RawMessage // items by table and key
+	if err := json.Unmarshal(text, &tables); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			TableName string
+			Key       map[string]struct{ S string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		out := map[string]json.RawMessage{}
+		for _, key := range in.Key {
+			if item, there := tables[in.TableName][key.S]; there {
+				out["Item"] = item
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_ = json.NewEncoder(w).Encode(out)
+	}))
+	t.Cleanup(srv.Close)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := dynamo.NewClient(c)
+	return dynamo.New(client, dynamo.Tables{Orders: "orders", Definitions: "definitions"}, dynamo.Options{}),
+		dynamo.NewLedger(client, "ledger")
+}
+
+// Every later program reads the items of schema 1. None is recorded again.
+func TestItemsOfSchema1AreRead(t *testing.T) {
+	ctx := t.Context()
+	s, ledger := recordedItems(t)
+	for id, w := range map[string]struct {
+		document string
+		bucket   port.Bucket
+		at       int64
+	}{
+		"order-000123":                         {"usual", port.DueBucket, created.UnixMilli() + 40_000},
+		"0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234": {"goes-well-end", port.NoBucket, 0},
+	} {
+		records, errs := s.Load(ctx, []string{id})
+		if errs[0] != nil || records[0] == nil {
+			t.Fatalf("%s: %v", id, errs[0])
+		}
+		recorded, err := os.ReadFile("../state/testdata/schema1/" + w.document + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, _, _ := strings.Cut(string(recorded), "\n\n")
+		want, err := state.DecodeTask([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := records[0]
+		if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, got\n%+v, want\n%+v", id, err, got, want)
+		}
+		if r.ID != id || r.Version != want.Version || r.State != string(want.ProcessState) ||
+			r.Workflow != "order" || !r.Created.Equal(created) || r.Bucket != w.bucket ||
+			w.at != 0 && r.IndexAt.UnixMilli() != w.at {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+	b, err := s.Content(ctx, "order-000123", "fedcba9876543210fedcba9876543210")
+	if err != nil || string(b) != `{"n":1.50}` {
+		t.Errorf("content: %s, %v", b, err)
+	}
+	if _, err := s.Content(ctx, "erased", "hash"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("erased content: %v", err)
+	}
+	if ended, err := s.Ended(ctx, "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"); err != nil || !ended {
+		t.Errorf("tombstone: %v, %v", ended, err)
+	}
+	if b, err := s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9"); string(b) != `{"schema":1}` {
+		t.Errorf("definition: %s, %v", b, err)
+	}
+	if until, err := s.LeaseUntil(ctx, "shard-0"); err != nil || !until.Equal(created.Add(time.Minute)) {
+		t.Errorf("lease: %v, %v", until, err)
+	}
+	want := port.LedgerEntry{Key: "order-000123/0/charge", State: "failed", Attempt: 2, Command: 1,
+		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1}
+	if e, err := ledger.Entry(ctx, want.Key); err != nil || !reflect.DeepEqual(e, want) {
+		t.Errorf("ledger: %+v, %v", e, err)
+	}
+}
