@@ -7,7 +7,7 @@
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -pgo=auto -o /stepkeeper ./cmd/stepkeeper
+RUN CGO_ENABLED=0 go build -trimpath -pgo=verify/bench/stepkeeper.pgo -o /stepkeeper ./cmd/stepkeeper
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /stepkeeper /stepkeeper

@@ -6,25 +6,26 @@ BIN      := bin
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 VALE     := github.com/errata-ai/vale/v3/cmd/vale@v3.7.1
 RELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
-# The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
-LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
-# The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
-# compiles every package once more.
-PROFILE  := cmd/stepkeeper/default.pgo
-export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
-# What shares memory between goroutines; the whole suite is race-all.
+GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
+# The build profile, taken by `make profile`. Only releases and benches are built with it: it compiles every package
+# once more.
+PROFILE  := verify/bench/stepkeeper.pgo
+# What shares memory between goroutines; nightly has the whole suite.
 RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/port/storetest shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
 RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestStoreInSQLiteWithoutCache|TestTheCheckerCanFail|$\
 	TestStoreIn(Memory|SQLite)$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
-RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)')
-TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
-# What -short leaves out of these are builds of what they write, which belong to each change.
-CMD_PKGS  ?= $(shell $(GO) list ./cmd/...)
+RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
+# Whole processes, explorations, templates and emulators belong to `make check`.
+TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|simulate/internal/explore)(/|$$)')
 FUZZTIME ?= 10s
 # Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
 export RAPID_SEED ?= 1
+# The program that tests of processes start.
+PROGRAM  := STEPKEEPER_PROGRAM=$(CURDIR)/$(BIN)/stepkeeper
+# Tests that build modules or start the program, and so are no part of `make test`.
+BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles|TestRegressionTest)$$
 
 .DEFAULT_GOAL := help
 
@@ -34,26 +35,35 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/stepkeeper
-	$(GO) build -trimpath -pgo=auto $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
+	$(GO) build -o $(BIN)/stepkeeper ./cmd/stepkeeper
 
 .PHONY: install
 install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
-	$(GO) install -trimpath -pgo=auto $(LDFLAGS) ./cmd/stepkeeper
+	$(GO) install ./cmd/stepkeeper
 
 .PHONY: test
-test: ## Run the tests that need nothing but Go; test-infra runs those of the templates
-	@# Most packages wait more than they compute. With -short the searches are shallow; test-deep has them whole.
-	$(GO) test -short -p 4 $(filter-out $(CMD_PKGS),$(TEST_PKGS))
-	$(GO) test -p 4 $(CMD_PKGS)
+test: ## Run the tests of behaviour, which need nothing but Go
+	$(GO) test -short -p 4 $(TEST_PKGS)
+
+.PHONY: check
+check: ## Run all that has to pass beside `make test`: linters, processes, templates, emulators, other languages
+	bash verify/ci/check.sh
+
+# The program as a process, the simulator's own tests, and tests that build modules.
+.PHONY: test-processes
+test-processes: build
+	$(PROGRAM) $(GO) test -short -p 2 -timeout 20m ./verify/... ./simulate/internal/explore
+	$(GO) test -timeout 20m -run '$(BUILDING)' ./cmd/stepkeeper ./cmd/stepkeeper/internal/cli
 
 .PHONY: test-deep
-test-deep: ## The same tests with their searches as deep as they go; nightly
-	$(GO) test -count=1 -timeout 60m $(TEST_PKGS)
+test-deep: build
+	$(PROGRAM) $(GO) test -count=1 -timeout 60m $(TEST_PKGS) ./verify/... ./simulate/internal/explore
 
 SEQUENCES ?= 12
 
+# Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK).
 .PHONY: test-dynamo
-test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
+test-dynamo:
 	shared/dynamo/dynamotest/local.sh bash -c '\
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest && \
@@ -63,47 +73,26 @@ test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs
 race: ## The race detector on what shares memory between goroutines (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m -p 4 -skip '$(RACE_SKIP)' $(RACE_PKGS)
 
+# The same on all packages; nightly.
 .PHONY: race-all
-race-all: ## The same on all packages; nightly
+race-all:
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(RACE_ALL)
 
+# Fuzz each target for FUZZTIME (default 10s).
 .PHONY: fuzz
-fuzz: ## Fuzz each target for FUZZTIME (default 10s)
+fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash verify/ci/fuzz.sh
 
+# Break the code of a package in one place at a time: its tests must notice. .gremlins.yaml says how.
+MUTATED := shared/core shared/protocol shared/engine shared/state functions/scheduler functions/supervisor functions/agent/worker
 .PHONY: mutants
-mutants: ## Break each rule of the protocol in turn; the tests must notice; nightly
-	$(GO) run ./verify/mutants/run -json mutants.json
+mutants:
+	for package in $(MUTATED); do $(GO) run $(GREMLINS) unleash ./$$package || exit 1; done
 
-WITHIN ?= 60s
-
+# The same on the lines that differ from origin/main.
 .PHONY: mutants-changed
-mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=60s
-	$(GO) run ./verify/mutants/run -changed -within $(WITHIN) -json mutants.json
-
-.PHONY: mutants-infra
-mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
-	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
-
-.PHONY: mutants-dynamo
-mutants-dynamo: ## The mutants of the DynamoDB store (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/mutants/run -only shared/dynamo/
-
-.PHONY: mutants-simulated
-mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
-	$(GO) run ./verify/mutants/run -by simulate
-
-N     ?= 10
-FLOOR ?= 60
-ENOUGH ?= 10s
-
-.PHONY: mutants-sampled
-mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60 ENOUGH=10s); N=30 ENOUGH=30s nightly
-	$(GO) run ./verify/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -enough $(ENOUGH) -json mutants-sampled.json
-
-.PHONY: mutants-drawn
-mutants-drawn: ## 40 mutants drawn by the tree's hash from the rooms that have changed; 75 % must be noticed
-	$(GO) run ./verify/mutants/sampled -changed -total 40 -floor 75 -json mutants-sampled.json
+mutants-changed:
+	$(GO) run $(GREMLINS) unleash --diff origin/main .
 
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
@@ -112,43 +101,49 @@ demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 MINUTES ?= 5
 SEED    ?= 1
 
+# The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1).
 .PHONY: soak
-soak: build ## The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1)
-	$(GO) test ./verify/soak -run '^TestSoak$$' -count 1 -timeout 0 -v -args \
-		-minutes $(MINUTES) -seed $(SEED) -binary $(CURDIR)/$(BIN)/stepkeeper -report $(CURDIR)/soak.json
+soak: build
+	$(PROGRAM) $(GO) test ./verify/soak -run '^TestSoak$$' -count 1 -timeout 0 -v -args \
+		-minutes $(MINUTES) -seed $(SEED) -report $(CURDIR)/soak.json
 
 .PHONY: bench
-bench: build bench-programs ## Measure; prints the figures and writes bench.json
-	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
+bench: bench-programs ## Measure; prints the figures and writes bench.json
+	$(BIN)/bench --out bench.json --binary $(BIN)/profiled/stepkeeper --floor $(BIN)/floor
 
 .PHONY: bench-programs
 bench-programs:
-	$(GO) build -trimpath -pgo=off -o $(BIN)/floor ./verify/bench/floor
-	$(GO) build -trimpath -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
+	$(GO) build -o $(BIN)/floor ./verify/bench/floor
+	$(GO) build -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
+	$(GO) build -pgo=$(PROFILE) -o $(BIN)/profiled/stepkeeper ./cmd/stepkeeper
 
 ROUNDS ?= 3
 
+# Measure beside Restate and DBOS, and write the tables of docs/reference/performance.md (ROUNDS=3; Linux).
 .PHONY: bench-peers
-bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/reference/performance.md (ROUNDS=3; Linux)
+bench-peers: need-node bench-programs
 	cd verify/peers && npm ci --silent --no-audit --no-fund && \
 		for engine in dbos restate; do $(GO) build -trimpath -o $(CURDIR)/$(BIN)/$$engine ./$$engine || exit 1; done && \
 		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/reference/performance.md -rounds $(ROUNDS)
 
+# Vet and test the module of bench-peers, which ./... does not contain; nightly.
 .PHONY: test-peers
-test-peers: ## Vet and test the module of bench-peers, which ./... does not contain; nightly
+test-peers:
 	cd verify/peers && $(GO) vet ./... && $(GO) test ./...
 
+# Take the build profile of bin/stepkeeper anew, from the bench in the process and over HTTP.
 .PHONY: profile
-profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the process and over HTTP
+profile:
 	@# The bench runs in a folder whose name says nothing about this machine, because a profile holds it.
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	$(GO) build -trimpath -pgo=off -o "$$dir/floor" ./verify/bench/floor && $(GO) build -trimpath -pgo=off -o "$$dir/bench" ./verify/bench && \
+	$(GO) build -trimpath -o "$$dir/floor" ./verify/bench/floor && $(GO) build -trimpath -o "$$dir/bench" ./verify/bench && \
 	for part in throughput http; do \
 		"$$dir/bench" --only $$part --floor "$$dir/floor" --out "$$dir/bench.json" --cpuprofile "$$dir/$$part" || exit 1; done && \
 	$(GO) tool pprof -proto "$$dir/throughput" "$$dir/http" >"$$dir/merged" && mv "$$dir/merged" $(PROFILE) && ls -l $(PROFILE)
 
+# Measure what an order consumes on AWS, and what that costs (needs npm and a JDK).
 .PHONY: cost
-cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
+cost:
 	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestMeasure$$' -count 1 \
 		-timeout 60m -v -args -out $(CURDIR)/internal/cost/units.json
 
@@ -156,35 +151,37 @@ EXPLORE ?= 60s
 REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \
 	-report $(CURDIR)/simulate-report.json
 
+# The simulator's gate of every change; writes simulate-report.json.
 .PHONY: simulate-report
-simulate-report: ## The simulator's gate of every change, after `make mutants-changed`; writes simulate-report.json
+simulate-report:
 	$(REPORT) -explore $(EXPLORE)
 
+# The same, deeper: pairs of faults, 300,000 seeds, up to three faults on a path.
 .PHONY: simulate-nightly
-simulate-nightly: ## The same, deeper: pairs of faults, 300,000 seeds, up to three faults on a path
+simulate-nightly:
 	$(REPORT) -seeds 300000 -pairs 3000 -faults 3 -explore 1h -cells $(CURDIR)/simulate-cells.tsv
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
-	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-dynamo mutants-simulated \
-		"mutants-sampled N=30 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
+	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants simulate-nightly "soak MINUTES=30" \
+		"fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 
 .PHONY: lint
-lint: PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
-lint: ## Lint the code with the pinned golangci-lint, and the documents and texts of the program with the pinned Vale
+lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
+	@test -z "$$(gofmt -l client cmd demo dev examples functions internal localstack shared simulate verify workflows workflowtest infra/*.go)" || \
+		{ echo "Some files are not formatted; run 'make fmt'." >&2; exit 1; }
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
-	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
-	$(GO) run ./verify/prose -texts $(BIN)/texts
-	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(BIN)/texts/*.md | $(GO) run ./verify/prose $(BIN)/texts/*.md
+	$(GO) run $(VALE) --minAlertLevel error README.md docs
 
 # Two systems stand for the others of a release, which share their code with one of these or with Linux.
+# Build the program for macOS and Windows.
 .PHONY: cross
-cross: ## Build the program for macOS and Windows
+cross:
 	for system in darwin/arm64 windows/amd64; do \
-		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -trimpath -o $(BIN)/cross/ ./cmd/stepkeeper || exit 1; done
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o $(BIN)/cross/ ./cmd/stepkeeper || exit 1; done
 
 # Go writes the tag of a clean working copy into the program. Without the tag it is a snapshot.
 .PHONY: release
@@ -196,8 +193,9 @@ release: ## Build the files of a release into bin/release: make release VERSION=
 
 LINT_TEMPLATE := $(BIN)/cfn-lint/bin/cfn-lint
 
+# Write the order example as a CloudFormation template into bin/template, and lint it (needs Python).
 .PHONY: template
-template: need-node ## Write the order example as a CloudFormation template into bin/template, and lint it (needs Python)
+template: need-node
 	$(GO) run ./cmd/stepkeeper aws template infra --out $(BIN)/template $(ARGS)
 	@test -x $(LINT_TEMPLATE) || { python3 -m venv $(BIN)/cfn-lint && $(BIN)/cfn-lint/bin/pip install -q cfn-lint==1.58.0; }
 	@# The CDK names dependencies that a reference implies.
@@ -209,7 +207,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json mutants-sampled.json simulate-report.json simulate-cells.tsv explored-*.json demo-report.json soak.json coverage.out
+	rm -rf $(BIN) bench.json simulate-report.json simulate-cells.tsv explored-*.json demo-report.json soak.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.
@@ -226,79 +224,93 @@ infra/node_modules/.package-lock.json: infra/package.json infra/package-lock.jso
 	@rm -rf infra/node_modules/aws-cdk/lib/init-templates
 	@touch $@
 
+# Build the functions and write the templates into infra/cdk.out.
 .PHONY: synth
-synth: need-node infra/node_modules/.package-lock.json ## Build the functions and write the templates into infra/cdk.out
+synth: need-node infra/node_modules/.package-lock.json
 	$(CDK) synth --quiet $(ARGS)
 
 .PHONY: deploy
 deploy: need-node infra/node_modules/.package-lock.json ## Deploy to the account of your AWS credentials
 	$(CDK) deploy $(ARGS)
 
+# What deploy would change.
 .PHONY: diff
-diff: need-node infra/node_modules/.package-lock.json ## What deploy would change
+diff: need-node infra/node_modules/.package-lock.json
 	$(CDK) diff $(ARGS)
 
+# Delete the stack; asks first, and keeps tables and queues.
 .PHONY: destroy
-destroy: need-node infra/node_modules/.package-lock.json ## Delete the stack; asks first, and keeps tables and queues
+destroy: need-node infra/node_modules/.package-lock.json
 	$(CDK) destroy $(ARGS)
 
+# Send orders through a deployment and audit them: make smoke STACK=Shop.
 .PHONY: smoke
-smoke: build ## Send orders through a deployment and audit them: make smoke STACK=Shop
+smoke: build
 	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
 	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
+# Test the templates (needs Node).
 .PHONY: test-infra
-test-infra: need-node ## Test the templates (needs Node)
+test-infra: need-node
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
+# Test the packages of sdk, and the grades that their agents earn (needs Python 3.11 and Node).
 .PHONY: test-sdk
-test-sdk: need-node build ## Test the packages of sdk, and the grades that their agents earn (needs Python 3.11 and Node)
+test-sdk: need-node build
 	sdk/test.sh
 
 CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)
 
+# Test the console in Chromium (CHROMIUM=its program), with axe-core; SCREENSHOTS=folder.
 .PHONY: test-console
-test-console: need-node infra/node_modules/.package-lock.json ## Test the console in Chromium (CHROMIUM=its program), with axe-core; SCREENSHOTS=folder
+test-console: need-node infra/node_modules/.package-lock.json
 	STEPKEEPER_CHROMIUM="$(CHROMIUM)" STEPKEEPER_AXE="$(CURDIR)/infra/node_modules/axe-core/axe.min.js" STEPKEEPER_SCREENSHOTS="$(abspath $(SCREENSHOTS))" \
 		$(GO) test -count=1 -v -timeout 10m -run '^TestBrowser' ./cmd/stepkeeper/internal/console
 
+# Build the functions, and measure size, start and memory.
 .PHONY: lambda-size
-lambda-size: ## Build the functions, and measure size, start and memory
+lambda-size:
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
 # The app in an emulator on this machine; docs/how-to/localstack.md. Nothing listens but on 127.0.0.1.
 LOCAL := $(GO) run ./cmd/stepkeeper aws local
 LOCAL_STATE := $(CURDIR)/localstack/.state
 
+# Start LocalStack: in Docker where an engine answers, as a process otherwise.
 .PHONY: local-up
-local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
+local-up:
 	@STATE=$(LOCAL_STATE)/process $(LOCAL) up
 
+# Deploy the app into LocalStack (after local-up).
 .PHONY: local-deploy
-local-deploy: need-node ## Deploy the app into LocalStack (after local-up)
+local-deploy: need-node
 	@mkdir -p $(LOCAL_STATE) && $(GO) run ./localstack/services -agents $(LOCAL_STATE)
 	@$(LOCAL) deploy infra --context keep=false,agents=$(LOCAL_STATE)/agents.yaml,workflows=../workflows/order.yaml $(ARGS)
 
+# Run the example's remote services on this machine, for local-deploy; until Ctrl-C.
 .PHONY: local-services
-local-services: ## Run the example's remote services on this machine, for local-deploy; until Ctrl-C
+local-services:
 	$(GO) run ./localstack/services
 
+# Stop LocalStack, and MiniStack.
 .PHONY: local-down
-local-down: ## Stop LocalStack, and MiniStack
+local-down:
 	@STATE=$(LOCAL_STATE)/process $(LOCAL) down
 	@localstack/ministack/start.sh stop
 
+# Fetch what test-infra, test-dynamo and integration need, one after another.
 .PHONY: install-emulators
-install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what test-infra, test-dynamo and integration need, one after another
+install-emulators: need-node infra/node_modules/.package-lock.json
 	shared/dynamo/dynamotest/local.sh true
 	localstack/process/start.sh install
 	localstack/ministack/start.sh install
 
 .PHONY: integration
-integration: ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
-	@GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh
+integration: build ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
+	@$(PROGRAM) GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh
 
+# Deploy to your account with the documented permissions, test, destroy: ACCOUNT=123456789012, or BACKEND=ministack.
 .PHONY: account-check
-account-check: need-node infra/node_modules/.package-lock.json ## Deploy to your account with the documented permissions, test, destroy: ACCOUNT=123456789012, or BACKEND=ministack
+account-check: need-node infra/node_modules/.package-lock.json
 	@test -n "$(ACCOUNT)$(BACKEND)" || { echo "Name the account: make account-check ACCOUNT=123456789012, or BACKEND=ministack" >&2; exit 2; }
 	@$(if $(BACKEND),PACKAGE=./verify/account GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh,ACCOUNT="$(ACCOUNT)" $(GO) test -v -count=1 -timeout 2h ./verify/account $(ARGS))

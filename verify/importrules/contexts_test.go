@@ -4,7 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -82,4 +85,38 @@ func takes(f *ast.FuncType) bool {
 		s, ok := p.Type.(*ast.SelectorExpr)
 		return ok && s.Sel.Name == "Context"
 	})
+}
+
+// product lists the module's Go files outside tests.
+func product(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func callee(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return ""
+}
+
+func receiver(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if p, ok := s.X.(*ast.Ident); ok {
+			return p.Name
+		}
+	}
+	return ""
 }

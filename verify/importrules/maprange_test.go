@@ -6,17 +6,23 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestNoMapOrder: in the rooms that a simulator replays nothing depends on the order of a map. A loop
 // over one is permitted where its comment says "in any order", which is an argument for its reader.
 func TestNoMapOrder(t *testing.T) {
-	for _, room := range append(slices.Clone(single), "functions/agent/worker") {
+	rooms := append(slices.Clone(single), "functions/agent/worker")
+	packages := compiled(t, rooms)
+	for _, room := range rooms {
 		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s: %d files, %v", room, len(files), err)
@@ -32,7 +38,7 @@ func TestNoMapOrder(t *testing.T) {
 			}
 			texts = append(texts, file, string(text))
 		}
-		for _, place := range mapLoops(t, texts...) {
+		for _, place := range mapLoops(t, packages, texts...) {
 			t.Errorf(
 				`%s ranges over a map: sort its keys, or say above the loop why it may go "in any order"`,
 				place)
@@ -45,19 +51,33 @@ func TestMapLoopsAreFound(t *testing.T) {
 		"{\n\tfor range s {\n\t}\n" +
 		"\tfor k := range m {\n\t\tn += k\n\t}\n\t// in any order: a sum\n\tfor _, v := range m {\n\t\tn " +
 		"+= v\n\t}\n\tfor k := range maps.Keys(m) {\n\t\tn += k\n\t}\n\treturn n\n}\n"
-	if got := mapLoops(t, "p.go", text); len(got) != 2 || got[0] != "p.go:10:2" || got[1] != "p.go:17:2" {
-		t.Errorf("%q", got)
-	}
+	require.Equal(t, []string{"p.go:10:2", "p.go:17:2"}, mapLoops(t, compiled(t, nil), "p.go", text))
 }
 
-// One importer reads each package that is imported once.
-var (
-	set     = token.NewFileSet()
-	sources = importer.ForCompiler(set, "source", nil)
-)
+var set = token.NewFileSet()
+
+// compiled returns an importer of the compiled packages that the rooms and the standard library's maps need.
+// One go list names the files of all.
+func compiled(t *testing.T, rooms []string) types.Importer {
+	t.Helper()
+	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "maps"}
+	for _, room := range rooms {
+		args = append(args, Module+"/"+room)
+	}
+	out, err := exec.Command("go", args...).Output()
+	require.NoError(t, err)
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		exports[path] = export
+	}
+	return importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
+}
 
 // mapLoops lists the loops over maps in the files of one package, given by names and texts.
-func mapLoops(t *testing.T, files ...string) (places []string) {
+func mapLoops(t *testing.T, packages types.Importer, files ...string) (places []string) {
 	t.Helper()
 	var parsed []*ast.File
 	for i := 0; i < len(files); i += 2 {
@@ -68,7 +88,7 @@ func mapLoops(t *testing.T, files ...string) (places []string) {
 		parsed = append(parsed, file)
 	}
 	info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	c := types.Config{Importer: sources}
+	c := types.Config{Importer: packages}
 	if _, err := c.Check("p", set, parsed, &info); err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,12 @@ var (
 	minutes = flag.Float64("minutes", 0, "how long things go wrong in TestSoak, at least 1; 0 skips it")
 	seed    = flag.Uint64("seed", 1, "what the faults are drawn from")
 	rate    = flag.Int("rate", 10, "orders a second")
-	program = flag.String("binary", "", "the program under test; without it the tests build one")
 	report  = flag.String("report", "", "where the report is written")
 	keep    = flag.String("keep", "", "folder to work in and keep")
 )
+
+// program is the program under test: that of STEPKEEPER_PROGRAM, which make sets, or one that the tests build.
+var program = os.Getenv("STEPKEEPER_PROGRAM")
 
 func TestMain(m *testing.M) {
 	if isAgent() { // this process is to be one
@@ -41,7 +43,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	if *program != "" {
+	if program != "" {
 		os.Exit(m.Run())
 	}
 	os.Exit(buildAndRun(m))
@@ -62,7 +64,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(ctx, Options{Seed: *seed, Rate: *rate, Binary: *program, Self: self, Report: *report,
+	if _, err := Run(ctx, Options{Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
 		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +77,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	*program = filepath.Join(dir, "stepkeeper")
-	build := exec.Command("go", "build", "-trimpath", "-o", *program, "../../cmd/stepkeeper")
+	program = filepath.Join(dir, "stepkeeper")
+	build := exec.Command("go", "build", "-o", program, "../../cmd/stepkeeper")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
@@ -93,7 +95,7 @@ func short(t *testing.T) Options {
 		t.Fatal(err)
 	}
 	return Options{
-		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: *program, Self: self,
+		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: program, Self: self,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
 		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
 	}

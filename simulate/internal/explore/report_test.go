@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
-	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
 // figures is the report. Its names are promised to scripts.
@@ -56,18 +54,14 @@ type figures struct {
 	PathsLeft      int            `json:"paths_left"`
 	Worlds         int            `json:"small_worlds"`
 	// worlds explored completely, by number of faults on a path
-	WorldsWhole   map[int]int `json:"small_worlds_whole"`
-	Scopes        []Explored  `json:"explored"`
-	Shrunk        []shrunk    `json:"shrunk"`
-	ShrunkMedian  int         `json:"shrunk_median"` // choices on the tape
-	Tapes         int         `json:"tapes"`
-	Violations    int         `json:"violations"`
-	Mutants       int         `json:"mutants"`
-	MutantsKilled int         `json:"mutants_killed"`
-	// mutants of the list that were not tried because time ran out
-	MutantsLeft int     `json:"mutants_left"`
-	Seconds     float64 `json:"seconds"`
-	violations  []string
+	WorldsWhole  map[int]int `json:"small_worlds_whole"`
+	Scopes       []Explored  `json:"explored"`
+	Shrunk       []shrunk    `json:"shrunk"`
+	ShrunkMedian int         `json:"shrunk_median"` // choices on the tape
+	Tapes        int         `json:"tapes"`
+	Violations   int         `json:"violations"`
+	Seconds      float64     `json:"seconds"`
+	violations   []string
 }
 
 // absentCell is a cell that cannot exist.
@@ -80,7 +74,7 @@ type absentCell struct {
 type options struct {
 	seeds, pairs, faults int
 	explore              time.Duration
-	out, mutants, corpus string
+	out, corpus          string
 	cells                string
 }
 
@@ -96,8 +90,6 @@ func init() {
 	flag.DurationVar(&asked.explore, "explore", 150*time.Second,
 		"how long the report's exploration may take; twice that on a busy machine")
 	flag.StringVar(&asked.out, "report", "", "`file` for the figures; TestReport makes none without it")
-	flag.StringVar(&asked.mutants, "mutants", "../../../mutants.json",
-		"`file` with the figures of the mutants, from make mutants")
 	flag.StringVar(&asked.corpus, "corpus", "../../testdata/corpus", "`folder` of tapes")
 }
 
@@ -119,9 +111,6 @@ func run(o options) error {
 	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()),
 		Faults:         map[string]int{},
 		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
-	if err := f.readMutants(o.mutants); err != nil {
-		return err
-	}
 	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
 	// back restores the collector's setting before the exploration, which keeps much memory.
 	back := simulate.Spacious()
@@ -156,7 +145,6 @@ func run(o options) error {
 	fmt.Printf(
 		"%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
 		f.StatesExplored, f.ExploredSteps, f.ExploredEnds, f.ExploredRuns, f.FaultsPerPath, f.bounds())
-	fmt.Printf("%d of %d mutants killed, %d not tried\n", f.MutantsKilled, f.Mutants, f.MutantsLeft)
 	f.Seconds = time.Since(began).Seconds()
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -194,15 +182,9 @@ func (f *figures) verdict() error {
 		problems = append(problems, fmt.Errorf("counterexamples shrink to %d choices, 10 are the most",
 			f.ShrunkMedian))
 	}
-	if f.Mutants == 0 {
-		problems = append(problems, errors.New("no mutant was tried"))
-	}
 	if f.FaultsKindsHit < f.FaultKinds {
 		problems = append(problems,
 			fmt.Errorf("%d kinds of faults never happened", f.FaultKinds-f.FaultsKindsHit))
-	}
-	if f.MutantsKilled < f.Mutants {
-		problems = append(problems, fmt.Errorf("%d mutants survive", f.Mutants-f.MutantsKilled))
 	}
 	return errors.Join(problems...)
 }
@@ -424,31 +406,8 @@ func (f *figures) bounds() string {
 		f.PathsLeft)
 }
 
-// readMutants takes over the figures of the mutants, which are made by a run of their own.
-func (f *figures) readMutants(file string) error {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf(
-			"there is no %s: run `make mutants` first, which writes it, or name another file with --mutants",
-			file)
-	}
-	if err != nil {
-		return err
-	}
-	var m struct {
-		Mutants       int `json:"mutants"`
-		MutantsKilled int `json:"mutants_killed"`
-		Equivalent    int `json:"mutants_equivalent"`
-		Left          int `json:"mutants_left"`
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("the figures of the mutants in %s: %w", file, err)
-	}
-	if all := len(mutants.Offline()); m.Mutants+m.Equivalent+m.Left != all {
-		return fmt.Errorf(
-			"%s has %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these "+
-				"sources", file, m.Mutants+m.Equivalent+m.Left, all)
-	}
-	f.Mutants, f.MutantsKilled, f.MutantsLeft = m.Mutants, m.MutantsKilled, m.Left
-	return nil
+func drawnScenario(n uint64) simulate.Scenario {
+	sc := simulate.Scenario{Definition: drawnWorkflow(n)}
+	sc.Prepare()
+	return sc
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
@@ -446,32 +445,4 @@ func TestGuideShowsTheProject(t *testing.T) {
 		return
 	}
 	t.Error("the guide shows no workflow")
-}
-
-// productFile matches a file of the product in a recipe of CONTRIBUTING.md.
-var productFile = regexp.MustCompile(`\*\*[^*]+\*\*`)
-
-// TestSizes: the README has at most 80 lines before its table, the glossary 70; a kind of step touches at
-// most nine files, and an event seven.
-func TestSizes(t *testing.T) {
-	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
-	lines := strings.Split(screen, "\n")
-	if !found || len(lines) > 80 {
-		t.Errorf("the README has %d lines before its table", len(lines))
-	}
-	for i, line := range lines {
-		if utf8.RuneCountInString(line) > 100 {
-			t.Errorf("README.md:%d has more than 100 columns", i+1)
-		}
-	}
-	if n := strings.Count(documents(t)["docs/reference/glossary.md"], "\n"); n > 70 {
-		t.Errorf("the glossary has %d lines", n)
-	}
-	for recipe, files := range map[string]int{"## Add an event": 7, "## Add a kind of step": 9} {
-		_, text, _ := strings.Cut(documents(t)["CONTRIBUTING.md"], recipe)
-		text, _, _ = strings.Cut(text, "\n## ")
-		if n := len(productFile.FindAllString(text, -1)); n < 5 || n > files {
-			t.Errorf("CONTRIBUTING.md, %s: %d files of the product", recipe, n)
-		}
-	}
 }

@@ -17,10 +17,6 @@ import (
 
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
-// builtFrom is the working copy from which the program was built. The Makefile sets builtFrom at link time,
-// because -trimpath removes the path from the rest of the binary.
-var builtFrom string
-
 // ErrNoModule means that no module of Stepkeeper was found for the generated Go code.
 var ErrNoModule = errors.New("the path of this program's module is not known")
 
@@ -74,10 +70,10 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates returns the folders that may be inside a working copy: builtFrom, the folder of this source
-// file, the folder of the executable, and the working directory.
+// candidates returns the folders that may be inside a working copy: the folder of this source file, the folder
+// of the executable, and the working directory.
 func candidates() []string {
-	all := []string{builtFrom}
+	var all []string
 	if _, file, _, ok := runtime.Caller(0); ok {
 		all = append(all, filepath.Dir(file))
 	}

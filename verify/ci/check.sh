@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# `make check`: all that has to pass beside `make test`. Needs Go, a C compiler, Chromium, Node 20, a JDK of version 17,
+# Python 3.11 and 3.13; ends by itself.
+#
+# The suites on emulators wait most of the time. They run one after another beside the targets that compute, which run
+# one after another too; what is left then is shared by both. Each target has a log in bin/ci, which is printed whole
+# where the target fails; the others run on, and the last lines name all that failed. Nothing is tried a second time.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+logs=bin/ci
+rm -rf "$logs"
+mkdir -p "$logs"
+began=$SECONDS
+
+# target runs a command, and says how it ended, after how many seconds, and how many seconds of processor time it took.
+# What a command leaves running, such as an emulator, is not in the latter.
+target() {
+	local name="$*" log from=$SECONDS ended=passed TIMEFORMAT='%U %S'
+	log=$logs/$(tr -c 'a-zA-Z0-9\n' - <<<"$name").log
+	{ time "$@" </dev/null >"$log" 2>&1; } 2>"$log.cpu" || ended=FAILED
+	printf '%5d s  %s %s in %d s (processor %.0f s): %s\n' $((SECONDS - began)) "$name" "$ended" $((SECONDS - from)) \
+		"$(awk '{print $1 + $2}' "$log.cpu")" "$(grep -v '^[[:space:]]*$' "$log" | tail -1 | cut -c1-150)"
+	[[ $ended == passed ]] || {
+		echo "$name" >>"$logs/failed"
+		{ # in one piece, whatever else is printed meanwhile
+			echo "===== $log"
+			cat "$log"
+			echo "===== end of $log"
+		} >"$log.whole"
+		cat "$log.whole"
+	}
+}
+
+for tool in node npm java curl; do
+	command -v "$tool" >/dev/null 2>&1 || {
+		echo "$tool is missing: the infrastructure and the emulators need Node 20, a JDK of version 17, Python 3.13 and curl." >&2
+		exit 1
+	}
+done
+
+emulators() {
+	target make integration
+	target make integration BACKEND=ministack
+	others
+}
+
+computing() {
+	target make lint
+	target make test-processes
+	target make test-infra
+	target make test-console SCREENSHOTS=bin/screenshots
+	target make simulate-report
+	others
+}
+
+# What depends on no other target, the longest first: the lane that is through with its own takes the next one.
+others() {
+	local other
+	for other in "make test-dynamo" "make race" "make test-sdk" "make soak MINUTES=1" "make cross" "make demo"; do
+		# shellcheck disable=SC2086 # its words are the command
+		! mkdir "$logs/$(tr ' ' '-' <<<"$other").taken" 2>/dev/null || target $other
+	done
+}
+
+# Each in a process group of its own, which ends with this program.
+set -m
+beside=()
+trap 'for group in "${beside[@]}"; do kill -TERM -- "-$group" 2>/dev/null; done; exit 130' INT TERM
+both() {
+	beside=()
+	for lane in "$@"; do
+		"$lane" &
+		beside+=($!)
+	done
+	wait
+}
+target make build # before two targets want the program
+target make install-emulators
+both emulators computing
+
+if [[ -s $logs/failed ]]; then
+	echo
+	echo "FAILED after $((SECONDS - began)) s:"
+	sed 's/^/  /' "$logs/failed"
+	exit 1
+fi
+echo "everything passed in $((SECONDS - began)) s"
