@@ -28,8 +28,10 @@ type Options struct {
 	// MaxOpen is the largest number of active tasks. At this number the runtime refuses new orders with
 	// status 429. 0 means 20,000. A task that only waits for a time, an answer or its child orders is not
 	// active.
-	MaxOpen    int
-	SweepEvery time.Duration // time between two sweeps of the Supervisor; 0 means 500 ms
+	MaxOpen int
+	// LongestWait shortens the waits of steps, to try a workflow that waits for days. 0 shortens none.
+	LongestWait time.Duration
+	SweepEvery  time.Duration // time between two sweeps of the Supervisor; 0 means 500 ms
 	// StatisticsEvery is the interval of Statistics. 0 means 10 s. The runtime keeps 360 intervals.
 	StatisticsEvery time.Duration
 	// Keep is the time for which an order at rest stays readable, at least sqlite.MinKeep. 0 means for ever.

@@ -149,7 +149,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	s.incidents = s.newIncidents()
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
-		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
+		Name: instanceName(), WakeSlack: wakeSlack, LongestWait: s.options.LongestWait, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
 		Tokens:     func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 		FairQueues: true,
 	}

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -85,5 +88,36 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 			"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+
 				"as many errors as alerts:\n%s",
 			warnings, alerts, errorLines, log.String())
+	}
+}
+
+// A wait's length comes from the order, and --longest-wait shortens it.
+func TestWaitsAreShortened(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		longest, advance time.Duration
+	}{
+		{"as the order says", 0, 48 * time.Hour},
+		{"shortened", 10 * time.Second, 10 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newFixture(t, "5m")
+			clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+			w.options.Clock, w.options.LongestWait = clock, c.longest
+			w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", `{for: "${ order.delay }"}`))
+			s := w.open()
+			o := order(t, "o-1", "")
+			o.Workflow, o.Order = "trial", []byte(`{"delay":"48h"}`)
+			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
+			task, _, err := s.Task(t.Context(), "o-1")
+			require.NoError(t, err)
+			require.Equal(t, core.TimeOf(clock.Now().Add(c.advance)), task.Step("trial").Wait.At)
+			clock.Advance(c.advance + time.Second)
+			eventually(t, "the step after the wait is done", func() bool {
+				task, _, err := s.Task(t.Context(), "o-1")
+				return err == nil && task.Step("first").State == core.Processed
+			})
+			closeRuntime(t, s)
+		})
 	}
 }

@@ -178,8 +178,9 @@ func (d *StepDefinition) Kind() Kind {
 // MaxWait is the longest wait of a step (P34, a wait ends at a fixed time).
 const MaxWait = 366 * Day
 
-// Wait is a step that ends at a time (P34). The step's input evaluates to the time, in RFC 3339. Without an
-// input, the time is the claim's time plus For. A time in the past ends the step at once.
+// Wait is a step that ends at a time (P34). The step's input evaluates to the time, in RFC 3339, or to the
+// length of the wait, such as "48h". Without an input, the length is For. A length counts from the claim. A
+// time in the past ends the step at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // time to wait, at most MaxWait
 	// Spread is the longest additional wait. The additional wait depends on the order's ID, so that many

@@ -64,6 +64,9 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 
 // ResolveRefusal returns why the operator cannot state a fact about a step now, or "" if a fact is possible.
 func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
+	if i >= 0 && def.Steps[i].Wait != nil && t.Steps[i].State == Waiting {
+		return t.endWaitRefusal(fact)
+	}
 	if t.ProcessState != Error {
 		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
 	}
@@ -79,9 +82,6 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
 			"and it asks again if its round was decided"
-	case s.State == Waiting:
-		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
-			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
 		// A handed-back step is Pending, and the operator can resolve it. If its service may have forgotten
 		// the key, a Resubmit needs such a Resolve first (P18, resubmit uses a remembered key).
@@ -97,6 +97,19 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
 		return "a call of the step may still take effect; wait until " + t.LastActivity(def, i).String()
+	}
+	return ""
+}
+
+// endWaitRefusal returns why a fact cannot end a wait now, or "" if it can (P34, a wait ends at a fixed time).
+func (t *Task) endWaitRefusal(fact Fact) string {
+	switch {
+	case t.ProcessState != Processing && t.ProcessState != Error:
+		return "the order is " + string(t.ProcessState) + ", and no wait of it goes on"
+	case t.Phase == Undoing:
+		return "the order is being undone, and its waits end with it"
+	case fact != Happened:
+		return "the step is a wait, so nothing of it is in doubt; fix: state happened, which ends the wait now"
 	}
 	return ""
 }

@@ -2,6 +2,8 @@ package core
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -142,4 +144,39 @@ func earliest(a, b Time) Time {
 		return b
 	}
 	return a
+}
+
+var units = map[string]Duration{
+	"ms": Millisecond, "s": Second, "m": Minute, "h": Hour, "d": Day,
+}
+
+// ParseDuration parses a duration such as 250ms, 1.5h, 1h30m or 7d. It drops fractions of a millisecond. It returns
+// false if the text is no duration.
+func ParseDuration(text string) (Duration, bool) {
+	total := 0.0
+	if text == "" {
+		return 0, false
+	}
+	for text != "" {
+		n := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+		if n <= 0 || n > 13 {
+			return 0, false
+		}
+		number, err := strconv.ParseFloat(text[:n], 64)
+		text = text[n:]
+		m := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
+		if m < 0 {
+			m = len(text)
+		}
+		unit, ok := units[text[:m]]
+		if err != nil || !ok {
+			return 0, false
+		}
+		total += number * float64(unit)
+		text = text[m:]
+	}
+	if total > float64(math.MaxInt64/4) {
+		total = float64(math.MaxInt64 / 4)
+	}
+	return Duration(total), true
 }

@@ -55,9 +55,11 @@ type Parts struct {
 	// WakeSlack is added to the delay of a Wake. Without it, the Wake could be early for an instance whose
 	// clock is slow. The slack is 1 s between machines, and some milliseconds inside a process.
 	WakeSlack time.Duration
-	Logger    *slog.Logger
-	Count     func(what, why string) // counts events for the log and the metrics; may be nil
-	Tracer    port.Tracer            // recorder of spans; nil records none
+	// LongestWait shortens the waits of steps, to try a workflow. 0 shortens none.
+	LongestWait time.Duration
+	Logger      *slog.Logger
+	Count       func(what, why string) // counts events for the log and the metrics; may be nil
+	Tracer      port.Tracer            // recorder of spans; nil records none
 	// Tokens returns the keys for the tokens of answers (P39, a token is an answer's permission). The
 	// function is nil if there are no keys. If fresh is true, the function loads the keys again. If the
 	// function returns an error, the messages return to their queue.
@@ -218,7 +220,7 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 }
 
 func (e *Engine) known() protocol.At {
-	at := protocol.At{By: e.Name, SizeLimit: e.State.Room()}
+	at := protocol.At{By: e.Name, SizeLimit: e.State.Room(), LongestWait: core.DurationOf(e.LongestWait)}
 	if e.Waits != nil {
 		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
 	}

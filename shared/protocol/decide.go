@@ -248,7 +248,10 @@ type At struct {
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
 	// Queues holds the estimated time that an agent needs for the requests now in its queue, by agent. Some
 	// agents may be missing (P44, several agents can do one step).
-	Queues    map[string]core.Duration
-	SizeLimit core.SizeLimit // limit of the stored document
-	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists
+	Queues map[string]core.Duration
+	// LongestWait shortens the waits of steps, so that one can try a workflow that waits for days. 0 shortens
+	// none.
+	LongestWait core.Duration
+	SizeLimit   core.SizeLimit // limit of the stored document
+	Tokens      core.Tokens    // maker of tokens (P39); nil if no signing key exists
 }

@@ -34,7 +34,7 @@ func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.R
 // asWaited returns the input of a wait. If the definition's value has changed since the claim, it returns
 // the stored end of the wait instead (P49).
 func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
-	if now, err := readUntil(until, s.Claim.At); err == nil &&
+	if now, err := readEnd(until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {
 		return until
 	}

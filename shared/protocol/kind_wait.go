@@ -23,11 +23,14 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 		if r.err != nil || err != nil {
 			return prepared{}, err
 		}
-		if until, err = readUntil(text, r.at.Now); err != nil {
+		if until, err = readEnd(text, r.at.Now); err != nil {
 			return prepared{}, err
 		}
 	}
 	until = endOfWait(r.t, s, s.Attempt, until, w.Spread)
+	if r.at.LongestWait > 0 {
+		until = min(until, r.at.Now.Add(r.at.LongestWait))
+	}
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
@@ -40,17 +43,29 @@ func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread
 	return until.Add(core.Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
 }
 
-// readUntil parses the time that an expression evaluates to. Its errors contain no data of the order.
-func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
-	var t core.Time
-	if err := t.UnmarshalJSON(text); err != nil || string(text) == "null" || string(text) == `""` {
-		return 0, errors.New(`until is no time in RFC 3339, like "2026-11-21T10:00:00Z"`)
+// readEnd returns the end of a wait that is claimed at the given time. The text is what the step's expression
+// evaluates to: a length, such as "48h", or a time in RFC 3339. The errors contain no data of the order.
+func readEnd(text json.RawMessage, claimed core.Time) (core.Time, error) {
+	latest := claimed.Add(core.MaxWait)
+	var value string
+	if err := json.Unmarshal(text, &value); err != nil {
+		return 0, errNoEnd
 	}
-	if t > now.Add(core.MaxWait) {
-		return 0, errors.New("until is too far in the future: it lies more than 366 days ahead")
+	end := core.Time(0)
+	length, isLength := core.ParseDuration(value)
+	if isLength {
+		end = claimed.Add(min(length, 2*core.MaxWait))
+	} else if err := end.UnmarshalJSON(text); err != nil || value == "" {
+		return 0, errNoEnd
 	}
-	return max(t, 1), nil // 0 would mean no time, and 1 is in the past too
+	if end > latest {
+		return 0, errors.New("the end of the wait lies more than 366 days ahead")
+	}
+	return max(end, 1), nil // 0 would mean no time, and 1 is in the past too
 }
+
+var errNoEnd = errors.New(`the end of the wait is neither a length, like "48h", nor a time in RFC 3339, like ` +
+	`"2026-11-21T10:00:00Z"`)
 
 func (waitKind) start(r *deciding, i int, p prepared) {
 	r.take(i, core.Waiting, core.Claim{})

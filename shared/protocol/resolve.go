@@ -7,7 +7,7 @@ import (
 )
 
 // resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
-// Undo or Close.
+// Undo or Close. The fact that a wait happened ends the wait, and a task that goes forward continues.
 func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)
@@ -35,6 +35,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		undone(&r.t.Steps[i])
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
+		r.advance()
 	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
 		r.setNoEffect(i)
 	}
@@ -49,6 +50,8 @@ func resolvesUndo(t *core.Task, i int) bool {
 
 func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 	switch {
+	case r.def.Steps[i].Wait != nil:
+		return "the step is a wait, which has no output; fix: leave the output out"
 	case e.Fact != core.Happened:
 		return "only a step that happened has an output; fix: leave the output out"
 	case resolvesUndo(r.t, i):

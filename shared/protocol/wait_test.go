@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -39,7 +41,7 @@ func TestAWaitInError(t *testing.T) {
 		if again := d.ignored(wake("w", 1)); len(again) > 0 {
 			t.Errorf("a Wake in Error emits %s", brief(again))
 		}
-		d.refused(core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.Happened})
+		d.refused(core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.NotHappened})
 		dec := d.decide(core.Resubmit{ID: "c", Command: 0})
 		d.expect(dec.Effects, x.states, x.effect)
 		if d.task.Step("w").State == core.Waiting {
@@ -49,6 +51,51 @@ func TestAWaitInError(t *testing.T) {
 			}
 		}
 	}
+}
+
+// P34: the operator ends a wait before its time. A task that goes forward continues at once; one in Error waits
+// for its Resubmit.
+func TestTheOperatorEndsAWait(t *testing.T) {
+	end := core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.Happened}
+	t.Run("forward", func(t *testing.T) {
+		d := begun(t, waitStep("w", core.Day), step("b", after("w")))
+		dec := d.decide(end)
+		d.expect(dec.Effects, "Processing: w Processed/1, b Processing/1", "do b/1")
+		require.Equal(t, "do b/1", brief(d.ignored(end)), "the command came again")
+		require.Empty(t, d.ignored(wake("w", 1)))
+	})
+	t.Run("in Error", func(t *testing.T) {
+		d := begun(t, step("a", stopping), waitStep("w", core.Day), step("b", after("w")))
+		d.settle(d.decide(failed("a", 1)))
+		dec := d.decide(end)
+		d.expect(dec.Effects, "Error forward: a Failed/1, w Processed/1, b Pending/0", "")
+		dec = d.decide(core.Resubmit{ID: "c", Command: 1})
+		d.expect(dec.Effects, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1")
+	})
+	for name, resolve := range map[string]core.Resolve{
+		"another fact": {ID: "r", Step: "w", Fact: core.Undone},
+		"an output":    {ID: "r", Step: "w", Fact: core.Happened, Output: json.RawMessage(`{}`)},
+		"not begun":    {ID: "r", Step: "v", Fact: core.Happened},
+	} {
+		t.Run(name, func(t *testing.T) {
+			later := waitStep("v", core.Day)
+			later.After = []string{"w"}
+			d := begun(t, waitStep("w", core.Day), later)
+			d.refused(resolve)
+		})
+	}
+	t.Run("closed", func(t *testing.T) {
+		d := begun(t, step("a", stopping), waitStep("w", core.Day))
+		d.settle(d.decide(failed("a", 1)))
+		d.wait(core.Hour)
+		d.decide(core.Close{ID: "c", Sender: core.Sender{By: "ann", Reason: "settled by hand"}})
+		d.refused(core.Resolve{ID: "r", Command: 1, Step: "w", Fact: core.Happened})
+	})
+	t.Run("being undone", func(t *testing.T) {
+		d := begun(t, step("a"), waitStep("w", core.Day))
+		d.decide(core.Cancel{ID: "c"})
+		d.refused(core.Resolve{ID: "r", Command: 1, Step: "w", Fact: core.Happened})
+	})
 }
 
 // P34: the value of until is read as a time. If it is not a time, or too far ahead, the step fails before its
@@ -65,6 +112,13 @@ func TestUntil(t *testing.T) {
 		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
 		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",
 		`"9999-12-31T23:59:59.999Z"`:           "Compensated: w Failed/0",
+		`"10s"`:                                "Processing: w Waiting/1",
+		`"1.5h"`:                               "Processing: w Waiting/1",
+		`"0s"`:                                 "Processed: w Processed/1",
+		`"366d"`:                               "Processing: w Waiting/1",
+		`"366d1ms"`:                            "Compensated: w Failed/0",
+		`"999999999d"`:                         "Compensated: w Failed/0",
+		`"-1s"`:                                "Compensated: w Failed/0",
 		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0",
 		`null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
 	} {

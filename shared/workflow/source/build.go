@@ -79,7 +79,7 @@ type form struct {
 }
 
 var forms = []form{
-	{"wait", (*builder).wait, (*builder).until},
+	{"wait", (*builder).wait, (*builder).waitEnd},
 	{"approval", (*builder).answer, (*builder).question},
 	{"event", (*builder).answer, (*builder).question},
 	{"fail", (*builder).fail, func(*builder, field, *core.StepDefinition, expression.Scope) {}},

@@ -2,9 +2,6 @@ package source
 
 import (
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -30,10 +27,6 @@ var (
 	limitRetention = limit{3650 * core.Day, "3650d"}
 )
 
-var units = map[string]core.Duration{
-	"ms": core.Millisecond, "s": core.Second, "m": core.Minute, "h": core.Hour, "d": core.Day,
-}
-
 // duration returns the duration in a field of v. It returns the parameter absent if the field is absent or
 // invalid.
 func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
@@ -41,7 +34,7 @@ func (b *builder) duration(v *value, key string, most limit, absent core.Duratio
 	if f == nil || f.shape != isText {
 		return absent
 	}
-	d, ok := readDuration(f.text)
+	d, ok := core.ParseDuration(f.text)
 	switch {
 	case !ok:
 		return absent
@@ -53,34 +46,4 @@ func (b *builder) duration(v *value, key string, most limit, absent core.Duratio
 		return absent
 	}
 	return d
-}
-
-// readDuration parses a duration such as 250ms, 1.5h, 1h30m or 7d. It drops fractions of a millisecond.
-func readDuration(text string) (core.Duration, bool) {
-	total := 0.0
-	if text == "" {
-		return 0, false
-	}
-	for text != "" {
-		n := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-		if n <= 0 || n > 13 {
-			return 0, false
-		}
-		number, err := strconv.ParseFloat(text[:n], 64)
-		text = text[n:]
-		m := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
-		if m < 0 {
-			m = len(text)
-		}
-		unit, ok := units[text[:m]]
-		if err != nil || !ok {
-			return 0, false
-		}
-		total += number * float64(unit)
-		text = text[m:]
-	}
-	if total > float64(math.MaxInt64/4) {
-		total = float64(math.MaxInt64 / 4)
-	}
-	return core.Duration(total), true
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// wait reads a step that waits for a time (P34, a wait ends at a fixed time). The method until reads its
+// wait reads a step that waits for a time (P34, a wait ends at a fixed time). The method waitEnd reads its
 // expression.
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
@@ -26,17 +26,27 @@ func (b *builder) wait(f field) core.StepDefinition {
 	return s
 }
 
-// until reads the expression in the field wait.until of a step. The expression becomes the input of the step.
-func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
-	v := f.value.get("wait").get("until")
+// waitEnd reads the expression in the field wait.for or wait.until of a step. The expression becomes the input
+// of the step.
+func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scope) {
+	w := f.value.get("wait")
+	key, v := "until", w.get("until")
+	if v == nil {
+		key, v = "for", w.get("for")
+	}
 	if v == nil || v.shape != isText {
 		return
 	}
-	if _, isExpression, err := expression.Unwrap(v.text); err == nil && !isExpression {
+	_, isExpression, err := expression.Unwrap(v.text)
+	constant := err == nil && !isExpression
+	switch {
+	case constant && key == "for":
+		return
+	case constant:
 		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order",
 			"write an expression, as in until: ${ order.dueAt }")
 	}
-	s.Input = b.template(v, "until", scope)
+	s.Input = b.template(v, key, scope)
 }
 
 // span returns the timeout of a step. For a wait it returns the longest wait. A time that comes from the

@@ -78,6 +78,9 @@ func (m *move) wait(was, s *core.Step) {
 	if was.State != core.Waiting || s.State != core.Processed || s.Attempt != was.Attempt {
 		return
 	}
+	if s.Resolved != nil && s.Resolved.Fact == core.Happened && s.Resolved.At == s.Finish.At {
+		return // the operator ended the wait
+	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
 	if !known { // no earlier check saw the claim, such as a claim in the order's first commit

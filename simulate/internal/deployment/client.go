@@ -320,8 +320,8 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 // nil, or a command that the Scheduler must refuse.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-		// The Scheduler must refuse this command, because no call of a waiting step exists (P33, a waiting
-		// step asks no agent).
+		// The command ends a wait for a time in an order that goes forward. Otherwise the Scheduler must refuse
+		// it (P33, a waiting step asks no agent).
 		c.Step, c.Fact = step, core.Happened
 		return c
 	}

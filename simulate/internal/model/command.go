@@ -372,6 +372,7 @@ func (m *Model) resolve(i int, fact core.Fact, output json.RawMessage) {
 		m.end(s, core.Compensated)
 	case fact == core.Happened:
 		m.finish(i, output)
+		m.advance()
 	default:
 		m.proven(s)
 	}

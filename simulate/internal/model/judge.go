@@ -53,6 +53,11 @@ func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 func (m *Model) judgeResolve(c core.Resolve) (yes bool, act func()) {
 	t := m.T
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
+	if i >= 0 && m.Def.Steps[i].Wait != nil && t.Steps[i].State == core.Waiting { // P34
+		forward := t.ProcessState == core.Processing || t.ProcessState == core.Error && t.Phase != core.Undoing
+		return forward && c.Fact == core.Happened && len(c.Output) == 0,
+			func() { m.resolve(i, c.Fact, nil) }
+	}
 	if t.ProcessState != core.Error || i < 0 || !m.resolvable(i) ||
 		c.Fact == core.Happened && t.Phase == core.Undoing && m.Def.Steps[i].PointOfNoReturn {
 		return false, nil

@@ -25,8 +25,13 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 		if err != nil || json.Unmarshal(value, &text) != nil {
 			return 0, 0, false
 		}
+		length, isLength := core.ParseDuration(text)
 		at, err := time.Parse(time.RFC3339Nano, text)
-		if from = core.TimeOf(at); err != nil || from > m.Now.Add(LongestWait) {
+		from = core.TimeOf(at)
+		if isLength {
+			from, err = m.Now.Add(length), nil
+		}
+		if err != nil || from > m.Now.Add(LongestWait) {
 			return 0, 0, false
 		}
 	}

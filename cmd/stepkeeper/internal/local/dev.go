@@ -37,27 +37,28 @@ import (
 const drainTime = 5 * time.Second
 
 type devOptions struct {
-	app       *app.App
-	listen    string
-	answers   string // address that serves only the answer pages; "" means none
-	data      string
-	workflows string
-	agents    string
-	maxOpen   int
-	sweep     time.Duration
-	keep      string
-	replyTo   []string
-	example   string                     // name of the example; "" means no example
-	next      func(server string) string // function that returns the first command to run; may be nil
-	orders    string                     // file with the orders of the example
-	logLevel  string
-	logFormat string
-	clockFile string
-	newKey    bool // true to make a new token key
-	redact    string
-	onAlert   embedded.OnAlert
-	command   string // command that runs for each alert
-	otlp      string // address of the trace collector; "" means no spans
+	app         *app.App
+	listen      string
+	answers     string // address that serves only the answer pages; "" means none
+	data        string
+	workflows   string
+	agents      string
+	maxOpen     int
+	sweep       time.Duration
+	longestWait time.Duration
+	keep        string
+	replyTo     []string
+	example     string                     // name of the example; "" means no example
+	next        func(server string) string // function that returns the first command to run; may be nil
+	orders      string                     // file with the orders of the example
+	logLevel    string
+	logFormat   string
+	clockFile   string
+	newKey      bool // true to make a new token key
+	redact      string
+	onAlert     embedded.OnAlert
+	command     string // command that runs for each alert
+	otlp        string // address of the trace collector; "" means no spans
 }
 
 // devReady is the JSON line that reports that the server is ready.
@@ -81,7 +82,7 @@ func NewDev(a *app.App) *cobra.Command {
 		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder}}
 	return serving(a.Command("dev", app.Flags{"example": app.Choice{To: &o.example, Of: exampleNames()},
 		"data": &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
-		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep,
+		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep, "longest-wait": &o.longestWait,
 		"keep": &o.keep, "new-token-key": &o.newKey, "redact": &o.redact, "alert-webhook": &o.onAlert.Webhook,
 		"alert-command": &o.command, "alert-window": &o.onAlert.Window, "alert-reminder": &o.onAlert.Reminder,
 		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile},
@@ -213,7 +214,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 		Pages: o.pages(log, redaction), PagePaths: console.Paths,
 		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
 		Agents:  o.agents,
-		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
+		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, LongestWait: o.longestWait, Keep: keep,
 		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer, Log: log, Clock: clock,
 		Version: app.ReadVersion().Version, Ready: o.ready,
 	})

@@ -36,9 +36,9 @@ event failed a/1
   reported
   attention 12:00:00
 
-event resolve x1 w happened
+event resolve x1 w not-happened
 ----
-  resolve x1 refused: the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on at its time
+  resolve x1 refused: the step is a wait, so nothing of it is in doubt; fix: state happened, which ends the wait now
   attention 12:00:00
 
 wait 40s

@@ -5,18 +5,18 @@ event submit
 ----
   Error (forward)
     w Failed
-      error of attempt 0 at 12:00:00, expression: input: until is too far in the future: it lies more than 366 days ahead
-  -> shop: failed, number 1, w expression input: until is too far in the future: it lies more than 366 days ahead
+      error of attempt 0 at 12:00:00, expression: input: the end of the wait lies more than 366 days ahead
+  -> shop: failed, number 1, w expression input: the end of the wait lies more than 366 days ahead
        w Failed, attempt 0
-  -> operator: forward of step "w", expression: input: until is too far in the future: it lies more than 366 days ahead (answer to command 0; can be undone)
+  -> operator: forward of step "w", expression: input: the end of the wait lies more than 366 days ahead (answer to command 0; can be undone)
   reported
   attention 12:00:00
 
 event resubmit r1
 ----
   resubmit r1 accepted: 
-  -> shop: failed, number 2, w expression input: until is too far in the future: it lies more than 366 days ahead
+  -> shop: failed, number 2, w expression input: the end of the wait lies more than 366 days ahead
        w Failed, attempt 0
-  -> operator: forward of step "w", expression: input: until is too far in the future: it lies more than 366 days ahead (answer to command 1; can be undone)
+  -> operator: forward of step "w", expression: input: the end of the wait lies more than 366 days ahead (answer to command 1; can be undone)
   reported
   attention 12:00:00
