@@ -53,11 +53,11 @@ func TestHTTP2(t *testing.T) {
 		grade core.Grade
 		shown string
 	}{
-		"kept":        {"", core.Idempotent, `"certificates":0`},
-		"fresh":       {"", core.Plain, `"certificates":0`},
+		"kept":  {"", core.Idempotent, `"certificates":0`},
+		"fresh": {"", core.Plain, `"certificates":0`},
 		"certificate": {", auth: {certificate: {chain: '${env:CHAIN}', key: '${env:KEY}'}}", core.Idempotent,
 			`"certificates":1`},
-		"proxy":       {", proxy: 'http://shop:${env:PASSWORD}@%s'", core.Idempotent, `"certificates":0`},
+		"proxy": {", proxy: 'http://shop:${env:PASSWORD}@%s'", core.Idempotent, `"certificates":0`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, _ := onlyHTTP2(t, func(w http.ResponseWriter, r *http.Request) {

@@ -27,12 +27,12 @@ var encodings = map[string]func(text string) string{
 	"base64 in a form": func(text string) string {
 		return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(text)))
 	},
-	"form":            url.QueryEscape,
-	"path":            url.PathEscape,
+	"form": url.QueryEscape,
+	"path": url.PathEscape,
 	"form, small hex": func(text string) string {
 		return percent.ReplaceAllStringFunc(url.QueryEscape(text), strings.ToLower)
 	},
-	"component":       func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") },
+	"component": func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") },
 	"Python's quote": func(text string) string {
 		return strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(text))
 	},
@@ -138,10 +138,10 @@ func TestNoCredentialIsStored(t *testing.T) {
 		entry   string
 		secrets []string
 	}{
-		"header":  {`headers: {X-Key: "a ${env:SECRET}"}`, []string{values["SECRET"], "s3cr3t"}},
-		"bearer":  {`headers: {Authorization: "Bearer ${env:TOKEN}"}`, []string{values["TOKEN"], "t0ken"}},
-		"basic":   {`headers: {Authorization: "Basic ${env:BASIC}"}`, []string{values["BASIC"], "s3cr3t-password"}},
-		"cookie":  {`headers: {Cookie: "a=${env:TOKEN}; b=c"}`, []string{values["TOKEN"], "t0ken"}},
+		"header": {`headers: {X-Key: "a ${env:SECRET}"}`, []string{values["SECRET"], "s3cr3t"}},
+		"bearer": {`headers: {Authorization: "Bearer ${env:TOKEN}"}`, []string{values["TOKEN"], "t0ken"}},
+		"basic":  {`headers: {Authorization: "Basic ${env:BASIC}"}`, []string{values["BASIC"], "s3cr3t-password"}},
+		"cookie": {`headers: {Cookie: "a=${env:TOKEN}; b=c"}`, []string{values["TOKEN"], "t0ken"}},
 		"oauth2": {`auth: {oauth2: {tokenURL: "%[1]s/token", clientID: shop, clientSecret: "${env:TOKEN}"}}`,
 			[]string{"/issued", "token+"}},
 		"sigv4": {`auth: {sigv4: {service: execute-api}}`,
