@@ -2,7 +2,6 @@ package model
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -25,7 +24,7 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 		if err != nil || json.Unmarshal(value, &text) != nil {
 			return 0, 0, false
 		}
-		at, err := time.Parse(time.RFC3339Nano, text)
+		at, err := core.ParseTime(text)
 		if from = core.TimeOf(at); err != nil || from > m.Now.Add(LongestWait) {
 			return 0, 0, false
 		}
