@@ -277,6 +277,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.get("/v1/schedules")
 	r.get("/v1/statistics")
 	r.get("/healthz")
+	r.get("/healthz?nocache=1")
 	r.get("/readyz")
 	r.get("/nowhere")
 	r.get("/v1/orders/missing")

@@ -54,7 +54,7 @@ func plainPath(u *url.URL) bool {
 // come from a web page whose host name resolves to 127.0.0.1.
 func thisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !loopbackHost(r.Host) {
+		if !Loopback(r.Host) {
 			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
 				"the host %.100q is not this machine's loopback address; "+
 					"use http://127.0.0.1 or http://localhost with the port", r.Host))
@@ -143,14 +143,15 @@ func (w *response) finish(expect string, body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
-func loopbackHost(host string) bool {
+// Loopback reports whether a host, with or without a port, names the loopback interface.
+func Loopback(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	} else if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
 		name = host[1 : len(host)-1]
 	}
-	if name == "localhost" {
+	if strings.EqualFold(name, "localhost") {
 		return true
 	}
 	a, err := netip.ParseAddr(name)

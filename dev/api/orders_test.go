@@ -433,6 +433,7 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 	}{
 		{"plain", nil, true},
 		{"localhost", []string{"Host", "localhost" + port}, true},
+		{"localhost in capitals", []string{"Host", "LOCALHOST" + port}, true},
 		{"IPv6", []string{"Host", "[::1]" + port}, true},
 		{"own origin", []string{"Origin", r.url}, true},
 		{"typed by a person", []string{"Sec-Fetch-Site", "none"}, true},
@@ -462,7 +463,7 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 
 func TestListenOnlyOnLoopback(t *testing.T) {
 	for address, ok := range map[string]bool{
-		"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false,
+		"127.0.0.1:0": true, "localhost:0": true, "LocalHost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false,
 		"nonsense": false,
 	} {
 		ln, err := api.Listen(address)

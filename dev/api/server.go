@@ -29,7 +29,7 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:7070", address, err)
 	}
-	if !loopbackHost(host) {
+	if !Loopback(host) {
 		return nil,
 			fmt.Errorf(
 				"listen address %q is not on the loopback interface; use 127.0.0.1, because every client "+

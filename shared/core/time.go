@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -115,13 +116,30 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	// RFC 3339 permits t and z in lower case, but time.Parse does not accept these.
-	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1])))
+	std, err := ParseTime(string(b[1 : len(b)-1]))
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
 	*t = TimeOf(std)
 	return nil
+}
+
+// leapSecond matches a time whose seconds are 60.
+var leapSecond = regexp.MustCompile(`^(.{17})60(.*)$`)
+
+// ParseTime reads a time in RFC 3339. It also accepts what time.Parse refuses: t and z in lower case, and a leap
+// second, which becomes the first second of the next day, as in Unix time.
+func ParseTime(text string) (time.Time, error) {
+	text = strings.ToUpper(text)
+	t, err := time.Parse(time.RFC3339, text)
+	if err == nil || !leapSecond.MatchString(text) {
+		return t, err
+	}
+	before, unknown := time.Parse(time.RFC3339, leapSecond.ReplaceAllString(text, "${1}59${2}"))
+	if at := before.UTC(); unknown != nil || at.Hour() != 23 || at.Minute() != 59 {
+		return t, err
+	}
+	return before.Add(time.Second), nil
 }
 
 // DurationOf converts a time.Duration, and rounds it up to a whole millisecond.

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 type function struct {
@@ -97,7 +99,7 @@ func addTime(e *evaluation, args []any) (any, error) {
 	if err := e.meter.charge(costOfTime + len(text)); err != nil {
 		return nil, err
 	}
-	t, err := time.Parse(time.RFC3339, text)
+	t, err := core.ParseTime(text)
 	if err != nil {
 		return nil, fail("addTime got a text that is not a time in RFC 3339",
 			"pass a time like 2026-01-31T08:00:00Z")

@@ -89,13 +89,18 @@ func TestTimesAreRead(t *testing.T) {
 	for text, want := range map[string]core.Time{
 		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon,
 		`"2026-11-21T12:00:00.001Z"`: noon + 1, `null`: 0, `""`: 0,
+		`"2026-11-21t12:00:00z"`: noon,
+		// A leap second, in UTC and elsewhere, is the first second of the next day.
+		`"2026-11-20T23:59:60Z"`: noon - 12*3_600_000, `"2026-11-20t18:59:60.5-05:00"`: noon - 12*3_600_000 + 500,
+		`"2026-11-21T05:29:60+05:30"`: noon - 12*3_600_000,
 	} {
 		got := noon + 5
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
 			t.Errorf("%s is read as %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`} {
+	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`,
+		`"2026-11-21T12:00:60Z"`, `"2026-11-20T23:59:60+01:00"`, `"2026-11-20T23:59:61Z"`, `"2026-02-30T23:59:60Z"`} {
 		got := noon
 		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(),
 			strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {

@@ -108,6 +108,7 @@ func TestUntil(t *testing.T) {
 		fmt.Sprintf("%q", year.String()):       "Processing: w Waiting/1",
 		fmt.Sprintf("%q", (year + 1).String()): "Compensated: w Failed/0",
 		`"2026-11-21t11:00:00z"`:               "Processed: w Processed/1",
+		`"2026-11-21T23:59:60Z"`:               "Processing: w Waiting/1",
 		`"1970-01-01T00:00:00Z"`:               "Processed: w Processed/1",
 		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
 		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",

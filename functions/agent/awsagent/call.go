@@ -89,8 +89,8 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 		return nil, &worker.Failure{Permanent: true, NoEffect: true, Code: "input",
 			Err: fmt.Errorf("%s was not called: %w", o.what, err)}
 	}
-	var sent atomic.Bool
-	ctx = context.WithValue(ctx, sentKey{}, &sent)
+	x := &exchange{}
+	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	var out json.RawMessage
 	// only idempotent steps start standard executions
 	if call.Operation == core.UndoOp && call.Grade == core.Idempotent {
@@ -104,12 +104,12 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, o.failure(err, sent.Load())
+		return nil, x.redact.Failure(o.failure(err, x))
 	}
 	if o.config.Output == "ignore" || len(bytes.TrimSpace(out)) == 0 {
 		return nil, nil
 	}
-	return out, nil
+	return x.redact.Output(out), nil
 }
 
 func payload(call worker.Call) ([]byte, error) {
@@ -164,17 +164,23 @@ func label(text string, n int) string {
 	return text[:min(n, len(text))]
 }
 
-type sentKey struct{}
+// exchange is what the requests of one call have in common.
+type exchange struct {
+	sent   atomic.Bool        // a request got a connection; without one, the call had no effect
+	redact httpagent.Redactor // removes the credentials that the requests carried
+}
 
-// bounded limits the size of responses. It also records whether a request got a connection: a request
-// without a connection had no effect.
+type exchangeKey struct{}
+
+// bounded limits the size of responses. It also records the exchange.
 type bounded struct{ next aws.HTTPClient }
 
 // Do sends one request.
 func (b bounded) Do(req *http.Request) (*http.Response, error) {
-	if sent, counted := req.Context().Value(sentKey{}).(*atomic.Bool); counted {
+	if x, ours := req.Context().Value(exchangeKey{}).(*exchange); ours {
+		x.redact = x.redact.WithHeader(req.Header)
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-			GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+			GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
 		}))
 	}
 	res, err := b.next.Do(req)
@@ -184,13 +190,14 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-func excerpt(text string) string {
+// excerpt returns the beginning of a text for people, without the credentials of the call.
+func (x *exchange) excerpt(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if core.Unprintable(r) {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
+	}, x.redact.Text(strings.ToValidUTF8(text, "\ufffd")))
 	if cut := []rune(text); len(cut) > 200 {
 		text = string(cut[:200]) + "…"
 	}

@@ -28,7 +28,7 @@ type reported struct {
 
 func (r *reported) Error() string {
 	words := slices.DeleteFunc([]string{r.status, r.name, r.text}, func(w string) bool { return w == "" })
-	return excerpt(strings.Join(words, ": "))
+	return strings.Join(words, ": ")
 }
 
 // Error codes with a special meaning. A call that returned one of these codes had no effect.
@@ -74,10 +74,11 @@ var internal = []string{"InternalFailure", "InternalException", "RequestTimeout"
 //	timeout or broken connection after connecting      transient     no
 //	the function or an express execution failed        transient     no; classify changes the class
 //	a standard execution failed                        permanent     no; classify can only set done
-func (o *operation) failure(err error, sent bool) error {
+func (o *operation) failure(err error, x *exchange) error {
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return err
 	}
+	sent := x.sent.Load()
 	f := &worker.Failure{NoEffect: !sent, Code: "network"}
 	text := "was not sent, because the service could not be reached"
 	var api smithy.APIError
@@ -85,7 +86,7 @@ func (o *operation) failure(err error, sent bool) error {
 	var entry *eventbus.Refused
 	switch {
 	case errors.As(err, &own):
-		return o.failed(own)
+		return o.failed(own, x)
 	case errors.As(err, &entry):
 		text = o.classify(f, entry.Code, http.StatusBadRequest)
 	// This case must be before the case of API errors. Getting credentials can fail with an API error of
@@ -93,7 +94,7 @@ func (o *operation) failure(err error, sent bool) error {
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
-				o.what, excerpt(err.Error())),
+				o.what, x.excerpt(err.Error())),
 		)
 	case errors.As(err, &api):
 		status := 0
@@ -102,13 +103,13 @@ func (o *operation) failure(err error, sent bool) error {
 			f.RetryAfter = retryAfter(res.Response.Header)
 		}
 		text = o.classify(f, api.ErrorCode(), status)
-		err = errors.New(excerpt(api.ErrorCode() + ": " + api.ErrorMessage()))
+		err = errors.New(api.ErrorCode() + ": " + api.ErrorMessage())
 	case errors.Is(err, context.DeadlineExceeded) && sent:
 		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
 	case sent:
 		text = "broke off, and may have had its effect"
 	}
-	f.Err = fmt.Errorf("%s %s: %s", o.what, text, excerpt(err.Error()))
+	f.Err = fmt.Errorf("%s %s: %s", o.what, text, x.excerpt(err.Error()))
 	return f
 }
 
@@ -146,15 +147,15 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 	return "was refused"
 }
 
-func (o *operation) failed(r *reported) error {
+func (o *operation) failed(r *reported, x *exchange) error {
 	f := &worker.Failure{Code: "failed", Permanent: r.ended}
 	if r.name != "" {
-		f.Code = excerpt(r.name)
+		f.Code = x.excerpt(r.name)
 	}
 	if o.config.Classify[r.name] == "permanent" {
 		f.Permanent = true
 	}
-	f.Err = fmt.Errorf("%s failed: %w", o.what, r)
+	f.Err = fmt.Errorf("%s failed: %s", o.what, x.excerpt(r.Error()))
 	return f
 }
 

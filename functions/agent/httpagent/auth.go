@@ -4,15 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -111,13 +114,14 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
+func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []string, p problems) {
 	a.Auth = a.Auth.clone()
 	fields := a.Auth.fields()
 	fields["proxy"] = &a.Proxy
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		filled, values, err := fields[name].fill(lookup)
 		secret := name == "auth: oauth2: clientSecret" || name == "auth: certificate: key"
+		_, password := Reference{Secret: filled}.login()
 		switch {
 		case err != nil:
 			p.add("%s: %w", name, err)
@@ -125,7 +129,7 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, 
 			p.add("%s is missing", name)
 		case secret && len(values) == 0:
 			p.add("%s is a secret; take it from the environment with ${env:NAME}, not from the file", name)
-		case name == "proxy" && Reference{Secret: filled}.password() != "" && len(values) == 0:
+		case name == "proxy" && password != "" && len(values) == 0:
 			p.add("proxy has a password; take it from the environment with ${env:NAME}, not from the file")
 		}
 		if secret {
@@ -133,16 +137,29 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, 
 		}
 		*fields[name] = Reference{filled, true}
 	}
-	return append(secrets, a.Proxy.password()), p
+	if a.Auth != nil && a.Auth.OAuth2 != nil {
+		o := a.Auth.OAuth2
+		secrets = append(secrets, basic(url.QueryEscape(string(o.ClientID.Secret)),
+			url.QueryEscape(string(o.ClientSecret.Secret)))...)
+	}
+	return append(secrets, basic(a.Proxy.login())...), p
 }
 
-func (r Reference) password() Secret {
+// basic returns the secret parts of a header of HTTP's scheme Basic.
+func basic(user, password string) []string {
+	if password == "" {
+		return nil
+	}
+	return []string{password, base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}
+}
+
+func (r Reference) login() (user, password string) {
 	u, err := url.Parse(string(r.Secret))
 	if err != nil || u.User == nil {
-		return ""
+		return "", ""
 	}
-	password, _ := u.User.Password()
-	return Secret(password)
+	password, _ = u.User.Password()
+	return u.User.Username(), password
 }
 
 func (a *Agent) completeAuth() (p problems) {
@@ -229,19 +246,23 @@ func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.Sig
 
 // authenticator adds credentials to requests. The zero value adds no credentials.
 type authenticator struct {
-	sign    *SigV4
-	region  string
-	aws     aws.Config
-	signer  *v4.Signer
-	oauth   *clientcredentials.Config
-	client  *http.Client  // client for the token endpoint
-	turn    chan struct{} // holds a value while a call gets a token
-	token   *oauth2.Token // guarded by turn
-	service *Service      // service whose redactor removes the tokens
+	sign   *SigV4
+	region string
+	aws    aws.Config
+	signer *v4.Signer
+	oauth  *clientcredentials.Config
+	client *http.Client  // client for the token endpoint
+	turn   chan struct{} // holds a value while a call gets a token
+	token  *oauth2.Token // guarded by turn
+	// Tokens that a response may contain, the newest last; guarded by turn.
+	issued []string
+	redact Redactor // removes the agent's secrets and the issued tokens; guarded by turn
+	agent  Redactor // removes the agent's secrets
 }
 
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
-	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
+	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, redact: *s.agent.redact,
+		agent: *s.agent.redact}
 	auth := s.agent.Auth
 	if auth == nil {
 		return a, nil
@@ -293,53 +314,69 @@ func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Toke
 const (
 	renewBefore = 30 * time.Second // time between the replacement and the expiry of a token
 	maxToken    = 16 << 10         // largest token, in bytes; services refuse longer headers
+	keptTokens  = 16               // issued tokens that a Redactor removes
 )
 
 // current returns a token that does not expire soon, or nil if OAuth2 is not configured. The parameter stale
-// is nil or a refused token, which current does not return. Only one call at a time gets a new token.
-func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
+// is nil or a refused token, which current does not return. Only one call at a time gets a new token. The
+// Redactor removes the token too.
+func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, Redactor, error) {
 	if a.oauth == nil {
-		return nil, nil
+		return nil, a.redact, nil
 	}
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, Redactor{}, ctx.Err()
 	}
 	//nolint:forbidigo // the expiry of a token uses the machine's clock
 	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {
-		return t, nil
+		return t, a.redact, nil
 	}
+	var answered atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }})
 	t, err := a.oauth.Token(context.WithValue(ctx, oauth2.HTTPClient, a.client))
-	if err != nil {
-		return nil, a.refused(err)
+	switch {
+	case err != nil:
+		return nil, a.redact, a.refused(err, answered.Load())
+	case len(t.AccessToken) > maxToken || !printable(t.AccessToken+t.TokenType):
+		return nil, a.redact, noToken("returned a token that no header can have")
 	}
-	if t.AccessToken == "" || len(t.AccessToken) > maxToken || !printable(t.AccessToken+t.TokenType) {
-		return nil, &worker.Failure{NoEffect: true, Code: "token",
-			Err: errors.New("the call was not sent, because the token endpoint returned no usable token")}
-	}
-	before := ""
-	if a.token != nil {
-		before = a.token.AccessToken
-	}
-	a.service.redactToo(Secret(before), Secret(t.AccessToken))
 	a.token = t
-	return t, nil
+	a.issued = append(a.issued[max(0, len(a.issued)+1-keptTokens):], t.AccessToken)
+	a.redact = a.agent.With(a.issued...)
+	return t, a.redact, nil
 }
 
-func (a *authenticator) refused(err error) error {
+// refused returns the failure of a call for which the token endpoint returned no token.
+func (a *authenticator) refused(err error, answered bool) error {
 	var refusal *oauth2.RetrieveError
 	if !errors.As(err, &refusal) || refusal.Response == nil {
-		// Service.exchange converts this error to a network failure.
+		if answered && !isTimeout(err) {
+			return noToken("answered with something else than a token (%s)", bare(err))
+		}
+		// exchange.send converts this error to a network failure.
 		return fmt.Errorf("token endpoint: %w", bare(err))
 	}
 	status := refusal.Response.StatusCode
-	f := &worker.Failure{NoEffect: true, Code: "token", Err: fmt.Errorf(
-		"the call was not sent, because the token endpoint answered %d %.60q", status,
-		a.service.redact().text(refusal.ErrorCode))}
-	if status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
-		f.Code = core.CodeUnauthorized // the step waits for the operator (P45, "not now" is not a failure)
+	text := fmt.Sprintf("answered %d", status)
+	if refusal.ErrorCode != "" {
+		text += fmt.Sprintf(" %.60q", a.agent.Text(refusal.ErrorCode))
+	}
+	f := noToken("%s", text)
+	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests ||
+		status == http.StatusRequestTimeout {
+		f.Code = "token"
 	}
 	return f
+}
+
+// noToken returns the failure of a call without a token. The agent's settings and not the order are the
+// cause, so the step waits for the operator (P45, "not now" is not a failure).
+func noToken(format string, args ...any) *worker.Failure {
+	return &worker.Failure{NoEffect: true, Code: core.CodeUnauthorized, Err: fmt.Errorf(
+		"the call was not sent, because the token endpoint "+format+
+			"; check the agent's auth: oauth2", args...)}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -58,19 +59,25 @@ func trusting(t *testing.T, srv *httptest.Server, text string, values map[string
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	for _, c := range []*http.Client{s.kept, s.fresh} {
-		if transport := c.Transport.(redirect.Transport).Next.(*http.Transport); srv != nil {
-			config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-			if transport.TLSClientConfig != nil {
-				config.Certificates = transport.TLSClientConfig.Certificates
-			}
-			transport.TLSClientConfig = config
-		}
+	if srv != nil {
+		trust(s, srv)
 	}
 	return func() (any, error) {
 		in := call()
 		in.Deadline = time.Now().Add(time.Minute)
 		return run(s, in)
+	}
+}
+
+// trust makes the clients of a service accept the certificate of a server.
+func trust(s *Service, srv *httptest.Server) {
+	for _, c := range []*http.Client{s.kept, s.fresh, s.auth.client} {
+		transport := c.Transport.(redirect.Transport).Next.(*http.Transport)
+		config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		if transport.TLSClientConfig != nil {
+			config.Certificates = transport.TLSClientConfig.Certificates
+		}
+		transport.TLSClientConfig = config
 	}
 }
 
@@ -152,7 +159,7 @@ func TestOAuth2(t *testing.T) {
 	}
 	state.prefix = strings.Repeat("x", 20_000)
 	_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
-	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "token" {
+	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != core.CodeUnauthorized {
 		t.Errorf("a token of 20 kB: %+v", f)
 	}
 	for status, code := range map[int]string{401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
@@ -163,6 +170,38 @@ func TestOAuth2(t *testing.T) {
 			strings.Contains(f.Error(), "s3cr3t") {
 			t.Errorf("token endpoint answers %d: %+v", status, f)
 		}
+	}
+}
+
+// A token endpoint that responds with something else than a token is misconfigured, and the step waits for the
+// operator. An endpoint that does not respond, or is overloaded, is unreachable.
+func TestTokenEndpointsThatReturnNoToken(t *testing.T) {
+	const ok, end = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: ", "\r\n\r\n"
+	const waits = core.CodeUnauthorized
+	for name, c := range map[string]struct{ response, code, text string }{
+		"a page":           {ok + "text/html" + end + "<html>", waits, "else than"},
+		"a form":           {ok + "text/plain" + end + "%zz", waits, "else than"},
+		"no object":        {ok + "application/json" + end + "[]", waits, "else than"},
+		"no token":         {ok + "application/json" + end + "{}", waits, "else than"},
+		"no body":          {ok + "application/json" + end, waits, "else than"},
+		"an early end":     {ok + "application/json\r\nContent-Length: 99" + end + "{", waits, "else than"},
+		"no HTTP":          {"SSH-2.0-OpenSSH_9.6\r\n", waits, "else than"},
+		"a line break":     {ok + "application/json" + end + `{"access_token":"a\nb"}`, waits, "no header can have"},
+		"a late refusal":   {ok + "application/json" + end + `{"error":"invalid_client"}`, waits, "invalid_client"},
+		"a redirect":       {"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0" + end, waits, "answered 302"},
+		"not found":        {"HTTP/1.1 404 No\r\nContent-Length: 0" + end, waits, "answered 404"},
+		"a failure":        {"HTTP/1.1 502 Bad\r\nContent-Length: 0" + end, "token", "answered 502"},
+		"too many":         {"HTTP/1.1 429 Wait\r\nContent-Length: 0" + end, "token", "answered 429"},
+		"a connection end": {"", "unreachable", "could not be reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := serving(t, func(conn *net.TCPConn, _ *http.Request) { _, _ = io.WriteString(conn, c.response) })
+			_, err := charging(t, fmt.Sprintf(oauth, address), map[string]string{"SECRET": "s3cr3t-value"}, Options{})()
+			f := failureOf(t, err)
+			require.Equal(t, c.code, f.Code, "%v", f)
+			require.Contains(t, f.Error(), c.text)
+			require.True(t, f.NoEffect && !f.Permanent)
+		})
 	}
 }
 

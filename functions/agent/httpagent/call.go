@@ -57,74 +57,90 @@ func leavesFolder(path string) bool {
 		func(part string) bool { return part == "." || part == ".." })
 }
 
+// exchange is one call of the service.
+type exchange struct {
+	*Service
+	method, path string
+	input        []byte // body of the request; nil means no body
+	call         worker.Call
+	classify     Classify
+	redact       Redactor // removes the secrets that the call has carried so far
+}
+
+func (s *Service) exchange(method, path string, call worker.Call) *exchange {
+	return &exchange{Service: s, method: method, path: expand(path, call), call: call, redact: *s.agent.redact}
+}
+
+// what returns the method and the path, for error texts.
+func (x *exchange) what() string { return x.method + " " + x.path }
+
 func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.RawMessage, error) {
 	if !operationName.MatchString(call.Name) {
 		return nil, permanent("operation-name", true,
 			"%.90q is not the name of an operation; correct it in the workflow", call.Name)
 	}
-	var body []byte
+	x := s.exchange(o.Method, o.Path, call)
+	x.classify = o.Classify
 	if o.Method != http.MethodGet {
-		body = call.Input
+		x.input = call.Input
 	}
-	a, err := s.exchange(ctx, o.Method, o.Path, body, call, o.Classify)
-	if err != nil {
-		return nil, err
+	var out json.RawMessage
+	a, err := x.ask(ctx)
+	if err == nil {
+		out, err = a.output(o.Output == "ignore")
 	}
-	return a.output(o.Output == "ignore")
+	return x.redact.Output(out), x.redact.Failure(err)
 }
 
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
-	a, err := s.exchange(ctx, c.Method, c.Path, nil, call, nil)
+	x := s.exchange(c.Method, c.Path, call)
+	a, err := x.ask(ctx)
 	switch {
 	case err != nil:
-		return false, nil, err
+		return false, nil, x.redact.Failure(err)
 	case a.status/100 == 2:
 		if out, err := a.output(false); err == nil {
-			return true, out, nil
+			return true, x.redact.Output(out), nil
 		}
 		return true, nil, nil // the operation has happened, although its output cannot be used
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return false, nil, nil
 	}
 	_, err = a.output(false)
-	return false, nil, err
+	return false, nil, x.redact.Failure(err)
 }
 
-func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call,
-	classify Classify) (*answer, error) {
-	path = expand(path, call)
-	if leavesFolder(path) {
+func (x *exchange) ask(ctx context.Context) (*answer, error) {
+	if leavesFolder(x.path) {
 		return nil, permanent("request", true,
 			"the call's path %.200q has a part that is . or .., which leads elsewhere; give the order "+
-				"another ID, or the path no such place", path)
+				"another ID, or the path no such place", x.redact.Text(x.path))
 	}
 	guardStandardLog()
-	if s.agent.Timeout > 0 {
+	if x.agent.Timeout > 0 {
 		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, s.agent.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, x.agent.Timeout)
 		defer cancel()
 	}
-	what := s.redact().text(method + " " + path)
-	client := s.kept
-	if call.Grade == core.Plain || call.PointOfNoReturn {
-		client = s.fresh
+	client := x.kept
+	if x.call.Grade == core.Plain || x.call.PointOfNoReturn {
+		client = x.fresh
 	}
-	res, reached, err := s.deliver(ctx, client, method, path, body, call)
+	res, reached, err := x.deliver(ctx, client)
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return nil, f
 	}
 	if err != nil {
-		return nil, s.networkFailure(what, err, reached == written)
+		return nil, x.networkFailure(err, reached == written)
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := s.read(ctx, res, classify.done(res.StatusCode))
-	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header,
-		body: data}
+	data, err := x.read(ctx, res)
+	a := &answer{exchange: x, status: res.StatusCode, header: res.Header, body: data}
 	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
-		a.to = s.redact().text(redirect.Target(res))
+		a.to = redirect.Target(res)
 	}
-	if err != nil && classify.done(res.StatusCode) { // the response is incomplete
-		return nil, s.networkFailure(what, err, true)
+	if err != nil && x.classify.done(res.StatusCode) { // the response is incomplete
+		return nil, x.networkFailure(err, true)
 	}
 	return a, nil
 }
@@ -132,24 +148,30 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 // deliver sends a request. It repeats the request in two cases:
 //   - A kept connection broke before a byte of the request was written.
 //   - The service refused the token.
-func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
-	call worker.Call) (*http.Response, reach, error) {
-	token, err := s.auth.current(ctx, nil)
+func (x *exchange) deliver(ctx context.Context, client *http.Client) (*http.Response, reach, error) {
+	token, err := x.token(ctx, nil)
 	if err != nil {
 		return nil, unconnected, err
 	}
-	res, reached, err := s.send(ctx, client, method, path, body, call, token)
-	if reached == connected && client == s.kept && ctx.Err() == nil {
-		res, reached, err = s.send(ctx, s.fresh, method, path, body, call, token)
+	res, reached, err := x.send(ctx, client, token)
+	if reached == connected && client == x.kept && ctx.Err() == nil {
+		res, reached, err = x.send(ctx, x.fresh, token)
 	}
 	if err != nil || token == nil || res.StatusCode != http.StatusUnauthorized {
 		return res, reached, err
 	}
 	_ = res.Body.Close()
-	if token, err = s.auth.current(ctx, token); err != nil {
+	if token, err = x.token(ctx, token); err != nil {
 		return nil, unconnected, err
 	}
-	return s.send(ctx, s.fresh, method, path, body, call, token)
+	return x.send(ctx, x.fresh, token)
+}
+
+// token returns the token for the request, or nil if OAuth2 is not configured, see authenticator.current.
+func (x *exchange) token(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
+	token, redact, err := x.auth.current(ctx, stale)
+	x.redact = redact.and(x.redact)
+	return token, err
 }
 
 type reach int
@@ -160,14 +182,16 @@ const (
 	written                  // bytes of the request were written
 )
 
-// send sends one request. After an error, no more bytes of the request are written.
-func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
-	call worker.Call, token *oauth2.Token) (*http.Response, reach, error) {
+// send sends one request. After an error over HTTP/1.1, no more bytes of the request are written. Over HTTP/2
+// other calls may use the connection, so after an error it counts as certain that bytes were written.
+func (x *exchange) send(ctx context.Context, client *http.Client, token *oauth2.Token) (*http.Response, reach,
+	error) {
 	var used net.Conn
-	req, err := s.request(ctx, method, path, body, call, token)
+	req, err := x.request(ctx, token)
 	if err != nil {
 		return nil, unconnected, err
 	}
+	x.redact = x.redact.WithHeader(req.Header)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		used = i.Conn
 		if c, ours := used.(*conn); ours {
@@ -194,9 +218,9 @@ const wordsTime = 5 * time.Second
 // read reads at most one byte more than maxResponse, so that the method output can refuse a longer
 // body. At the end of the context, read closes the body. net/http does not do this for a connection
 // that has switched protocols.
-func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
+func (x *exchange) read(ctx context.Context, res *http.Response) ([]byte, error) {
 	switch {
-	case done:
+	case x.classify.done(res.StatusCode):
 	case res.StatusCode/100 == 1:
 		return nil, nil // the connection has switched protocols, so these bytes are no response
 	default:
@@ -206,7 +230,7 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 	}
 	stop := context.AfterFunc(ctx, func() { _ = res.Body.Close() })
 	defer stop()
-	data, err := io.ReadAll(io.LimitReader(res.Body, int64(s.agent.MaxResponse)+1))
+	data, err := io.ReadAll(io.LimitReader(res.Body, int64(x.agent.MaxResponse)+1))
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -219,15 +243,14 @@ var noInput = []byte("{}")
 
 // request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make
 // net/http repeat the request. Only deliver and package worker may repeat the request.
-func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
-	token *oauth2.Token) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
+func (x *exchange) request(ctx context.Context, token *oauth2.Token) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, x.method, strings.TrimRight(string(x.agent.URL), "/")+x.path,
 		http.NoBody)
 	if err != nil {
-		return nil, permanent("request", true, "the request cannot be built: %s",
-			s.redact().text(bare(err).Error()))
+		return nil, permanent("request", true, "the request cannot be built: %s", bare(err))
 	}
-	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
+	body, call := x.input, x.call
+	if len(body) == 0 && x.method != http.MethodGet && x.method != http.MethodDelete {
 		body = noInput
 	}
 	// Do not use http.NoBody, because net/http repeats requests with this body. If the reader is empty,
@@ -238,7 +261,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "stepkeeper")
-	for key, value := range s.agent.Headers {
+	for key, value := range x.agent.Headers {
 		req.Header.Set(key, string(value))
 	}
 	for key, value := range map[string]string{
@@ -259,7 +282,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 			req.Header.Set(key, value)
 		}
 	}
-	return req, s.auth.apply(req, body, token, s.clock.Now())
+	return req, x.auth.apply(req, body, token, x.clock.Now())
 }
 
 // bare returns an error of net/http without the URL, because the URL may hold a secret.

@@ -36,7 +36,7 @@ type Agent struct {
 	// classes of statuses, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
-	redact *redactor // nil until the configuration is complete
+	redact *Redactor // nil until the configuration is complete
 }
 
 // Operation configures the calls of one operation.

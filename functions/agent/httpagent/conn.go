@@ -11,7 +11,7 @@ import (
 
 var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
 
-// conn is a connection that closes after unsolicited bytes. These bytes follow the end of a response, or
+// conn is a connection of HTTP/1.1 that closes after unsolicited bytes. These bytes follow the end of a response, or
 // arrive before a request is written. net/http could read them as the response to the next request.
 type conn struct {
 	net.Conn
@@ -90,7 +90,8 @@ func (c *conn) set(change func()) {
 }
 
 // watched makes the connections of a transport detect unsolicited bytes. With TLS the connections check the
-// decrypted bytes, because a server may send records of the TLS protocol itself at any time.
+// decrypted bytes, because a server may send records of the TLS protocol itself at any time. Connections of
+// HTTP/2 do not need it, because each of their responses names its request.
 func watched(t *http.Transport) *http.Transport {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -121,6 +122,9 @@ func watched(t *http.Transport) *http.Transport {
 		if err := secure.HandshakeContext(ctx); err != nil {
 			_ = c.Close()
 			return nil, err
+		}
+		if secure.ConnectionState().NegotiatedProtocol == "h2" {
+			return secure, nil
 		}
 		return newConn(secure), nil
 	}

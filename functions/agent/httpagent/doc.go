@@ -37,9 +37,14 @@
 //	    clientSecret: "${env:SECRET}", scopes: [pay]}
 //	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
 //
-// The agent replaces a token 30 s before the token expires, and once after a status 401. If the token
-// endpoint refuses the client, the step waits and the attempt does not count as a failure. The same applies
-// if the agent has no AWS credentials, and after a status 401. The agent hides tokens like other secrets.
+// The agent replaces a token 30 s before the token expires, and once after a status 401. The step waits and
+// the attempt does not count as a failure in these cases:
+//
+//   - The token endpoint refuses the client, or responds with something else than a token.
+//   - The agent has no AWS credentials.
+//   - The service responds with the status 401.
+//
+// The agent uses HTTP/2 if the service offers it over TLS, and HTTP/1.1 otherwise.
 //
 // A call has the step's input as its body, and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. The JSON
@@ -63,8 +68,9 @@
 // without input have no body. HTTP gives no meaning to the body of a DELETE or GET, and some servers
 // and proxies refuse such a body. Every body has a Content-Length.
 //
-// If bytes come after a response or before a request, the agent closes the connection. If the service closes
-// a kept connection before any byte of a call is written, the agent sends the call over a new connection.
+// If bytes come after a response or before a request of HTTP/1.1, the agent closes the connection. If the
+// service closes a kept connection before any byte of a call is written, the agent sends the call over a new
+// connection.
 //
 // In a path, {key}, {operation}, {task}, {run} and {step} stand for the escaped values of the request. If a
 // path with these values has a segment . or .., the agent refuses the call.
@@ -75,9 +81,11 @@
 //   - in error texts, for secrets of 4 or more characters;
 //   - in the strings, keys and numbers of outputs, for secrets of 6 or more characters.
 //
-// The agent finds secrets with any JSON escapes. It does not find shorter secrets, parts of a secret,
-// or secrets that a service encodes (base64, percent signs). The scheme and host of the url are not
-// secret. Agents in Go must hide secrets themselves.
+// These are the values of variables in headers, in the url and of secrets in auth and proxy, and everything
+// that a call has carried for its authentication: tokens, the session token, key ID and signature of AWS, and
+// names and passwords. The agent finds them in base64, and escaped for a URL, JSON, HTML or Go. It does not
+// find shorter secrets or parts of a secret. The scheme and host of the url are not secret. Agents in Go must
+// hide secrets themselves.
 //
 // If bytes come without a request, net/http writes them to the standard logger (package log). The
 // agent removes these bytes from the log.

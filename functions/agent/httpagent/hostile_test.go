@@ -489,7 +489,7 @@ func TestSecretsInOutputs(t *testing.T) {
 					_ = io.WriteString(w, tt.body)
 			}))
 			defer srv.Close()
-			r := newRedactor([]Secret{secret, "12345678", longer, "test"})
+			r := Redactor{}.With(secret, "12345678", longer, "test")
 			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
 				"', operations: {'*': {check: {path: /x}}}}}", Options{})
 			s.agent.redact = &r
@@ -520,7 +520,7 @@ func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Agents["payment"].redact.output(json.RawMessage(tt.body)); string(got) != tt.want {
+		if got := c.Agents["payment"].redact.Output(json.RawMessage(tt.body)); string(got) != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

@@ -131,7 +131,7 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	p = append(p, a.fillAWS(lookup)...)
 	more, problems := a.fillAuth(lookup)
 	p, secrets = append(p, problems...), append(secrets, more...)
-	redact := newRedactor(secrets)
+	redact := Redactor{}.With(secrets...)
 	a.Headers, a.redact = headers, &redact
 	return p
 }

@@ -22,7 +22,7 @@ import (
 //	the connection ended before a byte was written  transient   yes
 //	timeout after a byte of the request was written transient   no
 //	the connection broke after a byte was written   transient   no
-func (s *Service) networkFailure(what string, err error, sent bool) *worker.Failure {
+func (x *exchange) networkFailure(err error, sent bool) *worker.Failure {
 	err = bare(err)
 	f := &worker.Failure{NoEffect: !sent, Code: "network"}
 	text := "broke off, and may have had its effect"
@@ -33,7 +33,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case isTLS(err) && !sent:
 		f.Permanent, f.Code, text = true, "tls", "was not sent, the other side cannot be trusted"
 	case errors.As(err, &dns) && !sent:
-		f.Code, text = "dns", "was not sent, the name was not resolved"+s.agent.unusedProxy()
+		f.Code, text = "dns", "was not sent, the name was not resolved"+x.agent.unusedProxy()
 	case errors.Is(err, errProxy):
 		f.Code, text = "proxy", "was not sent"
 	case isTimeout(err) && sent:
@@ -43,8 +43,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	// The error may contain secrets, so copy only its text after the secrets are removed.
-	f.Err = fmt.Errorf("%s %s: %s", what, text, s.redact().text(err.Error()))
+	f.Err = fmt.Errorf("%s %s: %s", x.what(), text, err)
 	return f
 }
 

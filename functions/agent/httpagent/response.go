@@ -60,20 +60,18 @@ func classOf(status int) class {
 }
 
 type answer struct {
-	service  *Service
-	classify Classify
-	what     string // method and path, such as "POST /charges"
-	status   int
-	header   http.Header
-	body     []byte
-	to       string // address of a redirect, see redirect.Target
+	*exchange
+	status int
+	header http.Header
+	body   []byte // body of the response
+	to     string // address of a redirect, see redirect.Target
 }
 
 func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	if !a.classify.done(a.status) {
 		return nil, a.failure()
 	}
-	limit := int(a.service.agent.MaxResponse)
+	limit := int(a.agent.MaxResponse)
 	body := bytes.ToValidUTF8(bytes.TrimSpace(a.body), []byte("\ufffd"))
 	switch {
 	case ignore, len(body) == 0:
@@ -81,17 +79,17 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case len(a.body) > limit:
 		return nil, done("response-too-large",
 			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
-				"maxResponse", a.what, limit)
+				"maxResponse", a.what(), limit)
 	}
 	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {
 	case errors.Is(err, rawjson.ErrNumber):
-		return nil, done("response-number", unkept, a.what, err)
+		return nil, done("response-number", unkept, a.what(), err)
 	case errors.Is(err, rawjson.ErrLevels):
-		return nil, done("response-too-deep", unkept, a.what, err)
+		return nil, done("response-too-deep", unkept, a.what(), err)
 	case err != nil:
-		return nil, done("response-not-json", unread, a.what, err)
+		return nil, done("response-not-json", unread, a.what(), err)
 	}
-	return a.service.redact().output(body), nil
+	return body, nil
 }
 
 const (
@@ -116,7 +114,7 @@ func (a *answer) failure() *worker.Failure {
 	if said := a.said(); said != "" {
 		text += ": " + said
 	}
-	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
+	f.Err = fmt.Errorf("%s answered %d, %s", a.what(), a.status, text)
 	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
 	// is not a failure).
 	if a.status == http.StatusUnauthorized && !named {
@@ -126,7 +124,7 @@ func (a *answer) failure() *worker.Failure {
 		f.Code = core.CodeNotYet
 	}
 	if !c.permanent {
-		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
+		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.clock.Now())
 	}
 	return f
 }
@@ -159,7 +157,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, a.service.redact().text(strings.Join(words, ": ")))
+	}, a.redact.Text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,15 +36,6 @@ type Service struct {
 	fresh  *http.Client
 	dialer net.Dialer
 	auth   *authenticator
-	hide   atomic.Pointer[redactor] // redactor that also removes the token; nil if there is no token
-}
-
-func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
-
-// redactToo makes redact return a redactor that also removes the token and the previous token. A late
-// response may still contain the previous token.
-func (s *Service) redactToo(before, token Secret) {
-	s.hide.Store(s.agent.redact.and(before).and(token))
 }
 
 // New returns the Service for an agent of a completed Config. It returns an error for an external agent, and
@@ -84,7 +74,7 @@ func (s *Service) tokenClient(o Options) *http.Client {
 		}
 	}
 	t := &http.Transport{DialContext: s.dial(o, host), DisableKeepAlives: true,
-		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10}
+		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true}
 	if proxy := s.agent.proxyURL(); proxy != nil {
 		t.DialContext, t.Proxy = s.dial(o, proxy.Hostname()), http.ProxyURL(proxy)
 	}
@@ -97,9 +87,10 @@ func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client returns a client for HTTP/1.1 without redirects, cookies and compression. It uses a proxy
-// only if the agents file names the proxy. If single is true, each request uses a new connection. A
-// proxy resolves names itself, so with a proxy the address rules apply only to the proxy's address.
+// client returns a client without redirects, cookies and compression. It uses HTTP/2 if the service offers it
+// over TLS, and HTTP/1.1 otherwise. It uses a proxy only if the agents file names the proxy. If single is
+// true, each request uses a new connection. A proxy resolves names itself, so with a proxy the address rules
+// apply only to the proxy's address.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
@@ -109,6 +100,9 @@ func (s *Service) client(o Options, single bool, certificates []tls.Certificate)
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
 		DisableKeepAlives:      single,
+		ForceAttemptHTTP2:      true,
+		// Without pings, all calls would use a dead connection of HTTP/2 until the system gives it up.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 	if len(certificates) > 0 {
 		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates}

@@ -74,7 +74,7 @@ func parse(variable, target string) (endpoint, account string, err error) {
 	u, err := url.Parse(target)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		ip, err := netip.ParseAddr(u.Hostname())
-		if u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+		if strings.EqualFold(u.Hostname(), "localhost") || err == nil && ip.IsLoopback() {
 			return target, "", nil
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -26,7 +25,7 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 			return 0, 0, false
 		}
 		length, isLength := core.ParseDuration(text)
-		at, err := time.Parse(time.RFC3339Nano, text)
+		at, err := core.ParseTime(text)
 		from = core.TimeOf(at)
 		if isLength {
 			from, err = m.Now.Add(length), nil

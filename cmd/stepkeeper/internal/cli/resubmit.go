@@ -58,7 +58,7 @@ func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if d, err := time.ParseDuration(o.deadline); err == nil && d > 0 {
 		return now.Add(d), nil
 	}
-	if deadline, err = time.Parse(time.RFC3339, o.deadline); err != nil {
+	if deadline, err = core.ParseTime(o.deadline); err != nil {
 		return deadline, failure.New(failure.Usage,
 			"write a time like 2026-11-21T10:00:00Z, or a duration like 2h",
 			"--deadline %q is neither a time nor a duration", o.deadline)

@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -158,7 +159,7 @@ func checkLoopback(flag, listen string) error {
 		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
 			"%s %q is not an address", flag, listen)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !api.Loopback(host) {
 		return failure.New(failure.Usage,
 			"listen on the loopback interface, like "+flag+
 				" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
