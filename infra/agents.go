@@ -117,6 +117,9 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	if high := port.High(port.Requests(name)); s.queues[high] != nil {
 		queues = append(queues, high)
 	}
+	if s.content.Checked.Agents[name].Orders {
+		queues = append(queues, port.Intake)
+	}
 	environment[deployment.VarQueues] = s.urls(queues...)
 	if ledger := s.ledgers[name]; ledger != nil {
 		environment[deployment.VarLedger] = ledger.TableName()

@@ -168,6 +168,9 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 			statements = append(statements, s.tablesKey()...)
 		}
 	}
+	if s.content.Checked.Agents[name].Orders {
+		statements = append(statements, allow("Submit", send, s.queues[port.Intake].queue.QueueArn()))
+	}
 	statements = append(statements, s.callAccess(name)...)
 	return append(statements, secretAccess(a)...)
 }

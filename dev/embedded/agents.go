@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/orderagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -41,7 +42,7 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 		s.cannotKeep = cfg.CannotKeep
 		for name, a := range cfg.Agents {
 			made := &agent{name: name, Agent: a}
-			if err := made.build(s.clock); err != nil {
+			if err := made.build(s.clock, intake{s}); err != nil {
 				return nil, err
 			}
 			all = append(all, made)
@@ -66,8 +67,12 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-func (a *agent) build(clock port.Clock) (err error) {
-	if a.External {
+func (a *agent) build(clock port.Clock, orders port.Sender) (err error) {
+	switch {
+	case a.External:
+		return nil
+	case a.Orders:
+		a.operations = orderagent.Operations(orders)
 		return nil
 	}
 	var c aws.Config

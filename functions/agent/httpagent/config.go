@@ -18,6 +18,7 @@ type Config struct {
 type Agent struct {
 	URL         Secret               `yaml:"url" json:"url,omitzero"`
 	External    bool                 `yaml:"external" json:"external,omitzero"`
+	Orders      bool                 `yaml:"orders" json:"orders,omitzero"` // see package orderagent
 	Concurrency int                  `yaml:"concurrency" json:"concurrency,omitzero"`
 	Batch       int                  `yaml:"batch" json:"batch,omitzero"`
 	Timeout     time.Duration        `yaml:"timeout" json:"timeout,omitzero"`

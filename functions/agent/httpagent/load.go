@@ -62,15 +62,18 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
+	calls := a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
+		len(a.Headers) > 0 || len(a.Classify) > 0
+	const meaningless = "; url, aws, auth, proxy, headers, operations and classify have no meaning then"
+	switch {
+	case a.External && a.Orders:
+		p.add("external and orders exclude each other; leave one of them out")
+	case a.External && calls:
+		p.add("external means that another process serves %s"+meaningless, port.Requests(name))
+	case a.Orders && calls:
+		p.add("orders means that the agent submits orders" + meaningless)
+	}
 	if a.External {
-		if a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
-			len(a.Headers) > 0 || len(a.Classify) > 0 {
-			p.add(
-				"external means that another process serves %s; url, aws, auth, proxy, headers, operations "+
-					"and classify have no meaning then",
-				port.Requests(name),
-			)
-		}
 		return p
 	}
 	p = append(p, a.fill(lookup)...)
@@ -88,7 +91,10 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
 		p = append(p, err)
 	}
-	if a.OnAWS() {
+	switch {
+	case a.Orders:
+		return p
+	case a.OnAWS():
 		return append(p, a.completeAWS()...)
 	}
 	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
@@ -145,7 +151,7 @@ func printable(text string) bool {
 // completeURL names only the host of the URL in error texts, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
-		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
+		p.add("url is missing; give the service's base address, aws: with a call, orders: true, or external: true")
 		return p
 	}
 	u, p := a.address("url", a.URL)

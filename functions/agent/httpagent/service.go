@@ -45,6 +45,9 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
 			port.Requests(name))
 	}
+	if agent.Orders {
+		return nil, fmt.Errorf("agent %q submits orders; use package orderagent for it", name)
+	}
 	if agent.OnAWS() {
 		return nil, fmt.Errorf("agent %q calls services of AWS; use package awsagent for it", name)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/orderagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
@@ -23,6 +24,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
 // New reads the settings, checks everything except the values of secrets, and makes the clients. It
@@ -53,7 +56,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 						"agent %q cannot read its secrets; check that they are there, and that the "+
 							"function's role may read them: %w", settings.Name, err)
 			}
-			agent, err := agentOf(c, data, settings.Name, with(values, lookup))
+			agent, err := agentOf(c, data, settings, with(values, lookup))
 			if err != nil {
 				return nil, err
 			}
@@ -110,13 +113,19 @@ func settingsOf(data []byte, name string, lookup deployment.Lookup) (a httpagent
 	return a, nil
 }
 
-func agentOf(c aws.Config, data []byte, name string,
+func agentOf(c aws.Config, data []byte, settings deployment.Agent,
 	lookup deployment.Lookup) (agent worker.Config, err error) {
+	name := settings.Name
 	a, err := settingsOf(data, name, lookup)
 	if err != nil {
 		return agent, err
 	}
 	agent.Agent, agent.Retry, agent.Breaker = name, a.Retry, a.Breaker
+	if a.Orders {
+		intake, err := sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Intake)
+		agent.Operations = orderagent.Operations(intake)
+		return agent, err
+	}
 	if a.OnAWS() {
 		agent.Operations, err = awsagent.Operations(name, a, c)
 		return agent, err
