@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -122,6 +123,23 @@ func TestCallsOfAWS(t *testing.T) {
 		"[states:DescribeExecution] arn:aws:states execution:long:*",
 		"[states:StartExecution] arn:aws:states stateMachine:long",
 		"[states:StartSyncExecution] arn:aws:states stateMachine:short"}, "\n"))
+}
+
+// An agent that submits orders may send to the intake queue, and knows its address.
+func TestAnAgentThatSubmitsOrders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("agents: {payment: {orders: true}}"), 0o600))
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: file} })
+	var may []string
+	for _, s := range allowed(x) {
+		if slices.Contains(s.actions, "sqs:SendMessage") && slices.ContainsFunc(s.resources,
+			func(r string) bool { return strings.Contains(r, "Intake") }) {
+			may = append(may, s.where)
+		}
+	}
+	require.Contains(t, may, "AgentPaymentRole")
+	require.NotContains(t, may, "AgentInventoryRole")
+	require.Contains(t, fmt.Sprint(at(variables(x, "AgentPayment"), "STEPKEEPER_QUEUES")), "intake")
 }
 
 // An agent that signs for an API of the account may call this API alone.

@@ -25,6 +25,8 @@
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  stock:
 //	    aws: {invoke: "arn:aws:lambda:…"}      # calls services of AWS instead, see package awsagent
+//	  follow-up:
+//	    orders: true                           # the agent submits orders; see package orderagent
 //	  warehouse:
 //	    external: true                         # a separate process serves the queue requests-warehouse
 //
