@@ -78,12 +78,13 @@ func routes(c Config) http.Handler {
 	})
 	mux.Handle("POST /{$}", queues)
 	mux.Handle("POST "+sqsproto.Path+"{queue}", queues)
-	mux.HandleFunc("/", elsewhere(mux))
+	mux.HandleFunc("/", elsewhere(mux, c.Pages))
 	return mux
 }
 
-// elsewhere responds to unknown paths with 404, and to unknown methods of known paths with 405.
-func elsewhere(mux *http.ServeMux) http.HandlerFunc {
+// elsewhere responds to unknown paths with 404, and to unknown methods of known paths with 405. A browser gets
+// the 404 as a page.
+func elsewhere(mux *http.ServeMux, pages http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -94,6 +95,10 @@ func elsewhere(mux *http.ServeMux) http.HandlerFunc {
 			}
 		}
 		if len(allow) == 0 || slices.Contains(allow, r.Method) {
+			if pages != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
+				pages.ServeHTTP(w, r)
+				return
+			}
 			writeProblem(w, problem(http.StatusNotFound, CodeNotFound,
 				"there is nothing at %.200q; /openapi.json lists what there is", r.URL.Path))
 			return

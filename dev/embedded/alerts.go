@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -163,7 +162,7 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	}
 	a.log.Log(ctx, level, "ALERT: "+alert.Title(),
 		append(attributes, "commands", commandList(alert.Commands))...)
-	body, err := json.Marshal(alert)
+	body, err := alert.Encode()
 	if err != nil {
 		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -38,6 +39,21 @@ type Alert struct {
 	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
 	purposes []string // purposes[i] describes Commands[i]
+}
+
+// Encode returns the alert as JSON for programs. The members subject and text are for people; chat services show
+// the member text of a webhook.
+func (a Alert) Encode() ([]byte, error) {
+	return json.Marshal(struct {
+		Alert
+		Subject string `json:"subject"`
+		Text    string `json:"text"`
+	}{a, a.Subject(), a.Text()})
+}
+
+// Subject returns the alert in one line, with the deployment.
+func (a Alert) Subject() string {
+	return strings.TrimSuffix("Stepkeeper "+a.Deployment, " ") + ": " + a.Title()
 }
 
 // For returns a copy of the alert with the fields Deployment and Commands set. The argument options contains

@@ -1,9 +1,12 @@
 package message_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -186,4 +189,19 @@ func TestAlertsOfTheIntake(t *testing.T) {
 			t.Errorf("%s: commands %q", kind, a.Commands)
 		}
 	}
+}
+
+// The JSON of an alert carries a line and a text for people beside the members for programs.
+func TestAlertsForPeopleAndPrograms(t *testing.T) {
+	a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
+		Workflow: "trip", Step: "book", Code: "failed", Message: "no seat"}}.For("Shop", "--stack Shop")
+	body, err := a.Encode()
+	require.NoError(t, err)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(body, &got))
+	require.Equal(t, a.Subject(), got["subject"])
+	require.Equal(t, a.Text(), got["text"])
+	require.Equal(t, "o-1", got["orderId"])
+	require.Equal(t, "Shop", got["deployment"])
+	require.Contains(t, got["subject"], "Stepkeeper Shop: ")
 }

@@ -46,7 +46,7 @@ func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topic
 // port.ErrUnavailable. After an error, SNS may have accepted the alert nevertheless. The caller may send
 // the alert again.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
-	machine, _ := json.Marshal(alert) // an alert contains only types that always encode
+	machine, _ := alert.Encode() // an alert contains only types that always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -73,6 +73,6 @@ func subject(a message.Alert) string {
 			return '?'
 		}
 		return r
-	}, strings.TrimSuffix("Stepkeeper "+a.Deployment, " ")+": "+a.Title())
+	}, a.Subject())
 	return s[:min(len(s), maxSubject)]
 }

@@ -80,6 +80,9 @@ type Step struct {
 	Grade      core.Grade         `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
 	After      []string           `json:"after,omitempty" nullable:"false"`
 	NoReturn   bool               `json:"pointOfNoReturn,omitempty"`
+	When       string             `json:"when,omitempty" doc:"condition of the step; only in a definition"`
+	Timeout    core.Duration      `json:"timeout,omitzero" doc:"time for one attempt, or for an answer, in milliseconds; only in a definition"`
+	OnFailure  core.Policy        `json:"onFailure,omitempty" enum:"undo,stop,continue" doc:"what happens when the step fails for good; only in a definition"`
 	Attempts   int                `json:"attempts" doc:"number of claims so far, do and undo together"`
 	Failures   int                `json:"failures" doc:"number of times that the do has failed or timed out since the last command"`
 	LockedBy   string             `json:"lockedBy,omitempty" doc:"instance that claimed the step"`
@@ -331,7 +334,9 @@ func DefinitionOf(def *core.Definition) Definition {
 	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
 		Schema: def.Order}
 	for i := range def.Steps {
-		v.Steps[i] = stepOf(&core.Step{Name: def.Steps[i].Name, State: core.Pending}, &def.Steps[i])
+		d := &def.Steps[i]
+		v.Steps[i] = stepOf(&core.Step{Name: d.Name, State: core.Pending}, d)
+		v.Steps[i].When, v.Steps[i].Timeout, v.Steps[i].OnFailure = d.When, d.Timeout, d.OnFailure
 	}
 	return v
 }

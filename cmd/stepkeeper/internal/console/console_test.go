@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
@@ -59,7 +62,8 @@ func TestPagesShowTheirContent(t *testing.T) {
 		"/orders?code=nothing": {"No order matches"},
 		"/orders/o-1": {
 			"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge",
-			"Failed attempts", "class=\"graph\"", "<div class=\"gantt\"", "running",
+			"Failed attempts", "class=\"graph\"", "<div class=\"gantt\"", "running", "<dt>Stopped</dt>",
+			`class="node failed stopped"`, "✕ failed",
 		},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
@@ -69,7 +73,7 @@ func TestPagesShowTheirContent(t *testing.T) {
 		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
 		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
-			"Definitions in use", "shop: charge"},
+			"Definitions in use", "shop: charge", "Condition", "If it fails", "<td>always</td>"},
 		"/health": {
 			"it accepts orders", "the server received a test order",
 			"this program and the server run the same version, (devel)",
@@ -92,6 +96,16 @@ func TestPagesShowTheirContent(t *testing.T) {
 			}
 		}
 	}
+	browser, err := http.NewRequest(http.MethodGet, w.url+"/nowhere", nil)
+	require.NoError(t, err)
+	browser.Header.Set("Accept", "text/html,application/xhtml+xml")
+	answer, err := http.DefaultClient.Do(browser)
+	require.NoError(t, err)
+	page, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	_ = answer.Body.Close()
+	require.Equal(t, http.StatusNotFound, answer.StatusCode)
+	require.Contains(t, string(page), `<nav aria-label="Pages">`, "an unknown page is a page")
 	_, body := w.get("/orders?state=Processing")
 	if strings.Contains(body, "o-1") {
 		t.Error("the filter lets through what it should not")

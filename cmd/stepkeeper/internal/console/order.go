@@ -224,6 +224,10 @@ func nodesOf(t *client.Task) []diagram.Node {
 			detail += ", " + st.Kind
 		}
 		class := strings.ToLower(string(st.State))
+		if t.State == core.Error && t.Error != nil && t.Error.Step == st.Name {
+			class += " stopped"
+			detail = "✕ " + detail
+		}
 		if st.NoReturn {
 			class += " no-return"
 		}

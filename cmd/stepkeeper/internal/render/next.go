@@ -121,7 +121,8 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 // MayOutput reports whether the operator can give a step's output together with the fact.
 func MayOutput(t *view.Task, step string, fact core.Fact) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
-	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
+	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i]) &&
+		t.Steps[i].Kind != view.KindWait
 }
 
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
@@ -163,6 +164,10 @@ func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.Failed
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
+	case s.Kind == view.KindWait && fact == core.Happened:
+		return "end the wait before its time"
+	case s.Kind == view.KindWait:
+		return ""
 	case undo && fact == core.Happened:
 		return "if the service did the step; a resubmit then undoes it"
 	case undo && fact == core.Undone:
@@ -170,12 +175,11 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case undo:
 		return ""
 	case fact == core.Happened:
-		return "if the service did the step; add its output with --step-output FILE"
+		return "if the service did the step; give its output if later steps read it"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if the service did not do the step; then undo or resubmit the order, also with another " +
-			"--input"
+		return "if the service did not do the step; then undo or resubmit the order, also with another input"
 	case fact == core.NotHappened:
-		return "if the service did not do the step; then resubmit the order, also with another --input"
+		return "if the service did not do the step; then resubmit the order, also with another input"
 	}
 	return ""
 }
