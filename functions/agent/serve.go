@@ -35,7 +35,7 @@ func (s *settings) function(ctx context.Context, name string, operations Operati
 	}
 	f, err := onlambda.New(os.LookupEnv, worker.Config{
 		Agent: name, Operations: operations, Retry: s.retry, Breaker: s.breaker, Ledger: s.ledger,
-	}, s.log)
+	}, os.Stdout, s.log)
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)
 	}

@@ -229,7 +229,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 		s := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
 		r, err := s.Sweep(ctx)
-		if err != nil || r.Failed != 1 || r.HandedBack != 22 || r.Scanned != 12 {
+		if err != nil || r.Failed != 1 || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
 			t.Errorf("%s, %v", r, err)
 		}
 		w.Clock.Advance(time.Minute)

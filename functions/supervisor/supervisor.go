@@ -77,6 +77,7 @@ type Report struct {
 	Stale      int  // entries of the index whose task does not exist or is at rest
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
+	Damaged    int  // of Failed, tasks whose document is damaged
 	Started    int  // orders started by their schedules
 	Missed     int  // scheduled times at which no order started
 	Truncated  bool // the sweep ended after PagesPerSweep pages
@@ -212,6 +213,7 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 func (w *sweep) fault(id string, err error) {
 	w.report.Failed++
 	if errors.Is(err, port.ErrDamaged) {
+		w.report.Damaged++
 		if _, said := w.damaged.LoadOrStore(id, true); said {
 			return
 		}

@@ -7,7 +7,13 @@ const (
 	MetricAgent      = "Agent"      // dimension of MetricNotCalled
 	// MetricNotCalled counts retry-later replies of agents that did not call their service (P45, "not now" is
 	// not a failure).
-	MetricNotCalled     = "NotCalled"
+	MetricNotCalled = "NotCalled"
+	MetricFunction  = "Function" // dimension of MetricReturned
+	// MetricReturned counts messages that a function could not handle and returned to their queue, and orders
+	// that a sweep of the Supervisor could not handle.
+	MetricReturned      = "Returned"
+	FunctionScheduler   = "scheduler"     // value of MetricFunction; an agent has its own name
+	FunctionSupervisor  = "supervisor"    // value of MetricFunction
 	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
 	// MetricWorkflow is a dimension of all metrics below. MetricInError and MetricOldestInError exist only
 	// for workflows with orders in Error.

@@ -75,6 +75,7 @@ type Supervisor struct {
 // Agent holds the settings of an agent.
 type Agent struct {
 	Name    string
+	Stack   string            // name of the deployment in metrics; "" means no metrics
 	Queues  map[string]string // URLs of the request queue, the reply queue and the quarantine
 	Ledger  string            // name of the ledger table; "" if the agent needs no ledger
 	Secrets map[string]Secret // locations of secrets, by the name of the environment variable for the value
@@ -183,7 +184,7 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 // agent's settings file. The error lists all problems.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
-	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
+	a := Agent{Name: r.required(VarAgent), Stack: r.optional(VarStack), Ledger: r.ledger()}
 	needed := []string{port.Replies, port.Quarantine}
 	if a.Name != "" {
 		needed = append(needed, port.Requests(a.Name))

@@ -62,7 +62,7 @@ func TestGood(t *testing.T) {
 			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50]}`: sch,
 		`{` + engine +
 			` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`: sup,
-		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
+		`{Name:payment Stack:Shop/Engine Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
 			`Ledger: Secrets:map[KEY:{Secret: Field: Parameter:/pay/key} TOKEN:{Secret:arn:aws:secretsmanager:x Field:token Parameter:}] Config:/var/task/agent.json}`: agent,
 	} {
 		if text := fmt.Sprintf("%+v", got); text != want {

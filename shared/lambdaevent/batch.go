@@ -45,13 +45,15 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 //
 // The Function shortens the visibility timeout of each failed message (rule 30, unfinished messages are
 // returned). The queue's own timeout is at least six times the timeout of the function. During this time, the
-// step of the message could become overdue.
-func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
+// step of the message could become overdue. The metric returned counts these messages, except those with a
+// Failed.After: a handler that sets a wait has understood the message.
+func Batch(handle Handle, queue Queue, returned Returned, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
 		ctx, cancel := WithReserve(ctx)
 		defer cancel()
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+		unhandled := 0
 		for _, b := range batches(event.Records) {
 			failed := map[string]Failed{}
 			for _, f := range b.handle(ctx, handle, log) {
@@ -68,10 +70,15 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 					events.SQSBatchItemFailure{ItemIdentifier: d.ID})
 				if f.After <= 0 {
 					f.After = d.Backoff(visibility)
+					unhandled++
 				}
 				back = append(back, port.Extension{Receipt: d.Receipt, For: f.After})
 			}
 			b.nack(ctx, queue, back, log)
+		}
+		if err := returned.Write(time.Now(), unhandled); err != nil {
+			log.ErrorContext(ctx, "the metric of returned messages could not be written", "messages",
+				unhandled, "error", err)
 		}
 		return answer, nil
 	}

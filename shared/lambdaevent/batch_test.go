@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -32,6 +34,9 @@ func identifiers(r events.SQSEventResponse) string {
 	}
 	return strings.Join(ids, " ")
 }
+
+// unmeasured is for tests that do not check the metric.
+var unmeasured lambdaevent.Returned
 
 // nowhere is for tests that do not check which messages are returned to the queue.
 func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
@@ -81,7 +86,7 @@ func TestGivenBack(t *testing.T) {
 		return failed
 	}
 	g := batched{&given{}}
-	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil },
+	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, unmeasured,
 		slog.New(slog.DiscardHandler))(ctx, event)
 	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 ||
 		len(g.single) > 0 {
@@ -123,7 +128,7 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "y")}}
 		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) {
 			return g, nil
-		}, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+		}, unmeasured, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
 		if err != nil || identifiers(answer) != "m0 m1" || len(g.single) != 2 {
 			t.Errorf("%v: %q, %v, returned %v", c.fail, identifiers(answer), err, g.single)
 		}
@@ -166,7 +171,7 @@ func TestPartialBatches(t *testing.T) {
 			for i, b := range c.bodies {
 				event.Records = append(event.Records, record("q", i, b))
 			}
-			answer, err := lambdaevent.Batch(handle, nowhere,
+			answer, err := lambdaevent.Batch(handle, nowhere, unmeasured,
 				slog.New(slog.DiscardHandler))(context.Background(), event)
 			if err != nil || answer.BatchItemFailures == nil || identifiers(answer) != c.want {
 				t.Errorf("failures %q, error %v; want %q", identifiers(answer), err, c.want)
@@ -195,7 +200,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	odd := record("b", 2, "z")
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{record("a", 0, "x"), odd, record("a", 1, "y")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(),
+	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
 		event); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +226,7 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 	first, odd := record("q", 0, "x"), record("q", 1, "y")
 	first.Attributes, odd.Attributes = map[string]string{"ApproximateReceiveCount": "1"}, nil
 	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(),
+	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
 		event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
 		t.Errorf("received %v times, %v", seen, err)
 	}
@@ -239,7 +244,7 @@ func TestReserve(t *testing.T) {
 		return nil
 	}
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(ctx, event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(ctx, event); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -249,11 +254,64 @@ func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
 	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111111111111111")}}
-	if _, err := lambdaevent.Batch(handle, nowhere,
+	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured,
 		slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111111111111111") {
 		t.Errorf("logged:\n%s", log.String())
+	}
+}
+
+// The metric counts the messages that a handler could not handle, after a panic too. A message with a wait of
+// the handler's own was handled, and no metric is a zero.
+func TestMetricOfReturnedMessages(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		bodies []string
+		want   int
+	}{
+		{"none", []string{"a", "b"}, 0},
+		{"two", []string{"fail", "b", "fail"}, 2},
+		{"with a wait", []string{"wait", "b"}, 0},
+		{"a panic", []string{"panic", "wait", "fail"}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []lambdaevent.Failed) {
+				for _, d := range ds {
+					switch string(d.Body) {
+					case "panic":
+						panic("poison")
+					case "fail":
+						failed = append(failed, lambdaevent.Failed{Receipt: d.Receipt})
+					case "wait":
+						failed = append(failed, lambdaevent.Failed{Receipt: d.Receipt, After: time.Second})
+					}
+				}
+				return failed
+			}
+			var event events.SQSEvent
+			for i, b := range c.bodies {
+				event.Records = append(event.Records, record("q", i, b))
+			}
+			var out bytes.Buffer
+			_, err := lambdaevent.Batch(handle, nowhere, lambdaevent.Returned{Out: &out,
+				Deployment: "Shop/Engine", Function: "payment"}, slog.New(slog.DiscardHandler))(
+				context.Background(), event)
+			require.NoError(t, err)
+			if c.want == 0 {
+				require.Empty(t, out.String())
+				return
+			}
+			var line map[string]any
+			require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+			format, _ := line["_aws"].(map[string]any)
+			require.InDelta(t, time.Now().UnixMilli(), format["Timestamp"], 60_000)
+			delete(format, "Timestamp")
+			require.Empty(t, cmp.Diff(map[string]any{"Deployment": "Shop/Engine", "Function": "payment",
+				"Returned": float64(c.want), "_aws": map[string]any{"CloudWatchMetrics": []any{map[string]any{
+					"Namespace": "Stepkeeper", "Dimensions": []any{[]any{"Deployment", "Function"}},
+					"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}}}}}}, line))
+		})
 	}
 }

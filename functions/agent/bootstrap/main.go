@@ -12,7 +12,7 @@ import (
 
 func main() {
 	log := lambdacontext.NewLogger()
-	function, err := wiring.New(os.LookupEnv, log)
+	function, err := wiring.New(os.LookupEnv, os.Stdout, log)
 	if err != nil {
 		log.Error("the agent cannot start", "error", err)
 		os.Exit(1)

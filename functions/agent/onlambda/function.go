@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -22,7 +23,10 @@ import (
 // (rule 13 of docs/reference/aws-rules.md). The caller sets the agent's name, operations, retry and breaker.
 // If agent.Ledger is nil and the deployment has a ledger table, the worker uses the table. The error lists
 // all faults.
-func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
+//
+// The handler writes metrics to the writer out, as lines of the log.
+func New(lookup deployment.Lookup, agent worker.Config, out io.Writer,
+	log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
 	if settings.Name != "" && agent.Agent != settings.Name {
@@ -38,8 +42,8 @@ func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambd
 	if err != nil {
 		return nil, err
 	}
-	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings), log),
-		nil
+	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings),
+		Returned(settings, out), log), nil
 }
 
 // NewWorker returns a worker with the deployment's queues. If agent.Ledger is nil and the deployment has a
@@ -87,8 +91,13 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 // Function returns the handler for package lambda. The argument own finds the queue to which the
 // handler returns requests. Handle describes the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
-	log *slog.Logger) lambdaevent.Function {
-	return lambdaevent.Batch(Handle(get, log), own, log)
+	returned lambdaevent.Returned, log *slog.Logger) lambdaevent.Function {
+	return lambdaevent.Batch(Handle(get, log), own, returned, log)
+}
+
+// Returned returns the agent's metric of returned requests.
+func Returned(settings deployment.Agent, out io.Writer) lambdaevent.Returned {
+	return lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: settings.Name}
 }
 
 // Handle returns a function that handles the requests of a batch concurrently. The argument get

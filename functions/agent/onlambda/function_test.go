@@ -1,10 +1,12 @@
 package onlambda_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -98,7 +100,7 @@ func outcomes(t *testing.T, replies []string) string {
 func TestABatch(t *testing.T) {
 	s := awsstub.New(t)
 	var charges atomic.Int32
-	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet)
+	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 			ends, _ = ctx.Deadline()
 			return nil, nil
 		}}}}
-	f, err := onlambda.New(s.Environment(variables(s)), a, quiet)
+	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,7 @@ func TestRepliesThatCannotBeSent(t *testing.T) {
 	s := awsstub.New(t)
 	s.Fail("AmazonSQS.SendMessageBatch")
 	var charges atomic.Int32
-	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet)
+	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestLedgers(t *testing.T) {
 		var charges atomic.Int32
 		a := payment(&charges)
 		a.Ledger = own
-		f, err := onlambda.New(s.Environment(env), a, quiet)
+		f, err := onlambda.New(s.Environment(env), a, io.Discard, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,12 +221,14 @@ func TestNoWorker(t *testing.T) {
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
+	settings.Stack = "Shop/Engine"
+	var metrics bytes.Buffer
 	f := onlambda.Function(func(ctx context.Context) (*worker.Worker, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Error("making a worker may take longer than its batch")
 		}
 		return nil, errors.New("throttled")
-	}, onlambda.Own(c, settings), quiet)
+	}, onlambda.Own(c, settings), onlambda.Returned(settings, &metrics), quiet)
 	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil),
@@ -236,6 +240,10 @@ func TestNoWorker(t *testing.T) {
 		got[1].Seconds > 3 {
 		t.Errorf("they come again: %+v", got)
 	}
+	if got := metrics.String(); !strings.Contains(got, `"Returned":2`) ||
+		!strings.Contains(got, `"Function":"payment"`) || !strings.Contains(got, `"Deployment":"Shop/Engine"`) {
+		t.Errorf("metrics: %s", got)
+	}
 }
 
 // P46: a request is returned to the queue that it came from.
@@ -243,7 +251,7 @@ func TestGivenBackToItsQueue(t *testing.T) {
 	s := awsstub.New(t)
 	env := variables(s)
 	env[deployment.VarQueues] = s.Queues("requests-payment", "requests-payment-high", "replies", "quarantine")
-	f, err := onlambda.New(s.Environment(env), payment(new(atomic.Int32)), quiet)
+	f, err := onlambda.New(s.Environment(env), payment(new(atomic.Int32)), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +285,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`,
 		"./ledger", ""
 	_, err := onlambda.New(s.Environment(env), worker.Config{Agent: "shipping",
-		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
+		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, io.Discard, quiet)
 	for _, want := range []string{
 		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "it must be the URL of a queue",
 		deployment.VarLedgerFolder, "AWS_REGION is not set",
@@ -291,7 +299,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	none := maps.Clone(env)
 	clear(none)
 	unset := func(string) (string, bool) { return "", false }
-	if _, err = onlambda.New(unset, worker.Config{Agent: "payment"}, quiet); err == nil {
+	if _, err = onlambda.New(unset, worker.Config{Agent: "payment"}, io.Discard, quiet); err == nil {
 		t.Fatal("nothing at all is accepted")
 	}
 	for text, want := range map[string]bool{

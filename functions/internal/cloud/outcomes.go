@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -61,7 +62,7 @@ func (o *Outcomes) Write() {
 				units[deployment.MetricOrderDuration] = "Milliseconds"
 				fields[deployment.MetricOrderDuration] = values
 			}
-			if err := WriteMetrics(o.out, time.Now(), []string{deployment.MetricDeployment,
+			if err := lambdaevent.WriteMetrics(o.out, time.Now(), []string{deployment.MetricDeployment,
 				deployment.MetricWorkflow, deployment.MetricState}, units, fields); err != nil {
 				o.log.Error("the metrics of ended orders could not be written", "workflow", of[0], "state",
 					of[1], "orders", len(values), "error", err)

@@ -103,7 +103,16 @@ class Agent:
         again = [r for r, f in zip(records, handled) if f not in done or not f.result()]
         for r in again:
             self._return(r["receiptHandle"], r.get("attributes", {}), left * 6 / 1000)
+        self._measure(len(again))
         return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in again]}
+
+    def _measure(self, returned: int) -> None:
+        """Writes the metric of returned requests to the log, in CloudWatch's embedded metric format."""
+        if returned and (deployment := os.environ.get("STEPKEEPER_STACK")):
+            metric = {"Namespace": "Stepkeeper", "Dimensions": [["Deployment", "Function"]],
+                      "Metrics": [{"Name": "Returned", "Unit": "Count"}]}
+            print(json.dumps({"_aws": {"Timestamp": self.now(), "CloudWatchMetrics": [metric]},
+                              "Deployment": deployment, "Function": self.name, "Returned": returned}), flush=True)
 
     def run(self) -> None:
         """Polls the queue until SIGTERM, SIGINT or stop(), and finishes the running requests."""

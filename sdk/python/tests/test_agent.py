@@ -184,7 +184,8 @@ def record(receipt, received=1, **change):
             "attributes": {"ApproximateReceiveCount": str(received)}}
 
 
-def test_a_batch_on_lambda_fails_in_part(monkeypatch):
+def test_a_batch_on_lambda_fails_in_part(monkeypatch, capsys):
+    monkeypatch.setenv("STEPKEEPER_STACK", "Shop/Engine")
     monkeypatch.setenv("STEPKEEPER_AGENT", "coats")
     monkeypatch.setenv("STEPKEEPER_QUEUES", json.dumps(
         {"requests-coats": "requests", "replies": "replies", "quarantine": "quarantine"}))
@@ -192,9 +193,13 @@ def test_a_batch_on_lambda_fails_in_part(monkeypatch):
     event = {"Records": [record("a"), record("b", 3, schema=2), record("c", key="")]}
     assert bench.agent.handler(event, Context(10_000)) == {"batchItemFailures": [{"itemIdentifier": "m-b"}]}
     assert bench.queues.hidden == [("b", 8)]
+    metric = json.loads(capsys.readouterr().out)
+    assert (metric["Returned"], metric["Function"], metric["Deployment"]) == (1, "coats", "Shop/Engine")
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"] == "Returned"
     assert len(bench.queues.sent["replies"]) == len(bench.queues.sent["quarantine"]) == 1
     assert bench.calls[0][1].remaining() == 8  # two seconds stay for the return of messages
     assert bench.agent.handler({}, Context(10_000)) == {"batchItemFailures": []}
+    assert capsys.readouterr().out == ""
     event = {"Records": [record("a")]}
     assert bench.agent.handler(event, Context(1000))["batchItemFailures"]  # no time is left for a call
 

@@ -96,8 +96,20 @@ export class Agent {
     timer.abort();
     const again = records.filter((_, i) => !handled[i]);
     await Promise.all(again.map((r) => this.returned(r.receiptHandle, r.attributes, left * 6 / 1000)));
+    this.measure(again.length);
     return { batchItemFailures: again.map((r) => ({ itemIdentifier: r.messageId })) };
   };
+
+  /** Writes the metric of returned requests to the log, in CloudWatch's embedded metric format. */
+  private measure(returned: number) {
+    const deployment = process.env.STEPKEEPER_STACK;
+    if (!returned || !deployment) return;
+    const metric = { Namespace: "Stepkeeper", Dimensions: [["Deployment", "Function"]],
+      Metrics: [{ Name: "Returned", Unit: "Count" }] };
+    // Lambda wraps the lines of console.log, so that CloudWatch would find no metric in them.
+    process.stdout.write(JSON.stringify({ _aws: { Timestamp: this.now(), CloudWatchMetrics: [metric] },
+      Deployment: deployment, Function: this.name, Returned: returned }) + "\n");
+  }
 
   /**
    * Polls the queue until SIGTERM, SIGINT or stop(), and finishes the running requests. On Lambda it returns

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -31,7 +32,9 @@ import (
 // New reads the settings, checks everything except the values of secrets, and makes the clients. It
 // makes no network calls (rule 13 of docs/reference/aws-rules.md). The first batch of requests reads
 // the secrets. The error lists all faults.
-func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
+//
+// The handler writes metrics to the writer out, as lines of the log.
+func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)
 	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
@@ -72,7 +75,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	get := func(ctx context.Context) (*worker.Worker, error) {
 		return made.Read(ctx, secrets.MaxAge(settings.Secrets))
 	}
-	handle := onlambda.Function(get, onlambda.Own(c, settings), log)
+	handle := onlambda.Function(get, onlambda.Own(c, settings), onlambda.Returned(settings, out), log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := handle(ctx, event)
 		tracer.Flush(ctx)

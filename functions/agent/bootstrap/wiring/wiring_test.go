@@ -97,7 +97,7 @@ func TestSpansOfTheAgent(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, folder(t, service.URL))
 	settings[deployment.VarTraces] = c.URL
-	f, err := wiring.New(s.Environment(settings), slog.New(slog.DiscardHandler))
+	f, err := wiring.New(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestARequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := awsstub.New(t)
-			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))),
+			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
 				slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +164,7 @@ func TestARequest(t *testing.T) {
 // only when the visibility timeout of six times the function's has passed; the log says which secret.
 func TestSecretThatCannotBeRead(t *testing.T) {
 	s, log := awsstub.New(t), awsstub.NewLog(t)
-	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), log.Logger)
+	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 			"auth: {certificate: {chain: '${env:TOKEN}', key: '${env:TOKEN}'}}",
 	} {
 		s, log := awsstub.New(t), awsstub.NewLog(t)
-		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), log.Logger)
+		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestCannotStart(t *testing.T) {
 	other := maps.Clone(good)
 	other[deployment.VarAgent], other[deployment.VarQueues] = "shipping",
 		s.Queues("requests-shipping", "replies", "quarantine")
-	if _, err := wiring.New(s.Environment(other), nil); err == nil ||
+	if _, err := wiring.New(s.Environment(other), io.Discard, nil); err == nil ||
 		!strings.Contains(err.Error(), `no agent "shipping"`) {
 		t.Errorf("another agent's file: %v", err)
 	}
@@ -252,7 +252,7 @@ func TestCannotStart(t *testing.T) {
 		changed := map[string]string{}
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
-		if _, err := wiring.New(s.Environment(changed), nil); err == nil ||
+		if _, err := wiring.New(s.Environment(changed), io.Discard, nil); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)
 		}

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -54,7 +54,7 @@ func (n *notCalled) write() {
 	n.count = nil
 	n.mu.Unlock()
 	for _, agent := range slices.Sorted(maps.Keys(count)) {
-		err := cloud.WriteMetrics(n.out, n.now(),
+		err := lambdaevent.WriteMetrics(n.out, n.now(),
 			[]string{deployment.MetricDeployment, deployment.MetricAgent},
 			map[string]string{deployment.MetricNotCalled: "Count"}, map[string]any{
 				deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,

@@ -50,7 +50,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 			return nil, err
 		}
 		return engine.Queues.Queue(name)
-	}, log)
+	}, lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
 		outcomes.Write()

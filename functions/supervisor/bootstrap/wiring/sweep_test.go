@@ -20,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
@@ -292,6 +295,22 @@ func TestOrdersInError(t *testing.T) {
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
 	}
+}
+
+// Orders that a sweep could not handle are a metric, although the invocation succeeds. No metric is a zero.
+func TestMetricOfOrdersThatASweepLeaves(t *testing.T) {
+	d := sweeping(t)
+	d.submit(time.Now().Add(-3*time.Hour), 2, "o-1", "o-2")
+	d.Fail("AmazonSQS.SendMessageBatch")
+	metrics := d.sweep(t.Context())
+	require.Len(t, metrics, 2)
+	delete(metrics[1]["_aws"].(map[string]any), "Timestamp")
+	require.Empty(t, gocmp.Diff(map[string]any{"Deployment": "Shop/Engine", "Function": "supervisor",
+		"Returned": 2.0, "_aws": map[string]any{"CloudWatchMetrics": []any{map[string]any{
+			"Namespace": "Stepkeeper", "Dimensions": []any{[]any{"Deployment", "Function"}},
+			"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}}}}}}, metrics[1]))
+	d.Allow("AmazonSQS.SendMessageBatch")
+	require.Len(t, d.sweep(t.Context()), 1)
 }
 
 // An order that a sweep stops is a metric of ended orders too, in the state Error, and has a span.
