@@ -113,6 +113,7 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 		s.traced(environment)
 	}
 	environment[deployment.VarAgent] = str(name)
+	environment[deployment.VarStack] = s.stackName()
 	queues := []string{port.Requests(name), port.Replies, port.Quarantine}
 	if high := port.High(port.Requests(name)); s.queues[high] != nil {
 		queues = append(queues, high)

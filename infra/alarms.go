@@ -73,6 +73,7 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	for _, name := range sorted(s.functions) {
 		f := s.invoked(name)
+		s.returnedAlarm(name)
 		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
 			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
 			essential: s.props.Canary != nil})
@@ -83,6 +84,34 @@ func (s *Stepkeeper) addAlarms() {
 }
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
+
+func returnedAlarm(function string) string { return pascal(function) + "Returned" }
+
+// returnedAlarm adds an alarm for a function that returns messages to their queues, because it cannot handle
+// them. Lambda's metric of errors does not count them. A message that no version can handle comes again until
+// it is a dead letter, so a few returns do not raise the alarm. The Supervisor takes no messages. Its alarm
+// counts orders that a sweep leaves for the next one, and an order is left once in a sweep.
+func (s *Stepkeeper) returnedAlarm(function string) {
+	a := alarm{
+		id: returnedAlarm(function),
+		text: fmt.Sprintf("function %s returns messages that it cannot handle; read its log, and roll back a "+
+			"new version", function),
+		threshold: 5, periods: 1, essential: s.props.Canary != nil,
+	}
+	period := 5 * time.Minute
+	if function == deployment.FunctionSupervisor {
+		a.text = "sweeps of the Supervisor leave orders that they cannot handle; read its log, and roll back " +
+			"a new version"
+		a.threshold, period = 1, max(period, s.props.SweepInterval)
+	}
+	a.metric = awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricReturned),
+		Statistic: str("Sum"), Period: seconds(period),
+		DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
+			deployment.MetricFunction: str(function)},
+	})
+	s.addAlarm(a)
+}
 
 // notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
 // causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
@@ -117,7 +146,7 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 const maxPeriods = 24
 
 // kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
-var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
+var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Returned", "Throttles"}
 
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}

@@ -284,8 +284,26 @@ type deployPolicy struct {
 		Sid       string
 		Action    any
 		Resource  any
-		Condition any
+		Condition map[string]map[string]any
 	}
+}
+
+// keyTag is what the construct gives its keys.
+const keyTag = "stepkeeper:stack"
+
+// contextOf are the condition keys that IAM sees in a call of CloudFormation for the stack Shop.
+func contextOf(action string) map[string]string {
+	switch {
+	case action == "iam:PassRole":
+		return map[string]string{"iam:PassedToService": "lambda.amazonaws.com"}
+	case strings.Contains(action, "EventSourceMapping"):
+		return map[string]string{"lambda:FunctionArn": arns["AWS::Lambda::Function"]}
+	case action == "kms:CreateKey":
+		return map[string]string{"aws:RequestTag/" + keyTag: "Shop"}
+	case strings.HasPrefix(action, "kms:"):
+		return map[string]string{"aws:ResourceTag/" + keyTag: "Shop"}
+	}
+	return nil
 }
 
 func texts(v any) (all []string) {
@@ -295,10 +313,23 @@ func texts(v any) (all []string) {
 	return all
 }
 
-func (d deployPolicy) allows(action, arn string) bool {
+// allows reports whether the policy allows the stack Shop an action on what IAM sees, with these condition
+// keys.
+func (d deployPolicy) allows(t *testing.T, action, arn string, context map[string]string) bool {
+	t.Helper()
 	for _, s := range d.Statement {
+		fits := true
+		for operator, keys := range s.Condition {
+			for key, values := range keys {
+				var shop []any
+				for _, v := range texts(values) {
+					shop = append(shop, strings.ReplaceAll(v, "STACK", "Shop"))
+				}
+				fits = fits && holds(t, operator, context, key, shop)
+			}
+		}
 		for _, a := range texts(s.Action) {
-			if !covers(a, action) {
+			if !fits || !covers(a, action) {
 				continue
 			}
 			for _, r := range texts(s.Resource) {
@@ -331,10 +362,7 @@ func like(pattern, text string) bool {
 // docs/reference/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template,
 // as the schemas of the resource types say, and nothing besides.
 func TestDeployPolicy(t *testing.T) {
-	var policy deployPolicy
-	if err := json.Unmarshal([]byte(page(t, "aws-deploy-policy.json")), &policy); err != nil {
-		t.Fatal(err)
-	}
+	policy := documented(t)
 	schemas := ofCloudFormation(t)
 	whole := map[[2]string]bool{}
 	for _, change := range []func(awscdk.Stack, *infra.Props){nil, func(_ awscdk.Stack, p *infra.Props) {
@@ -344,11 +372,11 @@ func TestDeployPolicy(t *testing.T) {
 	}
 	for call := range whole {
 		action, arn := call[0], call[1]
-		if !policy.allows(action, arn) {
+		if !policy.allows(t, action, arn, contextOf(action)) {
 			t.Errorf("docs/reference/aws-deploy-policy.json does not allow %s on %s", action, arn)
 		}
 		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn &&
-			policy.allows(action, others) {
+			policy.allows(t, action, others, contextOf(action)) {
 			t.Errorf("docs/reference/aws-deploy-policy.json allows %s on resources of other stacks", action)
 		}
 	}
@@ -366,10 +394,70 @@ func TestDeployPolicy(t *testing.T) {
 			row = append(row, rowOf(t, "Versions")...)
 		}
 		for call := range needed(t, template(t, change), schemas) {
-			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) &&
+			if action := call[0]; !whole[call] && !policy.allows(t, action, call[1], contextOf(action)) &&
 				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
 				t.Errorf("aws-permissions.md does not say that %s needs %s", setting, action)
 			}
+		}
+	}
+}
+
+func documented(t *testing.T) (policy deployPolicy) {
+	t.Helper()
+	text := strings.ReplaceAll(page(t, "aws-deploy-policy.json"), "PARTITION", "aws")
+	if err := json.Unmarshal([]byte(text), &policy); err != nil {
+		t.Fatal(err)
+	}
+	return policy
+}
+
+// The policy for deploying creates keys, and changes only those of its stack: neither a key of somebody else,
+// nor one of another stack, nor one that it would have to tag first. Each key of a stack has the tag.
+func TestDeployPolicyTakesOverNoKey(t *testing.T) {
+	policy, key := documented(t), arns["AWS::KMS::Key"]
+	own, asked := "aws:ResourceTag/"+keyTag, "aws:RequestTag/"+keyTag
+	for _, action := range ofCloudFormation(t)["AWS::KMS::Key"].all() {
+		for name, c := range map[string]struct {
+			keys map[string]string
+			want bool
+		}{
+			"its own key":                     {map[string]string{own: "Shop"}, true},
+			"its own key, with an alias":      {map[string]string{own: "Shop", "kms:ResourceAliases": "alias/x"}, true},
+			"a foreign key":                   {map[string]string{"kms:ResourceAliases": "alias/x"}, false},
+			"a foreign key, to be tagged":     {map[string]string{"kms:ResourceAliases": "alias/x", asked: "Shop"}, false},
+			"a key of another stack":          {map[string]string{own: "Other"}, false},
+			"another stack's, to be tagged":   {map[string]string{own: "Other", asked: "Shop"}, false},
+			"a foreign key, otherwise tagged": {map[string]string{asked: "Other"}, false},
+		} {
+			if action != "kms:CreateKey" {
+				same(t, action+" on "+name, policy.allows(t, action, key, c.keys), c.want)
+			}
+		}
+	}
+	same(t, "a new key", policy.allows(t, "kms:CreateKey", "*", nil), true)
+	same(t, "its tag", policy.allows(t, "kms:TagResource", key, map[string]string{asked: "Shop"}), true)
+	for prefix, want := range map[string]string{"": "Test", "sales": "sales"} {
+		for _, managed := range []bool{false, true} {
+			x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+				p.CustomerManagedKey, p.Names.Prefix = managed, prefix
+			})
+			for id, k := range x.of("AWS::KMS::Key") {
+				same(t, id+": tags", k.Properties["Tags"],
+					"[map[Key:"+keyTag+" Value:"+want+"]]")
+			}
+		}
+	}
+}
+
+// No policy or template names a partition, except in the ARNs that the app itself gives.
+func TestPartition(t *testing.T) {
+	const given = "arn:aws:sqs:" + region + ":" + account + ":shop-status"
+	for name, text := range map[string]string{"template": file(t, "infra", "testdata", "shop.template.json"),
+		"policy for deploying": page(t, "aws-deploy-policy.json"),
+		"permissions": strings.ReplaceAll(page(t, "aws-permissions.md"),
+			"arn:aws:iam::111122223333:policy/StepkeeperDeploy", "")} {
+		if text = strings.ReplaceAll(text, given, ""); strings.Contains(text, "arn:aws") {
+			t.Errorf("the %s has %.60q", name, text[strings.Index(text, "arn:aws"):])
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"cmp"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
@@ -19,6 +21,7 @@ func (s *Stepkeeper) addKey() {
 			Description:       str("Stepkeeper: orders, tasks, queues, alerts, logs"),
 			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
 		})
+		s.tagKey(s.key)
 	}
 	stack := awscdk.Stack_Of(s.Construct)
 	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"),
@@ -36,6 +39,16 @@ func (s *Stepkeeper) addKey() {
 				"events.amazonaws.com and the logs service of the Region use it; otherwise alarms notify "+
 				"no subscriber")
 	}
+}
+
+// keyTag is the tag of keys that the construct creates. docs/reference/aws-deploy-policy.json permits changes
+// only of keys with this tag, because the ARN of a key does not contain the name of the stack.
+const keyTag = "stepkeeper:stack"
+
+// tagKey sets the tag of a key to the beginning of the names of the stack's other resources.
+func (s *Stepkeeper) tagKey(key awskms.IKey) {
+	name := cmp.Or(s.props.Names.Prefix, *awscdk.Stack_Of(s.Construct).StackName())
+	awscdk.Tags_Of(key).Add(str(keyTag), &name, nil)
 }
 
 // allowService allows a service of AWS to use the key. It returns false if the app cannot change the key's

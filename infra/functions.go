@@ -104,9 +104,9 @@ func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awsl
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),
 		MaxConcurrency: num(q.mapping.MaxConcurrency), ReportBatchItemFailures: jsii.Bool(true),
-	}
-	if s.props.Paused {
-		props.Enabled = jsii.Bool(false)
+		// CloudFormation sets a property only if its value changes. Without the value true, the mappings of a
+		// deployment with Paused would stay disabled after the next deployment.
+		Enabled: jsii.Bool(!s.props.Paused),
 	}
 	if q.mapping.Window > 0 {
 		props.MaxBatchingWindow = seconds(q.mapping.Window)

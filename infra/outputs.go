@@ -41,7 +41,7 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Release", view.Built().String(), "what the functions were built from")
 	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())),
 		"from one sweep of the Supervisor to the next")
-	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
+	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether it was deployed with Paused")
 	for _, name := range sorted(s.content.Hashes) {
 		s.output("Workflow"+pascal(name), s.content.Hashes[name], name)
 	}

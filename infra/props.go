@@ -116,10 +116,12 @@ type Props struct {
 	// DeadLetters contains your own dead-letter queues, by the source queue: "intake", "replies", "control",
 	// "requests-<agent>". Each must be a standard queue of the stack's account and Region, with a retention
 	// above 4 days. Each source queue needs a separate dead-letter queue. The construct creates all other
-	// dead-letter queues.
+	// dead-letter queues, and refuses messages from all principals there. For your own queues, do the same:
+	// an operator would redrive a message that somebody else has sent to a dead-letter queue.
 	DeadLetters map[string]awssqs.IQueue
 	// Paused deploys all resources, but disables the event source mappings and the schedule. It is for a
-	// standby Region (rule 14), and for the time of a restore. External agents continue to run.
+	// standby Region (rule 14). External agents continue to run. To stop a deployment for a short time, such
+	// as that of a restore, use `stepkeeper aws pause`.
 	Paused bool
 
 	// CustomerManagedKey encrypts all data with a new key of the deployment instead of AWS's keys (rule 22).
@@ -133,8 +135,9 @@ type Props struct {
 	// steps. Versions does not change Agent.Function, which may be an alias.
 	Versions bool
 	// Canary makes CodeDeploy shift the calls of each alias gradually to a new version (default at once). An
-	// example is awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). If the function's error
-	// alarm goes off, CodeDeploy shifts the calls back, and the deployment fails. Canary also sets Versions.
+	// example is awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). If the function's alarm on
+	// errors or on returned messages goes off, CodeDeploy shifts the calls back, and the deployment fails.
+	// Canary also sets Versions.
 	Canary awscodedeploy.ILambdaDeploymentConfig
 	// Names contains names and paths of resources, for accounts whose rules prescribe them.
 	Names Names
@@ -234,7 +237,7 @@ type Tuning struct {
 	OldestOverdue time.Duration
 	// Thresholds replaces the thresholds of alarms. A key is the ID of one alarm without the suffix Alarm,
 	// such as IntakeAge or PaymentErrors. A key can also be a suffix that several IDs share: Age, Dead,
-	// Errors, NotCalled or Throttles.
+	// Errors, NotCalled, Returned or Throttles.
 	Thresholds map[string]Threshold
 	// AlertWindow is the time between two alerts about further orders of an incident, 1 m to 24 h (default 15
 	// m). The first order of an incident causes an alert at once. The following alerts contain the number of

@@ -124,12 +124,18 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 // nameSenders sets the policies of the queues. A policy refuses all other senders, even if their roles permit
 // the call (rules 20, 21):
 //
+//   - Dead-letter queues accept no principal. SQS moves messages there by itself, without a permission. An
+//     operator would redrive a message that somebody else has planted there.
+//   - The queue of missed sweeps accepts what starts the Supervisor.
 //   - Intake queues accept principals of the stack's account, and Submitters.
 //   - The control queue accepts principals of the stack's account.
 //   - Each other queue accepts only the senders that its policy lists.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
+		if dead, made := s.queues[name].dead.(awssqs.Queue); made && s.props.DeadLetters[name] == nil {
+			refuse(dead, "OnlySQS", nil)
+		}
 		switch name {
 		case port.Intake, port.High(port.Intake):
 			s.onlyThisAccount(q, s.props.Submitters)
@@ -140,6 +146,9 @@ func (s *Stepkeeper) nameSenders() {
 		}
 	}
 	s.onlyFrom(port.Quarantine, s.quarantine)
+	starters := knownSenders(s.senders[missedSweeps])
+	starters["BoolIfExists"] = map[string]any{"aws:PrincipalIsAWSService": "false"} // a rule is a service
+	refuse(s.missed, "OnlyKnownSenders", starters)
 	s.allowAccounts()
 }
 
@@ -187,11 +196,19 @@ func knownSenders(arns []*string) map[string]any {
 	return map[string]any{"ArnNotEquals": map[string]any{"aws:PrincipalArn": arns}}
 }
 
-func refuse(q awssqs.Queue, sid string, unless map[string]any) awsiam.PolicyStatement {
-	statement := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+// missedSweeps is the key in senders of the queue for sweeps that the schedule could not start.
+const missedSweeps = "missed-sweeps"
+
+// refuse denies sqs:SendMessage to all principals that meet the conditions. nil means all principals.
+func refuse(q awssqs.Queue, sid string, conditions map[string]any) awsiam.PolicyStatement {
+	props := &awsiam.PolicyStatementProps{
 		Sid: str(sid), Effect: awsiam.Effect_DENY, Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
-		Actions: jsii.Strings("sqs:SendMessage"), Resources: &[]*string{q.QueueArn()}, Conditions: &unless,
-	})
+		Actions: jsii.Strings("sqs:SendMessage"), Resources: &[]*string{q.QueueArn()},
+	}
+	if conditions != nil {
+		props.Conditions = &conditions
+	}
+	statement := awsiam.NewPolicyStatement(props)
 	q.AddToResourcePolicy(statement)
 	return statement
 }

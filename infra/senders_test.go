@@ -95,6 +95,10 @@ func holds(t *testing.T, operator string, keys map[string]string, key string, va
 		return !there || any
 	case "StringNotEquals", "ArnNotEquals", "ArnNotLike":
 		return !there || !any
+	case "StringEqualsIfExists":
+		return !there || any
+	case "Null":
+		return !there == (values[0] == "true")
 	}
 	t.Fatalf("this test does not know the operator %s", operator)
 	return false
@@ -172,6 +176,17 @@ func TestQueuePolicies(t *testing.T) {
 		{"RequestsPayment", "a service for us", sns, "Deny"},
 		{"Quarantine", "an agent", role("AgentPaymentRole:::: "), ""},
 		{"Quarantine", "a service for us", sns, "Deny"},
+		{"IntakeDead", "a role of the account", mine, "Deny"},
+		{"ControlDead", "an operator", role("arn:aws:iam::" + account + ":role/ops"), "Deny"},
+		{"RepliesDead", "an agent", role("AgentPaymentRole:::: "), "Deny"},
+		{"RequestsPaymentDead", "the Scheduler", role("SchedulerRole:::: "), "Deny"},
+		{"RequestsPaymentDead", "a service for us", sns, "Deny"},
+		{"RepliesDead", "another account", strange, "Deny"},
+		{"MissedSweeps", "a role of the account", mine, "Deny"},
+		{"MissedSweeps", "an operator", role("arn:aws:iam::" + account + ":role/ops"), "Deny"},
+		{"MissedSweeps", "the schedule", role("ScheduleRole:::: "), ""},
+		{"MissedSweeps", "the Supervisor", role("SupervisorRole:::: "), ""},
+		{"MissedSweeps", "a service for us", sns, ""}, // no statement allows it
 	} {
 		// a role of the template
 		if arn, cut := strings.CutSuffix(c.r.keys["aws:PrincipalArn"], ":::: "); cut {

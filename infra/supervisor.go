@@ -58,6 +58,7 @@ func (s *Stepkeeper) addSupervisor() error {
 	})
 	s.publish("supervisor", "Supervisor", f)
 	s.roles["supervisor"] = role
+	s.senders[missedSweeps] = append(s.senders[missedSweeps], role.RoleArn())
 	target := s.invoked("supervisor")
 	invocations := awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
 		&awslambda.CfnEventInvokeConfigProps{
@@ -98,11 +99,12 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
 		},
 	})
+	s.senders[missedSweeps] = append(s.senders[missedSweeps], role.RoleArn())
 	state := "ENABLED"
 	if s.props.Paused {
 		state = "DISABLED"
 	}
-	awsscheduler.NewCfnSchedule(s.Construct, str("Schedule"), &awsscheduler.CfnScheduleProps{
+	made := awsscheduler.NewCfnSchedule(s.Construct, str("Schedule"), &awsscheduler.CfnScheduleProps{
 		Description:        str("Stepkeeper: the Supervisor's sweeps"),
 		ScheduleExpression: s.sweepRate().ExpressionString(),
 		State:              str(state),
@@ -114,6 +116,7 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 			DeadLetterConfig: &awsscheduler.CfnSchedule_DeadLetterConfigProperty{Arn: s.missed.QueueArn()},
 		},
 	})
+	s.output("ScheduleName", *made.Ref(), "schedule of the Supervisor")
 }
 
 func (s *Stepkeeper) sweepRate() awsevents.Schedule {
@@ -121,7 +124,7 @@ func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 }
 
 func (s *Stepkeeper) addRule(f awslambda.IFunction) {
-	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
+	made := awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
 		Schedule:    s.sweepRate(),
 		Enabled:     jsii.Bool(!s.props.Paused),
@@ -132,4 +135,5 @@ func (s *Stepkeeper) addRule(f awslambda.IFunction) {
 				Event:         awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),
 			})},
 	})
+	s.output("RuleName", *made.RuleName(), "rule that starts the Supervisor")
 }

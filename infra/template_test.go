@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -89,7 +90,7 @@ func TestMappings(t *testing.T) {
 		window, _ := p["MaximumBatchingWindowInSeconds"].(float64)
 		timeout := function.Properties["Timeout"].(float64)
 		same(t, id+": visibility", queue.Properties["VisibilityTimeout"], 6*timeout+window)
-		same(t, id+": not paused", p["Enabled"], nil)
+		same(t, id+": not paused", p["Enabled"], true)
 		same(t, id+": response types", p["FunctionResponseTypes"], "[ReportBatchItemFailures]")
 		batch, most := 5.0, 5.0
 		if target(p["FunctionName"]) == "Scheduler" {
@@ -148,10 +149,15 @@ func TestSenders(t *testing.T) {
 	agents := "AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole"
 	const ops = " arn:aws:iam::123456789012:role/ops"
 	want := map[string]string{
-		"Intake": "account", "Control": "account", "Replies": agents + ops,
+		"MissedSweeps": "SupervisorRole ScheduleRole",
+		"Intake":       "account", "Control": "account", "Replies": agents + ops,
 		"Quarantine":      "SchedulerRole " + agents + ops,
 		"RequestsPayment": "SchedulerRole" + ops, "RequestsInventory": "SchedulerRole" + ops,
 		"RequestsShipping": "SchedulerRole" + ops, "RequestsNotification": "SchedulerRole" + ops,
+	}
+	for _, queue := range []string{"Intake", "Control", "Replies", "RequestsPayment", "RequestsInventory",
+		"RequestsShipping", "RequestsNotification"} {
+		want[queue+"Dead"] = "nobody"
 	}
 	for _, p := range x.of("AWS::SQS::QueuePolicy") {
 		queue := target(at(p.Properties, "Queues", 0))
@@ -159,6 +165,10 @@ func TestSenders(t *testing.T) {
 		for _, s := range list(at(p.Properties, "PolicyDocument", "Statement")) {
 			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" ||
 				at(s, "Sid") == "OnlyServicesForThisAccount" {
+				continue
+			}
+			if at(s, "Condition") == nil {
+				got = "nobody"
 				continue
 			}
 			if at(s, "Condition", "StringNotEquals", "aws:PrincipalAccount") == account {
@@ -279,7 +289,19 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping",
 		"Notification"} {
-		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
+		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm", f+"ReturnedAlarm")
+		// what the function writes is what its alarm reads
+		p, threshold := alarms[f+"ReturnedAlarm"].Properties, "5"
+		if f == "Supervisor" {
+			threshold = "1"
+		}
+		same(t, f+": returned", fmt.Sprint(p["Namespace"], " ", p["MetricName"], " ", p["Statistic"], " ",
+			p["Period"], " ", p["EvaluationPeriods"], " ", p["Threshold"]),
+			deployment.MetricNamespace+" "+deployment.MetricReturned+" Sum 300 1 "+threshold)
+		same(t, f+": returned by", at(p, "Dimensions"), []any{
+			map[string]any{"Name": deployment.MetricDeployment,
+				"Value": at(variables(x, ours[f]), deployment.VarStack)},
+			map[string]any{"Name": deployment.MetricFunction, "Value": strings.ToLower(f)}})
 	}
 	for _, table := range []string{"Orders", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
 		want = append(want, table+"ThrottlesAlarm")

@@ -62,6 +62,7 @@ func (s *Stepkeeper) alarmKey() awskms.IKey {
 		Description:       str("Stepkeeper: topic of alarms"),
 		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
+	s.tagKey(made)
 	s.allowAlarms(made)
 	return made
 }

@@ -45,11 +45,13 @@ func (s *Stepkeeper) addCanaries() {
 	if s.props.Canary == nil {
 		return
 	}
-	alarms := map[string]awscloudwatch.Alarm{}
+	alarms := map[string][]interfacesawscloudwatch.IAlarmRef{}
 	var functions, watched []*string
 	for _, name := range s.published() {
-		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
-		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
+		for _, id := range []string{errorsAlarm(name), returnedAlarm(name)} {
+			alarm := s.Construct.Node().FindChild(str(id + "Alarm")).(awscloudwatch.Alarm)
+			alarms[name], watched = append(alarms[name], alarm), append(watched, alarm.AlarmArn())
+		}
 		arn := s.functions[name].FunctionArn()
 		// The policy contains the alias's ARN as text. A reference to the alias would make alias, deployment
 		// group and role depend on each other.
@@ -67,10 +69,11 @@ func (s *Stepkeeper) addCanaries() {
 	})
 	application := awscodedeploy.NewLambdaApplication(s.Construct, str("Canary"), nil)
 	for _, name := range s.published() {
+		group := alarms[name]
 		awscodedeploy.NewLambdaDeploymentGroup(s.Construct, str(pascal(name)+"Canary"),
 			&awscodedeploy.LambdaDeploymentGroupProps{
 				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,
-				Alarms: &[]interfacesawscloudwatch.IAlarmRef{alarms[name]},
+				Alarms: &group,
 				Role:   role.WithoutPolicyUpdates(nil), // CDK then adds no managed policy of AWS (rule 20)
 			})
 	}

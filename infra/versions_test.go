@@ -127,8 +127,10 @@ func TestCanary(t *testing.T) {
 		g := groups[prefix+"Canary"].Properties
 		same(t, prefix+": shift", g["DeploymentConfigName"],
 			"CodeDeployDefault.LambdaCanary10Percent5Minutes")
-		same(t, prefix+": alarms", target(at(g, "AlarmConfiguration", "Alarms", 0, "Name")),
-			prefix+"ErrorsAlarm")
+		for i, kind := range []string{"Errors", "Returned"} {
+			same(t, prefix+": back on", target(at(g, "AlarmConfiguration", "Alarms", i, "Name")),
+				prefix+kind+"Alarm")
+		}
 		same(t, prefix+": back on", at(g, "AutoRollbackConfiguration"),
 			"map[Enabled:true Events:[DEPLOYMENT_FAILURE DEPLOYMENT_STOP_ON_ALARM]]")
 		update := x.of("AWS::Lambda::Alias")[function+"Alias"].UpdatePolicy
@@ -147,7 +149,8 @@ func TestCanary(t *testing.T) {
 	for _, want := range []string{
 		"[lambda:GetAlias lambda:GetProvisionedConcurrencyConfig lambda:UpdateAlias]",
 		r.arn(x.id("AWS::Lambda::Function", "Scheduler")) + ":live", "cloudwatch:DescribeAlarms",
-		r.arn(x.id("AWS::CloudWatch::Alarm", "PaymentErrorsAlarm"))} {
+		r.arn(x.id("AWS::CloudWatch::Alarm", "PaymentErrorsAlarm")),
+		r.arn(x.id("AWS::CloudWatch::Alarm", "SupervisorReturnedAlarm"))} {
 		same(t, "may "+want, slices.Contains(may, want), true)
 	}
 	for _, p := range loose(x) {

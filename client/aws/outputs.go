@@ -43,7 +43,11 @@ type Outputs struct {
 	Mappings  map[string]string
 	Workflows map[string]string // hashes of definitions; the keys are idOf(workflow)
 	Scheduled []string          // names of the workflows that have a schedule
-	Paused    bool              // whether the event source mappings are disabled
+	// Paused reports whether the stack was deployed with its event source mappings and schedule disabled.
+	Paused bool
+	// Schedule is the name of the schedule that starts the Supervisor, and Rule the name of the rule. A stack
+	// has one of the two. An older stack names neither.
+	Schedule, Rule string
 	// Dead contains the URLs of the queues for dead letters, by source, such as "intake" or "requests-mail".
 	// It also contains "quarantine" and, if the stack has this queue, "missed-sweeps".
 	Dead          map[string]string
@@ -87,6 +91,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
+	o.Schedule, o.Rule = values[prefix+"ScheduleName"], values[prefix+"RuleName"]
 	o.readQueues(values, prefix, value)
 	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // older stacks do not have this output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)

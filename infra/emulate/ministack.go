@@ -84,7 +84,7 @@ func sessions(principals []any) []any {
 		}
 		if role, _ := of[0].(string); strings.Contains(role, "Role") {
 			principals = append(principals,
-				map[string]any{"Fn::Sub": "arn:aws:sts::${AWS::AccountId}:assumed-role/${" + role + "}/*"})
+				map[string]any{"Fn::Sub": "arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role/${" + role + "}/*"})
 		}
 	}
 	return principals

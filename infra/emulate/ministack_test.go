@@ -33,7 +33,7 @@ func TestMiniStack(t *testing.T) {
 		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
 			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
 		{"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,
-			`{"P":[{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Condition":{"ArnNotLike":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x",{"Fn::Sub":"arn:aws:sts::${AWS::AccountId}:assumed-role/${ARole1}/*"}]}},"Effect":"Deny"}]}`},
+			`{"P":[{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Condition":{"ArnNotLike":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x",{"Fn::Sub":"arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role/${ARole1}/*"}]}},"Effect":"Deny"}]}`},
 	} {
 		got, err := rewritten(emulate.MiniStack, []byte(c.in))
 		if err != nil || string(got) != c.want {
@@ -46,7 +46,7 @@ func TestMiniStack(t *testing.T) {
 	}
 	got, err := rewritten(emulate.MiniStack, shop)
 	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) ||
-		bytes.Count(got, []byte("assumed-role")) != 4+4+5 {
+		bytes.Count(got, []byte("assumed-role")) != 4+4+5+2 {
 		t.Errorf("%v; %d sessions", err, bytes.Count(got, []byte("assumed-role")))
 	}
 }

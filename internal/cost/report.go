@@ -115,8 +115,8 @@ const (
 	mappingsAgent = 1
 	// alarmsFixed includes the alarms of the example's two ledgers. The alarm for throttles counts as two,
 	// because it watches two metrics.
-	alarmsFixed = 24
-	alarmsAgent = 5
+	alarmsFixed = 26
+	alarmsAgent = 6
 	// With AlarmsEssential, seven fixed alarms remain. Three are for the dead letters of intake, replies and
 	// control. The others are for the quarantine, missed sweeps, overdue tasks and absent sweeps. Each agent
 	// adds an alarm for its dead letters.

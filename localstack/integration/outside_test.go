@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
 // The policies for people and programs outside, each held by a user who has nothing else.
@@ -99,7 +100,9 @@ func outsideCalls(actor string) []outside {
 				})
 			}}, outside{"discard dead letters", []grant{on("sqs:ReceiveMessage", "RepliesDead"),
 			on("sqs:DeleteMessage", "RepliesDead")}, func(t *testing.T, u *user, _ *order) error {
-			u.s.send(t, "RepliesDead", "{}")
+			if err := stack.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"); err != nil {
+				t.Fatal(err)
+			}
 			return with(t, u, func(c *client.Client) error {
 				return c.Discard(t.Context(), client.Handling{Queue: "replies", All: true, By: actor,
 					Reason: "tried", Record: func(client.Handled) error { return nil }})

@@ -13,9 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	clientaws "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
@@ -44,40 +47,65 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name
 	}
 }
 
-// mappings is the number of the stack's event source mappings: queues of the Scheduler, and of each agent.
-const mappings = 11
-
-// switchMappings lets a stack's functions take messages, or not. It answers how many mappings there are. The
-// emulator needs seconds for each, which pass for all at once.
-func (s *site) switchMappings(t *testing.T, enabled bool) int {
+// deployAgain deploys the same stack with other settings.
+func (s *site) deployAgain(ctx context.Context, t *testing.T, settings map[string]string) {
 	t.Helper()
-	var all []*string
-	pages := lambda.NewListEventSourceMappingsPaginator(s.lambda, &lambda.ListEventSourceMappingsInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
+	name := s.assembly.Stack
+	settings["stack"] = name
+	a, err := stack.Synthesise(ctx, filepath.Join("..", "..", "infra"), t.TempDir(), s.backend, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := deployed.prepare(a); err != nil {
+		t.Fatal(err)
+	}
+	if s.outputs, err = stack.DeployAs(ctx, s.config, a, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// running is the state that all event source mappings of a stack have; "" if they differ.
+func (s *site) running(t *testing.T) (state string) {
+	t.Helper()
+	outputs, err := clientaws.Describe(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for queue, uuid := range outputs.Mappings {
+		m, err := s.lambda.GetEventSourceMapping(t.Context(), &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		if err != nil {
+			t.Fatalf("%s: %v", queue, err)
+		}
+		if now := aws.ToString(m.State); state == "" {
+			state = now
+		} else if now != state {
+			return ""
+		}
+	}
+	return state
+}
+
+// starts is the state of the rule that starts the Supervisor.
+func (s *site) starts(t *testing.T) string {
+	t.Helper()
+	outputs, err := clientaws.Describe(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outputs.Rule != "" {
+		r, err := eventbridge.NewFromConfig(s.config).DescribeRule(t.Context(),
+			&eventbridge.DescribeRuleInput{Name: &outputs.Rule})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range page.EventSourceMappings {
-			if !strings.Contains(aws.ToString(m.FunctionArn), ":"+s.assembly.Stack+"-Engine") {
-				continue
-			}
-			all = append(all, m.UUID)
-			if _, err := s.lambda.UpdateEventSourceMapping(t.Context(),
-				&lambda.UpdateEventSourceMappingInput{UUID: m.UUID, Enabled: &enabled}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		return string(r.State)
 	}
-	state := map[bool]string{true: "Enabled", false: "Disabled"}[enabled]
-	for _, id := range all {
-		waitFor(t, "mapping that is "+state, func() bool {
-			now, err := s.lambda.GetEventSourceMapping(t.Context(),
-				&lambda.GetEventSourceMappingInput{UUID: id})
-			return err == nil && aws.ToString(now.State) == state
-		})
+	is, err := scheduler.NewFromConfig(s.config).GetSchedule(t.Context(),
+		&scheduler.GetScheduleInput{Name: &outputs.Schedule})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return len(all)
+	return string(is.State)
 }
 
 // tables of a stack, by what the setting tables calls them.
@@ -197,13 +225,11 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	})
 	half.submit()
 	<-inside
-	if n := first.switchMappings(t, false); n != mappings {
-		t.Fatalf("%d mappings were stopped", n)
-	}
+	first.cli(t, "", ok, []string{"aws", "pause"}, " is paused: off are its schedule and 11 event source mappings")
 	first.cli(t, "", ok, []string{"list"}, "queue intake has had no consumer for",
 		"queue requests-payment has had no consumer for",
-		"0 messages waiting: its event source mapping is disabled; enable it with `aws lambda "+
-			"update-event-source-mapping --uuid")
+		"0 messages waiting: its event source mapping is disabled; enable it with `stepkeeper --stack "+
+			first.assembly.Stack)
 	settings := maps.Clone(s.settings)
 	settings["paused"] = "true"
 	var tables []string
@@ -240,9 +266,10 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 			"without")
 
 	calls := len(s.remote.of(ended.id, ""))
-	if n := second.switchMappings(t, true); n != mappings {
-		t.Fatalf("%d mappings were started", n)
-	}
+	second.cli(t, "", refusedByIt, []string{"aws", "resume"}, "was deployed with Paused")
+	settings["paused"] = "false"
+	second.deployAgain(ctx, t, settings)
+	waitFor(t, "mappings that are on", func() bool { return second.running(t) == "Enabled" })
 	c, err := operate.OpenWith(ctx, s.config, name)
 	if err != nil {
 		t.Fatal(err)
@@ -265,5 +292,39 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if k := again.task(); k.ProcessState != "Processed" || len(s.remote.of(ended.id, "")) != calls {
 		t.Errorf("an order that had ended was worked on: %+v, %d calls, before %d", k,
 			len(s.remote.of(ended.id, "")), calls)
+	}
+}
+
+// A restore in the order of docs/how-to/aws-restore.md: pause, other table, deploy, resume. The deploy starts
+// nothing, and after the resume everything runs, on the other table.
+func TestRestoreOfADeployment(t *testing.T) {
+	s := on(t, localstack)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	r := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-restored")
+	ended := r.newOrder(t, "calm").submit()
+	ended.notified("completed", rescued)
+	r.cli(t, "", ok, []string{"aws", "pause"}, " is paused: off are its schedule and ")
+	state := func() string { return r.running(t) + " " + r.starts(t) }
+	if got := state(); got != "Disabled DISABLED" {
+		t.Fatalf("after the pause it is %s", got)
+	}
+	to := s.assembly.Stack + "-restored-orders"
+	s.copyTable(t, r.outputs["EngineOrdersTable"], to)
+	settings := maps.Clone(s.settings)
+	settings["tables"] = "orders=arn:aws:dynamodb:" + s.config.Region + ":" + stack.Account + ":table/" + to
+	r.deployAgain(ctx, t, settings)
+	if got := state() + " " + r.outputs["EngineOrdersTable"]; got != "Disabled DISABLED "+to {
+		t.Fatalf("after the deploy it is %s", got)
+	}
+	next := r.newOrder(t, "calm").submit()
+	waitFor(t, "message that waits", func() bool { return r.depth(t, "Intake") == 1 })
+	r.cli(t, "", ok, []string{"aws", "resume"}, " is running: on are its schedule and ")
+	if got := state(); got != "Enabled ENABLED" {
+		t.Fatalf("after the resume it is %s", got)
+	}
+	next.notified("completed", rescued)
+	if k := ended.task(); k.ProcessState != "Processed" {
+		t.Errorf("the order of the restored table: %+v", k)
 	}
 }

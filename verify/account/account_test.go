@@ -28,7 +28,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
@@ -51,6 +50,7 @@ type check struct {
 	config                       aws.Config // the caller's credentials
 	emulated                     bool
 	account, prefix, dir, binary string
+	partition                    string // partition of AWS
 	qualifier                    string // qualifier of the bootstrap
 	outputs                      map[string]string
 	denied                       []string // one line for each call: who, action, resource
@@ -140,7 +140,8 @@ func start(t *testing.T) *check {
 	now := time.Now()
 	name := strconv.FormatInt(now.Unix(), 36) // six letters and digits until 2038
 	c := &check{TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account, began: now,
-		prefix: "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir()}
+		partition: strings.Split(*me.Arn, ":")[1],
+		prefix:    "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir()}
 	c.binary = c.file("stepkeeper")
 	c.Logf("%s in account %s, %s; it ends by %s", c.prefix, account, config.Region,
 		now.Add(deadline).Format(time.TimeOnly))
@@ -242,7 +243,7 @@ func (c *check) emulate(a *stack.Assembly) {
 	}
 	// MiniStack compares the ARN of the role's session, where AWS compares that of the role.
 	role := `"` + c.roleARN("operator") + `"`
-	session := `"arn:aws:sts::` + c.account + ":assumed-role/" + c.prefix + `-operator/*",`
+	session := `"arn:` + c.partition + `:sts::` + c.account + ":assumed-role/" + c.prefix + `-operator/*",`
 	text := strings.NewReplacer(","+role, ","+session+role, "["+role, "["+session+role).
 		Replace(string(data))
 	if err := os.WriteFile(filepath.Join(a.Dir, a.Stack+".template.json"), []byte(text), 0o600); err != nil {
@@ -293,9 +294,8 @@ func (c *check) resources() (topic, secret string) {
 func (c *check) redrive() {
 	dead := c.outputs["EngineRepliesDeadUrl"]
 	for _, name := range []string{c.prefix, c.outputs["ARN"]} {
-		if _, err := sqs.NewFromConfig(c.config).SendMessage(c.ctx, &sqs.SendMessageInput{QueueUrl: &dead,
-			MessageBody: aws.String(`{"schema":1,"task":"` + c.prefix + `","run":0,"step":"publish",` +
-				`"attempt":1,"operation":"do","outcome":"done","waited":0}`)}); err != nil {
+		if err := stack.DeadLetter(c.ctx, c.config, dead, `{"schema":1,"task":"`+c.prefix+
+			`","run":0,"step":"publish","attempt":1,"operation":"do","outcome":"done","waited":0}`); err != nil {
 			c.Fatal(err)
 		}
 		c.stepkeeper("operator", name, "dead-letters", "list")

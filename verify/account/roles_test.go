@@ -57,7 +57,7 @@ ok`
 }
 
 func (c *check) roleARN(name string) string {
-	return "arn:aws:iam::" + c.account + ":role/" + c.prefix + "-" + name
+	return "arn:" + c.partition + ":iam::" + c.account + ":role/" + c.prefix + "-" + name
 }
 
 // role makes a role that the account's administrators may assume. An inline policy "" means none.
@@ -67,7 +67,7 @@ func (c *check) role(name, inline string) {
 		c.ctx,
 		&iam.CreateRoleInput{RoleName: &full, AssumeRolePolicyDocument: aws.String(
 			`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"AWS":` +
-				`"arn:aws:iam::` + c.account + `:root"}}]}`,
+				`"arn:` + c.partition + `:iam::` + c.account + `:root"}}]}`,
 		)},
 	)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *check) roleEnv(name string) []string {
 // bootstrap prepares the account for the deployer as docs/how-to/aws-permissions.md says, with a qualifier
 // of its own.
 func (c *check) bootstrap() {
-	place := strings.NewReplacer("ACCOUNT", c.account, "STACK", c.prefix, "REGION", c.config.Region,
+	place := strings.NewReplacer("PARTITION", c.partition, "ACCOUNT", c.account, "STACK", c.prefix, "REGION", c.config.Region,
 		"hnb659fds", c.qualifier)
 	page, err := os.ReadFile("../../docs/how-to/aws-permissions.md")
 	if err != nil {

@@ -166,7 +166,7 @@ func TestChecks(t *testing.T) {
 			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 		}, "queue intake", client.CheckFailed,
 			"no consumer, 0 messages waiting: its event source mapping is disabled",
-			"--uuid m-intake --enabled"},
+			"aws resume"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 			w.Parts.Queues = counted{

@@ -169,6 +169,7 @@ func TestReadOutputs(t *testing.T) {
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
 		Replies: at("RepliesUrl"),
 		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
+		Schedule: at("ScheduleName"),
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
 		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
 		High: map[string]string{},

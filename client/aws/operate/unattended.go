@@ -219,8 +219,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	switch state := aws.ToString(m.State); state {
 	case "Disabled", "Disabling", "Deleting":
 		u.Reason = "its event source mapping is " + strings.ToLower(state)
-		u.Fix = "enable it with `aws lambda update-event-source-mapping --uuid " + uuid +
-			" --enabled --region " + t.Outputs.Region + "`"
+		u.Fix = "enable it with `stepkeeper --stack " + t.Outputs.Stack + " --region " + t.Outputs.Region +
+			" aws resume`, which starts the whole stack"
 		if t.Outputs.Paused {
 			u.Fix = "the stack was deployed with Paused: deploy it without"
 		}

@@ -139,8 +139,8 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 // The state of a queue's mapping is reported, whether requests already wait or not. An external agent has no
 // mapping.
 func TestStateOfMappingIsReported(t *testing.T) {
-	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled " +
-		"--region eu-central-1`"
+	const enable = "enable it with `stepkeeper --stack Shop --region eu-central-1 aws resume`, which starts " +
+		"the whole stack"
 	for name, x := range map[string]struct {
 		change func(c *cloud)
 		want   client.Unattended

@@ -114,7 +114,7 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	if a.Stack != "" {
 		c, err := a.OpenStack(ctx, a.Stack, a.StackOptions(), option)
 		if err != nil {
-			return nil, a.noStack(err)
+			return nil, a.NoStack(err)
 		}
 		return c, nil
 	}
@@ -132,7 +132,8 @@ func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
-func (a *App) noStack(err error) *failure.Error {
+// NoStack adds an exit code and advice to an error about the stack itself.
+func (a *App) NoStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
 		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these "+
@@ -141,7 +142,7 @@ func (a *App) noStack(err error) *failure.Error {
 		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
 			a.Stack)
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
+		errors.Is(err, client.ErrForbidden), errors.Is(err, client.ErrRefused), errors.Is(err, context.Canceled):
 		return a.Explain(err, "stack "+a.Stack)
 	}
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
@@ -36,9 +37,10 @@ func NewAWS(a *app.App) *cobra.Command {
 			}
 			return runDeploy(cmd.Context(), o)
 		})
-	return a.Group("aws", newAWSInit(a), newAWSTemplate(a), a.Group("aws local",
-		a.Command("aws local up", nil, script(runUp)), deploy,
-		a.Command("aws local down", nil, script(runDown))))
+	return a.Group("aws", newAWSInit(a), newAWSTemplate(a), newSwitch(a, "aws pause", operate.Pause),
+		newSwitch(a, "aws resume", operate.Resume), a.Group("aws local",
+			a.Command("aws local up", nil, script(runUp)), deploy,
+			a.Command("aws local down", nil, script(runDown))))
 }
 
 func runUp(ctx context.Context, a *app.App) error {

@@ -167,7 +167,7 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Rights = ops{"explicitDeny"}.may
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
 		"failed   queue intake: no consumer",
-		"fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
+		"fix: enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`",
 		"failed   message path: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
 		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
 		"failed   version: this program is (devel) tasks=",

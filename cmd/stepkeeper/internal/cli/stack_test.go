@@ -279,7 +279,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	const reported = "queue requests-shop has had no consumer for 40.0s, 2 messages waiting: its event " +
 		"source mapping is " +
 		"disabled; " +
-		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
+		"enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`, which starts the whole stack"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
 	if n := strings.Count(r.err, "no consumer"); n != 1 {

@@ -1,0 +1,55 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// DeadLetter puts a message into a dead-letter queue as SQS itself does. A dead-letter queue of a deployment
+// accepts no principal, not even an administrator. So DeadLetter sends the message to a queue of its own, which
+// has the same dead-letter queue, receives the message until SQS moves it, and deletes the queue.
+func DeadLetter(ctx context.Context, c aws.Config, dead, body string) (err error) {
+	queues := sqs.NewFromConfig(c)
+	is, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &dead,
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+	if err != nil {
+		return err
+	}
+	made, err := queues.CreateQueue(ctx, &sqs.CreateQueueInput{
+		QueueName: aws.String("stepkeeper-dead-letter-" + strconv.FormatInt(time.Now().UnixNano(), 36)),
+		Attributes: map[string]string{"VisibilityTimeout": "0", "RedrivePolicy": fmt.Sprintf(
+			`{"deadLetterTargetArn":%q,"maxReceiveCount":"1"}`, is.Attributes["QueueArn"])},
+	})
+	if err != nil {
+		return err
+	}
+	url := made.QueueUrl
+	defer func() {
+		_, failed := queues.DeleteQueue(context.WithoutCancel(ctx), &sqs.DeleteQueueInput{QueueUrl: url})
+		err = errors.Join(err, failed)
+	}()
+	if _, err := queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: url, MessageBody: &body}); err != nil {
+		return err
+	}
+	for received := 0; ; { // the receive after the last permitted one moves the message
+		got, err := queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: url})
+		if err != nil {
+			return err
+		}
+		if received += len(got.Messages); received > 0 && len(got.Messages) == 0 {
+			return nil
+		}
+		if err := port.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
