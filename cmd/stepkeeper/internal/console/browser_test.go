@@ -234,15 +234,19 @@ func (b *tab) clean(what string) {
 	}
 }
 
+// longID is as long as an order's ID may be, without a place to break a line.
+var longID = strings.Repeat("w", 128)
+
 // prepared returns a world with orders of every kind.
 func (b *tab) prepared() {
 	b.Helper()
 	b.says = "the bank declined the card (code 05)"
 	b.refusing("charge")
 	b.submit("order", ids("web-2026", 12)...)
+	b.submit("order", longID)
 	b.submit("expense", "expense-1", "expense-2")
-	b.until("12 wait for pack", func() bool {
-		_, body := b.get("/orders/web-2026-011")
+	b.until("all of them have stopped", func() bool {
+		_, body := b.get("/orders/" + longID)
 		return strings.Contains(body, `class="state error"`)
 	})
 	b.refusing("ship")
@@ -258,10 +262,11 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 	for _, p := range []struct{ name, path, text string }{
 		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"},
 		{"order", "/orders/web-2026-003", "What to do next"},
+		{"order-long", "/orders/" + longID, "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"},
 		{"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
-		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
+		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 13 orders"},
 		{"bulk-none", "/bulk/none", "processes no list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it accepts orders"}, {"workflow", "/workflows/order",
 			"Definitions in use"}, {"move", "/orders/web-2026-003/move", "After the move"},
