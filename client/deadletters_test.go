@@ -11,10 +11,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -90,6 +92,24 @@ func (r *realRig) discard(h client.Handling) (map[string]client.Handled, error) 
 func requestOf(id string) string {
 	return `{"schema":1,"task":"` + id +
 		`","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
+}
+
+// A server that never ends its response does not fill the memory.
+func TestEndlessListsOfQueuesAreCut(t *testing.T) {
+	var written atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		block := []byte(strings.Repeat(" ", 1<<20))
+		for err := error(nil); err == nil && written.Load() < 1<<30; written.Add(int64(len(block))) {
+			_, err = w.Write(block)
+		}
+	}))
+	defer s.Close()
+	c, err := client.New(s.URL, client.WithRetry(1, time.Second))
+	require.NoError(t, err)
+	_, err = c.DeadLetterQueues(t.Context())
+	require.ErrorContains(t, err, "has more than")
+	require.Less(t, written.Load(), int64(256<<20))
 }
 
 // Messages that wait for the operator can be counted and read without being taken. Those in quarantine show

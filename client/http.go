@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
@@ -57,7 +58,9 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 		}}
 	}
 	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
-	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client,
+	queues := *h.client
+	queues.Transport = &wire.Transport{Next: h.client.Transport}
+	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: &queues,
 		Credentials: aws.AnonymousCredentials{}}
 	return h, nil
 }

@@ -8,7 +8,11 @@ import (
 	"net/http"
 )
 
-// Transport reads each request's body into memory and sends a copy of the body.
+// maxResponse is the largest response in bytes. DynamoDB has the highest limit, 16 MB before its encoding.
+const maxResponse = 32 << 20
+
+// Transport reads each request's body into memory and sends a copy of the body. It limits the size of the
+// response, because the SDK reads any response into memory.
 //
 // The SDK closes a request's body when the headers of the response arrive. A fast server may respond before
 // net/http has noted that the whole body is written. Then net/http finds a closed body, and drops the
@@ -21,6 +25,14 @@ type Transport struct {
 
 // RoundTrip reads the request's body into memory, and sends a copy of the request with this body.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := t.send(req)
+	if err == nil {
+		res.Body = &limited{res.Body, maxResponse}
+	}
+	return res, err
+}
+
+func (t *Transport) send(req *http.Request) (*http.Response, error) {
 	next := cmp.Or(t.Next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {
 		return next.RoundTrip(req)
@@ -36,4 +48,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	own.Body = io.NopCloser(bytes.NewReader(data))
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	return next.RoundTrip(&own)
+}
+
+// limited is a body that returns an error after a number of bytes.
+type limited struct {
+	io.ReadCloser
+	left int
+}
+
+// Read reads the next bytes of the body.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("the response has more than %d bytes", maxResponse)
+	}
+	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
 }
