@@ -427,6 +427,44 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	}), Name: "shop", Program: "stepkeeper", Log: quiet})
 }
 
+// A service that writes thousands of codes makes no page of megabytes. The pages of incidents follow each other,
+// and the menu of codes has the most frequent ones.
+func TestThousandsOfCodes(t *testing.T) {
+	var stopped []view.Summary
+	for i := range 3000 {
+		stopped = append(stopped, view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "w", Definition: "d",
+			Error: &view.TaskError{Step: "s", Code: fmt.Sprintf("code-%d", i), Message: strings.Repeat("x", 1000)}})
+	}
+	under := []view.Summary{}
+	h := grouping(t, &stopped, &under)
+	get := func(path string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request(t, path))
+		if w.Code != http.StatusOK || w.Body.Len() > 256<<10 {
+			t.Fatalf("%s: %d, %d bytes", path, w.Code, w.Body.Len())
+		}
+		return w.Body.String()
+	}
+	seen := map[string]bool{}
+	next := regexp.MustCompile(`rel="next" id="next" href="([^"]*)"`)
+	for path := "/incidents"; path != ""; {
+		body := get(path)
+		for _, row := range regexp.MustCompile(`<tr id="incident-w-s-([^"]*)"`).FindAllStringSubmatch(body, -1) {
+			seen[row[1]] = true
+		}
+		path = ""
+		if m := next.FindStringSubmatch(body); m != nil {
+			path = m[1]
+		}
+	}
+	if len(seen) != len(stopped) {
+		t.Errorf("%d of %d incidents are on the pages", len(seen), len(stopped))
+	}
+	for _, path := range []string{"/", "/orders", "/bulk", "/incidents?from=-1", "/incidents?from=99999", "/incidents?from=x"} {
+		get(path)
+	}
+}
+
 // Groups are sorted by their number of orders, the largest first, and then by name. The page states how many
 // orders were not read.
 func TestGroupsAreSorted(t *testing.T) {

@@ -105,7 +105,7 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 		}
 		stopped, err := s.inError(ctx)
 		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
-		for _, x := range stopped.Incidents {
+		for _, x := range stopped.Incidents[:min(len(stopped.Incidents), mostCodes)] {
 			c.codes = append(c.codes, x.Code)
 		}
 		return c, holdsMany, err

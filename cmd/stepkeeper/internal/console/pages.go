@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	mostCounted  = 1000 // maximum count of orders in one state; a page shows more as 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
+	mostCodes    = 100 // maximum number of error codes in the menu of a filter
 )
 
 // incident is a group of orders in Error with the same workflow, step and error code.
@@ -113,9 +115,28 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 	return x, nil
 }
 
-func (s *server) incidents(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	x, err := s.inError(ctx)
-	return content{Title: "Incidents", Template: "incidents", Data: x}, err
+// incidents shows a page of the incidents, the largest first. A service can write any number of codes.
+func (s *server) incidents(ctx context.Context, r *http.Request, _ *kept) (content, error) {
+	data := struct {
+		stopped
+		Shown       []incident
+		First, Next string // addresses of other pages
+	}{}
+	var err error
+	if data.stopped, err = s.inError(ctx); err != nil {
+		return content{}, err
+	}
+	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else begins with the first incident
+	from = max(0, min(from, len(data.Incidents)))
+	to := min(from+rowsOnPage, len(data.Incidents))
+	data.Shown = data.Incidents[from:to]
+	if from > 0 {
+		data.First = "/incidents"
+	}
+	if to < len(data.Incidents) {
+		data.Next = address("/incidents", map[string]string{"from": strconv.Itoa(to)})
+	}
+	return content{Title: "Incidents", Template: "incidents", Data: data}, nil
 }
 
 func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
