@@ -157,7 +157,7 @@ func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) e
 }
 
 func encode(w io.Writer, v any, indent string) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(render.CleanJSON(w))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	return enc.Encode(v)

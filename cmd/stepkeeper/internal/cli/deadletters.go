@@ -69,13 +69,14 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 	}
 	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "EXPIRES"},
 		func(q *client.DeadLetterQueue) []string {
+			name := render.Clean(q.Queue)
 			switch {
 			case q.Problem != "":
-				return []string{q.Queue, "?", render.Clean(q.Problem), "-"}
+				return []string{name, "?", render.Clean(q.Problem), "-"}
 			case q.Oldest.IsZero():
-				return []string{q.Queue, fmt.Sprint(q.Messages), "-", "-"}
+				return []string{name, fmt.Sprint(q.Messages), "-", "-"}
 			}
-			return []string{q.Queue, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
+			return []string{name, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
 				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))}
 		})
 }
@@ -122,7 +123,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		return a.PrintLine(line)
 	}
 	out := a.Streams.Out
-	fmt.Fprintf(out, "%s  %s\n", a.Streams.Style().Bold(l.ID), whose(l))
+	fmt.Fprintf(out, "%s  %s\n", a.Streams.Style().Bold(render.Clean(l.ID)), whose(l))
 	fmt.Fprintf(out, "    sent %s, received %d times, sha256 %s\n", render.Moment(core.TimeOf(l.Sent)),
 		l.Received, l.SHA256)
 	if l.Reason != "" {
@@ -132,7 +133,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		fmt.Fprintf(out, "    would not be redriven to %s: %s\n", render.Clean(l.Queue),
 			render.Clean(l.Refused))
 	} else {
-		fmt.Fprintf(out, "    would be redriven to %s\n", l.Queue)
+		fmt.Fprintf(out, "    would be redriven to %s\n", render.Clean(l.Queue))
 	}
 	if o.body {
 		fmt.Fprintf(out, "    %s\n", render.Clean(string(body)))
@@ -261,6 +262,6 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 	if h.Text != "" {
 		text += ": " + h.Text
 	}
-	_, err := fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", h.ID, render.Clean(text))
+	_, err := fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", render.Clean(h.ID), render.Clean(text))
 	return app.Written(err)
 }

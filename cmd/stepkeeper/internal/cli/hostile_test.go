@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,8 +81,10 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo"}} {
 			c.printsHarmlessly(t, append(command, task.OrderID)...)
 		}
+		c.printsHarmlessly(t, "show", "--output", "json", task.OrderID)
 	}
 	c.printsHarmlessly(t, "list")
+	c.printsHarmlessly(t, "list", "--output", "json")
 	b.refuse = hostile
 	for _, command := range [][]string{{"cancel", "o-error"}, {"close", "o-error", "--reason", "no"}} {
 		c.printsHarmlessly(t, command...)
@@ -96,7 +99,12 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 		strings.Contains(all, "\nFORGED") {
 		t.Errorf("%v prints %q", command, all)
 	}
-	if command[0] == "show" && !strings.Contains(all, `x\x1b[31m\r\nFORGED\tline\u2028`) {
+	if command[0] == "show" && slices.Contains(command, "json") {
+		// JSON is read as what it was.
+		if !strings.Contains(all, `\u202eFORGED\u2066\u007f`) {
+			t.Errorf("%v does not show what stands there: %s", command, all)
+		}
+	} else if command[0] == "show" && !strings.Contains(all, `x\x1b[31m\r\nFORGED\tline\u2028`) {
 		t.Errorf("%v does not show what stands there: %s", command, all)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -330,7 +331,7 @@ func (o *devOptions) logger() *slog.Logger {
 	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
 	options := &slog.HandlerOptions{Level: level}
 	if o.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options))
+		return slog.New(slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options))
 	}
 	return slog.New(slog.NewTextHandler(o.app.Streams.Err, options))
 }

@@ -1,10 +1,13 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -80,4 +83,30 @@ func cleaned(v reflect.Value) reflect.Value {
 		}
 	}
 	return c
+}
+
+// CleanJSON returns a writer of JSON that escapes the characters of Clean. The values stay equal. Each Write
+// must contain whole characters.
+func CleanJSON(w io.Writer) io.Writer { return jsonWriter{w} }
+
+type jsonWriter struct{ w io.Writer }
+
+// Write writes JSON. Encoders have escaped all control characters below 0x20 in its strings already.
+func (j jsonWriter) Write(text []byte) (int, error) {
+	unsafe := func(r rune) bool { return r > ' ' && core.Unprintable(r) }
+	if !bytes.ContainsFunc(text, unsafe) {
+		return j.w.Write(text)
+	}
+	var clean []byte
+	for _, r := range string(text) {
+		if unsafe(r) {
+			clean = fmt.Appendf(clean, `\u%04x`, r)
+		} else {
+			clean = utf8.AppendRune(clean, r)
+		}
+	}
+	if _, err := j.w.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
