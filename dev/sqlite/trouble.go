@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	engine "modernc.org/sqlite"
@@ -35,6 +36,13 @@ func (s *Store) explained(err error) error {
 		number = code.SQLITE_PERM
 	}
 	switch number & 0xff {
+	case code.SQLITE_CANTOPEN, code.SQLITE_IOERR:
+		// SQLite does not tell why a file cannot be opened.
+		if fewDescriptors() {
+			return fmt.Errorf("the process has too many open files: raise its limit, as with ulimit -n 4096: %w", err)
+		}
+	}
+	switch number & 0xff {
 	case code.SQLITE_FULL:
 		return fmt.Errorf(
 			"the disk is full: make room for the data folder; a process that runs goes on by itself then: %w",
@@ -54,6 +62,18 @@ func (s *Store) explained(err error) error {
 		s.damage.CompareAndSwap(nil, &err)
 	}
 	return err
+}
+
+// fewDescriptors reports whether the process cannot open the files of a connection of SQLite.
+func fewDescriptors() bool {
+	for range 4 {
+		f, err := os.Open(os.DevNull)
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			return true
+		}
+		defer func() { _ = f.Close() }()
+	}
+	return false
 }
 
 // scanned explains the error of reading a row. If a value does not have the type of its column, the file is

@@ -3,8 +3,10 @@
 package failure
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 )
 
 // Code is an exit code of the program. Scripts rely on the codes, so a code never changes its meaning.
@@ -53,6 +55,9 @@ func New(code Code, do, format string, args ...any) *Error {
 
 // Wrap returns an Error with the cause err.
 func Wrap(err error, code Code, do, format string, args ...any) *Error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		do = "raise the limit of open files, as with ulimit -n 4096"
+	}
 	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
 }
 
