@@ -55,6 +55,22 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// A step may have the name of a member that holds JSON text. Its state is shown as that of any other step.
+func TestStepsWithNamesOfMembers(t *testing.T) {
+	const document = `{"Steps":{"input":{"N":1,"output":{"a":1}},"output":{"N":0}},"output":[1],"removed":{"value":2}}`
+	a, err := attributesOf([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{Steps:{input:{N:N(1) output:S({"a":1})} output:{N:N(0)}} output:S([1]) removed:{value:N(2)}}`
+	if got := sketch(&types.AttributeValueMemberM{Value: a}); got != want {
+		t.Errorf("kept as %s, want %s", got, want)
+	}
+	if got := back(t, a); got != document {
+		t.Errorf("comes back as %s", got)
+	}
+}
+
 // sketch writes an attribute shortly.
 func sketch(v types.AttributeValue) string {
 	switch v := v.(type) {
@@ -135,7 +151,7 @@ func anyJSON(depth int) *rapid.Generator[string] {
 func anyObject(t *rapid.T, inner *rapid.Generator[string]) string {
 	var members []string
 	for i := range rapid.IntRange(0, 5).Draw(t, "members") {
-		known := rapid.SampledFrom([]string{"a", "b", "N", "Steps", "ProcessState", "output", "value", ""})
+		known := rapid.SampledFrom([]string{"a", "b", "N", "Steps", "ProcessState", "removed", "output", "value", ""})
 		name, _ := json.Marshal(rapid.OneOf(known, rapid.String()).Draw(t, "name"))
 		colon := rapid.SampledFrom([]string{":", ":", ":", " : "}).Draw(t, "colon")
 		members = append(members, string(name)+colon+inner.Draw(t, fmt.Sprint("value ", i)))

@@ -16,6 +16,10 @@ import (
 // digits after the 38th.
 var jsonText = []string{"Order", "input", "output", "value"}
 
+// byStep lists the members of a document whose own members have the names of steps. A step may have one of the
+// names in jsonText.
+var byStep = []string{"Steps", "removed"}
+
 // maxDepth is the maximum depth of the attributes. DynamoDB's limit is 32 levels, including the item.
 const maxDepth = 24
 
@@ -30,10 +34,11 @@ func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm
 	}
-	return object(document, 0)
+	return object(document, 0, false)
 }
 
-func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
+// object converts an object. If ofSteps is true, its members have the names of steps.
+func object(text []byte, depth int, ofSteps bool) (map[string]types.AttributeValue, error) {
 	values, err := rawjson.Members(text)
 	if err != nil {
 		return nil, errForm
@@ -44,11 +49,18 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		if name == "" || len(name) > 255 {
 			return nil, errForm
 		}
-		if slices.Contains(jsonText, name) {
+		step := ofSteps && raw[0] != '"' // a string would be read as JSON text
+		switch {
+		case slices.Contains(jsonText, name) && !step:
 			members[name] = str(string(raw))
-			continue
+		case depth == 0 && raw[0] == '{' && slices.Contains(byStep, name):
+			var steps map[string]types.AttributeValue
+			steps, err = object(raw, 1, true)
+			members[name] = &types.AttributeValueMemberM{Value: steps}
+		default:
+			members[name], err = value(raw, depth+1)
 		}
-		if members[name], err = value(raw, depth+1); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +73,7 @@ func value(raw []byte, depth int) (types.AttributeValue, error) {
 	}
 	switch raw[0] {
 	case '{':
-		m, err := object(raw, depth)
+		m, err := object(raw, depth, false)
 		return &types.AttributeValueMemberM{Value: m}, err
 	case '[':
 		l, err := list(raw, depth)
