@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -237,7 +238,7 @@ func (c *Client) command(ctx context.Context, order string, ev core.Event,
 		set(&cmd)
 	}
 	if err := message.CheckTexts(cmd.from.By, cmd.from.Reason); err != nil {
-		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return Verdict{}, Errorf(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}
 	if e, ok := cmd.event.(core.Resubmit); ok && len(e.Input) > 0 {
 		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {

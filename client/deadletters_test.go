@@ -413,6 +413,8 @@ func TestHandlingsAreChecked(t *testing.T) {
 		"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
 		"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
 		"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
+		"by holds a line end":  func(h *client.Handling) { h.By = "ada\nbob" },
+		"reason holds a line":  func(h *client.Handling) { h.Reason = "why\u202e" },
 		"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
 		"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
 	} {

@@ -98,6 +98,10 @@ func (h *Handling) check() error {
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
+		if err := message.CheckTexts(h.By, h.Reason); err != nil {
+			what = err.Error()
+			break
+		}
 		return nil
 	}
 	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)

@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -222,7 +223,14 @@ func checkCommand(id string, number int, from core.Sender) error {
 	case len(from.Reason) > core.MaxMessage:
 		return badReason(from.Reason)
 	}
-	return CheckTexts(from.By, from.Reason)
+	return checkTexts(from.By, from.Reason)
+}
+
+func checkTexts(by, reason string) error {
+	if err := CheckTexts(by, reason); err != nil {
+		return unreadable("%v", err)
+	}
+	return nil
 }
 
 func checkSigned(id string, number int, from core.Sender) error {
@@ -253,9 +261,9 @@ func badReason(reason string) error {
 func CheckTexts(by, reason string) error {
 	switch {
 	case strings.ContainsFunc(by, core.Unprintable):
-		return unreadable("by holds a line end or another control character; write the name alone")
+		return errors.New("by holds a line end or another control character; write the name alone")
 	case strings.ContainsFunc(reason, core.Unprintable):
-		return unreadable(
+		return errors.New(
 			"reason holds a line end or another control character; write it in one line of plain text")
 	}
 	return nil
@@ -333,5 +341,5 @@ func checkAnswer(a core.Answered) error {
 	if err := rawjson.Check(a.Value, rawjson.MaxLevels); err != nil {
 		return unreadable("value: %v", err)
 	}
-	return CheckTexts(a.By, a.Note)
+	return checkTexts(a.By, a.Note)
 }

@@ -51,6 +51,9 @@ func (o *answerOptions) check() error {
 			fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters",
 				core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.action.By)
 	}
+	if err := checkTexts(o.action.By, o.action.Reason); err != nil {
+		return err
+	}
 	return o.checkOrders()
 }
 

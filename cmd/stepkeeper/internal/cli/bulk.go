@@ -75,6 +75,9 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return noReason("nothing was sent")
 	}
 	o.action.By = sender(o.action.By)
+	if err := checkTexts(o.action.By, o.action.Reason); err != nil {
+		return err
+	}
 	o.pace.Patience = o.patience.Seconds()
 	h := bulk.Header{Action: o.action, Where: o.where, Pace: o.pace}
 	if err := h.Named(o.app.Now()); err != nil {

@@ -71,6 +71,14 @@ func (o *orderCommand) checkSender() error {
 	if o.action.By = sender(o.action.By); len(o.action.By) > message.MaxBy {
 		return o.noSender()
 	}
+	return checkTexts(o.action.By, o.action.Reason)
+}
+
+// checkTexts returns an error for a sender's name or a reason that no command may have.
+func checkTexts(by, reason string) error {
+	if err := message.CheckTexts(by, reason); err != nil {
+		return failure.New(failure.Usage, "", "nothing was sent: %v", err)
+	}
 	return nil
 }
 

@@ -165,6 +165,9 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was done")
 	}
+	if err := checkTexts(o.By, o.Reason); err != nil {
+		return err
+	}
 	c, err := a.Client(ctx)
 	if err != nil {
 		return err

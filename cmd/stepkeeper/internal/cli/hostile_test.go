@@ -118,6 +118,9 @@ func TestHostileTextsAreNotSent(t *testing.T) {
 	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
 		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)
 		r.want(t, failure.Usage, "control character")
+		if strings.Count(r.err, ": ") > 2 {
+			t.Errorf("a chain of errors: %s", r.err)
+		}
 	}
 	if len(b.commands) > 0 {
 		t.Errorf("%d commands were sent", len(b.commands))
