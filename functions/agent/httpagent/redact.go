@@ -159,7 +159,7 @@ func writings(secrets []string) (all []string) {
 	for _, secret := range secrets {
 		for _, text := range append(inBase64(secret), secret) {
 			all = append(all, text)
-			if reserved.MatchString(text) {
+			if strings.ContainsFunc(text, isReserved) {
 				all = append(all, escaped(text)...)
 			}
 		}
@@ -180,10 +180,13 @@ func inBase64(secret string) (all []string) {
 	return all
 }
 
-var (
-	reserved = regexp.MustCompile(`[^A-Za-z0-9._~-]`) // characters that are escaped somewhere
-	percent  = regexp.MustCompile(`%[0-9A-F]{2}`)
-)
+// isReserved reports whether some programs escape a character.
+func isReserved(c rune) bool {
+	return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') &&
+		!strings.ContainsRune("-._~", c)
+}
+
+var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 // escaped returns the ways in which texts are escaped.
 func escaped(text string) []string {
