@@ -108,12 +108,12 @@ type head struct {
 
 // MarshalJSON writes one object with the members of the head and of the event.
 func (m Control) MarshalJSON() ([]byte, error) {
-	h, err := json.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
+	h, err := rawjson.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
 		Tries: m.Tries})
 	if err != nil {
 		return nil, err
 	}
-	event, err := json.Marshal(m.Event)
+	event, err := rawjson.Marshal(m.Event)
 	if err != nil || len(event) <= len("{}") {
 		return h, err
 	}
@@ -305,7 +305,7 @@ func checkStated(name string, value json.RawMessage, limit int) error {
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
 	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%s: %v", name, err)
+		return unreadable("%v", rawjson.In(name, err))
 	}
 	return nil
 }
@@ -331,7 +331,7 @@ func checkAnswer(a core.Answered) error {
 			core.MaxMessage)
 	}
 	if err := rawjson.Check(a.Value, rawjson.MaxLevels); err != nil {
-		return unreadable("value: %v", err)
+		return unreadable("%v", rawjson.In("value", err))
 	}
 	return CheckTexts(a.By, a.Note)
 }
