@@ -226,6 +226,25 @@ func checkSchema(schema int) error {
 	return nil
 }
 
+// Fits reports whether the request is at most port.MaxMessage bytes, for queues in memory, which do not encode
+// it. Fits encodes only a request whose input is near the limit.
+func (m *Request) Fits() bool { return fits(m, len(m.Input)) }
+
+// Fits reports whether the status is at most port.MaxMessage bytes. It encodes only a status whose output is
+// near the limit.
+func (m *Status) Fits() bool { return fits(m, len(m.Output)) }
+
+// maxEnvelope is more than a message has beside its input or output, in bytes.
+const maxEnvelope = 16 << 10
+
+func fits(m port.Value, payload int) bool {
+	if payload <= port.MaxMessage-maxEnvelope {
+		return true
+	}
+	body, err := m.Encode()
+	return err != nil || len(body) <= port.MaxMessage // a queue reports the error
+}
+
 // Check returns an error if a field of the request is missing or invalid.
 func (m *Request) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
