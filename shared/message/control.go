@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -248,10 +249,14 @@ func badReason(reason string) error {
 		"an erase has it", len(reason), core.MaxMessage)
 }
 
-// CheckTexts returns an error if the sender's name or the reason of a command contains a character for which
-// core.Unprintable returns true.
+// CheckTexts returns an error if the sender's name or the reason of a command is not UTF-8, or contains a
+// character for which core.Unprintable returns true.
 func CheckTexts(by, reason string) error {
 	switch {
+	case !utf8.ValidString(by):
+		return unreadable("by is not UTF-8; send UTF-8")
+	case !utf8.ValidString(reason):
+		return unreadable("reason is not UTF-8; send UTF-8")
 	case strings.ContainsFunc(by, core.Unprintable):
 		return unreadable("by holds a line end or another control character; write the name alone")
 	case strings.ContainsFunc(reason, core.Unprintable):

@@ -96,6 +96,9 @@ func TestShortestForm(t *testing.T) {
 	}
 	made, err := rawjson.Marshal(given{Value: []byte(ascii), Text: "<я\u2028\uffff", Bytes: []byte("hi")})
 	require.NoError(t, err)
+	numbers, err := rawjson.Marshal([]any{json.Number("1.50"), map[string]any{"a": json.Number("")}, 1.5})
+	require.NoError(t, err)
+	require.Equal(t, `[1.50,{"a":0},1.5]`, string(numbers))
 	require.Equal(t, `{"value":`+want+`,"text":"<я`+"\u2028"+`\uffff","bytes":"aGk=","null":null}`, string(made))
 }
 

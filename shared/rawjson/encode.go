@@ -2,6 +2,8 @@ package rawjson
 
 import (
 	"bytes"
+	"cmp"
+	std "encoding/json"
 	"errors"
 
 	"github.com/go-json-experiment/json"
@@ -13,7 +15,13 @@ import (
 // encoding/json, it escapes only what JSON requires, and refuses what Check calls ambiguous.
 var asTagged = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacySemantics(false),
 	jsontext.EscapeForHTML(false), jsontext.EscapeForJS(false), jsontext.PreserveRawStrings(false),
-	jsontext.AllowInvalidUTF8(false), jsontext.AllowDuplicateNames(false))
+	jsontext.AllowInvalidUTF8(false), jsontext.AllowDuplicateNames(false),
+	json.WithMarshalers(json.MarshalToFunc(number)))
+
+// number writes a number of encoding/json, which the library takes for a text.
+func number(e *jsontext.Encoder, n std.Number) error {
+	return e.WriteValue(jsontext.Value(cmp.Or(n, "0")))
+}
 
 // Marshal returns a value as JSON in its shortest form: without white space, in UTF-8, and with escapes only
 // where JSON or SQS needs them. Every limit in bytes applies to this form. The error is a *Fault if a text in
