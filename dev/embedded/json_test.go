@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -74,19 +73,6 @@ func (d *doors) open(w *fixture) {
 	d.site = serveSite(d.t, d.runtime)
 }
 
-// request takes the next request of the agent.
-func (d *doors) request() message.Request {
-	q, err := d.runtime.Queue(port.Requests("shop"))
-	require.NoError(d.t, err)
-	got, err := q.Receive(d.t.Context(), 1, patience, time.Minute)
-	require.NoError(d.t, err)
-	require.Len(d.t, got, 1)
-	r, err := message.Of[message.Request](got[0])
-	require.NoError(d.t, err)
-	require.NoError(d.t, q.Delete(d.t.Context(), []string{got[0].Receipt})[0])
-	return *r
-}
-
 func (d *doors) reply(r message.Request, rest string) {
 	q, err := d.runtime.Queue(port.Replies)
 	require.NoError(d.t, err)
@@ -134,7 +120,7 @@ func TestWhatADoorTakesCanBeRead(t *testing.T) {
 			k.said, "value") {
 			continue
 		}
-		r := d.request()
+		r := d.requestOf("shop")
 		d.reply(r, `"outcome":"done","output":`+k.output)
 		if fault := rawjson.Check([]byte(k.output), rawjson.MaxLevels); fault != nil {
 			task := wait(t, d.runtime, id)
@@ -145,7 +131,7 @@ func TestWhatADoorTakesCanBeRead(t *testing.T) {
 			continue
 		}
 		for range 2 { // the children echo
-			child := d.request()
+			child := d.requestOf("shop")
 			d.reply(child, `"outcome":"done","output":`+string(child.Input))
 		}
 		require.Equal(t, core.Processed, wait(t, d.runtime, id).ProcessState, id)
@@ -200,7 +186,7 @@ func (d *doors) texts(id string, draw func(int) string, orders map[string]string
 	require.Equal(d.t, 202, status, answer)
 	status, answer = d.site.post("/v1/orders/"+id+"/answers", "", `{"event":"said","value":1}`)
 	require.Equal(d.t, 200, status, answer)
-	d.reply(d.request(), fmt.Sprintf(`"outcome":"failed","error":{"code":%s,"message":%s}`, `"no"`, draw(1)))
+	d.reply(d.requestOf("shop"), fmt.Sprintf(`"outcome":"failed","error":{"code":%s,"message":%s}`, `"no"`, draw(1)))
 	task := wait(d.t, d.runtime, id)
 	require.Equal(d.t, "no", task.Step("first").Error.Code)
 	for k, command := range []string{"cancel", "erase"} {

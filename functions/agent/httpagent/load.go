@@ -21,7 +21,7 @@ import (
 const (
 	DefaultConcurrency = 10
 	DefaultBatch       = 5
-	DefaultMaxResponse = rawjson.MaxGrowth * worker.MaxOutput // every output fits, however it is escaped
+	DefaultMaxResponse = rawjson.MaxGrowth * port.MaxMessage // every output fits, however it is escaped
 	maxMaxResponse     = 16 << 20
 )
 
