@@ -7,8 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// MaxMessage is the largest message that Stepkeeper sends, in bytes. SQS bills 64 KiB as one request. The
-// messages have their shortest form, so the limit is the same in dev and on AWS.
+// MaxMessage is the largest message that Stepkeeper sends, in bytes: SQS bills 64 KiB as one request. A step
+// whose request is larger fails with `input-too-large`, in `dev` and on AWS. A status that is larger is sent
+// without its output.
 const MaxMessage = 64 << 10
 
 // Limits of SQS, which apply to every queue.
