@@ -108,13 +108,15 @@ func TestMarshalRefuses(t *testing.T) {
 		Output json.RawMessage `json:"output,omitempty"`
 	}
 	for want, v := range map[string]any{
-		"b.c.0: byte ":                         map[string]any{"b": map[string]any{"c": []string{"x\xff"}}},
-		"output.q.0: half of a surrogate pair": given{[]byte(`{"q":["\ud83d"]}`)},
-		"b.1.q: half of a surrogate pair":      map[string]any{"b": []any{1, json.RawMessage(`{"q":"\ud83d"}`)}},
-		"a: the key stands twice":              json.RawMessage(`{"a":1,"a":2}`),
-		"byte 1 is not UTF-8":                  map[string]any{"a\xff": 1},
-		"it is not JSON":                       json.RawMessage(`x`),
-		"json: ":                               func() {},
+		"b.c.0: byte ":                                         map[string]any{"b": map[string]any{"c": []string{"x\xff"}}},
+		"output.q.0: half of a surrogate pair":                 given{[]byte(`{"q":["\ud83d"]}`)},
+		"b.1.q: half of a surrogate pair":                      map[string]any{"b": []any{1, json.RawMessage(`{"q":"\ud83d"}`)}},
+		"a: the key stands twice":                              json.RawMessage(`{"a":1,"a":2}`),
+		"byte 1 is not UTF-8":                                  map[string]any{"a\xff": 1},
+		"it is not JSON":                                       json.RawMessage(`x`),
+		"a value of the type func() cannot be written as JSON": func() {},
+		"a.0: a value of the type chan int cannot":             map[string]any{"a": []any{make(chan int)}},
+		"it says so":                                           refusing{},
 	} {
 		b, err := rawjson.Marshal(v)
 		require.Error(t, err, "%s: %s", want, b)
@@ -126,6 +128,10 @@ func TestMarshalRefuses(t *testing.T) {
 		require.Error(t, err, text)
 	}
 }
+
+type refusing struct{}
+
+func (refusing) MarshalJSON() ([]byte, error) { return nil, errors.New("it says so") }
 
 // Without removes the first of two values, and nothing of a text that is not JSON.
 func TestWithout(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	std "encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,13 @@ func Marshal(v any) ([]byte, error) {
 	b, err := json.Marshal(v, asTagged)
 	if _, wrong := errors.AsType[*jsontext.SyntacticError](err); wrong {
 		return nil, complaint(err)
+	}
+	if wrong, isType := errors.AsType[*json.SemanticError](err); isType && wrong.Err == nil {
+		// The library words its own text differently in each program.
+		return nil, &Fault{text: fmt.Sprintf("a value of the type %s cannot be written as JSON", wrong.GoType),
+			Place: placeOf(wrong.JSONPointer)}
+	} else if isType {
+		return nil, wrong.Err
 	}
 	if err != nil {
 		return nil, err

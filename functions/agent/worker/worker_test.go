@@ -222,7 +222,7 @@ func TestOutcomes(t *testing.T) {
 		"nested deep enough": {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)),
 			nil), core.OutcomeDone, "", "", 0},
 		"cannot be JSON": {always(make(chan int), nil), core.OutcomeFailed, "output",
-			"output: json: cannot marshal", 0},
+			"output: a value of the type chan int cannot be written as JSON", 0},
 		"a very long text": {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater,
 			"failed", "…", 0},
 		"a very long code": {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
