@@ -20,6 +20,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -76,11 +77,11 @@ type Order struct {
 
 // MarshalJSON returns the order as a message.SubmitOrder in JSON.
 func (o Order) MarshalJSON() ([]byte, error) {
-	content, err := json.Marshal(o.Content)
+	content, err := rawjson.Marshal(o.Content)
 	if err != nil {
 		return nil, fmt.Errorf("order %q: its content cannot be written as JSON: %w", o.ID, err)
 	}
-	return json.Marshal(message.SubmitOrder{
+	return rawjson.Marshal(message.SubmitOrder{
 		Schema: message.Schema, OrderID: o.ID, Workflow: o.Workflow, Order: content,
 		Priority: o.Priority, ReplyTo: o.ReplyTo, Deadline: core.TimeOf(o.Deadline),
 	})
@@ -197,7 +198,7 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 // returns the errors that only the deployment can detect, such as an unknown workflow or a different order
 // with the same ID.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
-	body, err := json.Marshal(o)
+	body, err := rawjson.Marshal(o)
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -136,7 +136,7 @@ type Reply struct {
 // Answer sends an answer to a step that waits for a person or for an event. If the answer is sent again with
 // the same CommandID, the repetition changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
-	value, err := json.Marshal(r.Value)
+	value, err := rawjson.Marshal(r.Value)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("the value of an answer cannot be encoded: %w", err)
 	}

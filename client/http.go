@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -239,7 +240,7 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	if a, ok := c.Event.(core.Answered); ok {
 		place, body = "/answers", answerBody(a)
 	}
-	data, err := json.Marshal(body)
+	data, err := rawjson.Marshal(body)
 	if err != nil {
 		return Verdict{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -51,7 +52,7 @@ func TestSubmitManyReportsEachOrderOnceOverBrokenConnections(t *testing.T) {
 
 func TestSubmitManyReportsBadLines(t *testing.T) {
 	r := newRig(t)
-	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" +
+	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 2*message.MaxSubmission) + "\n\n" +
 		strings.TrimSpace(lines(1))
 	in += "\n" + strings.Replace(lines(1), "12", "13", 1)
 	want := []struct {

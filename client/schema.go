@@ -2,10 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
@@ -33,7 +33,7 @@ func (c *Client) OrderSchema(ctx context.Context, workflow string) (*OrderSchema
 // reasons. Over HTTP, Submit returns the same error. On AWS, the Scheduler detects the mismatch after Submit
 // has returned.
 func (s *OrderSchema) Check(o Order) error {
-	content, err := json.Marshal(o.Content)
+	content, err := rawjson.Marshal(o.Content)
 	if err != nil {
 		return err
 	}

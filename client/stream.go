@@ -12,7 +12,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Result is the result of one order in SubmitMany or SubmitAll.
@@ -46,7 +47,7 @@ func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each fun
 		number := 0
 		for o := range orders {
 			number++
-			text, err := json.Marshal(o)
+			text, err := rawjson.Marshal(o)
 			if !yield(sending{number, text}, err) || err != nil {
 				return
 			}
@@ -78,13 +79,13 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its line end. If the line is longer than port.MaxOrder, readLine returns
-// only a part of the line. The part is also longer than port.MaxOrder, so the server refuses the order.
+// readLine returns a line without its line end. If the line is longer than message.MaxSubmission, readLine
+// returns only a part of the line. The part is also longer, so the server refuses the order.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(text) <= port.MaxOrder {
+		if len(text) <= message.MaxSubmission {
 			text = append(text, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -85,7 +86,7 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 	if o.Schema != nil {
 		given = o.Schema
 	}
-	text, err := json.Marshal(given)
+	text, err := rawjson.Marshal(given)
 	if err != nil {
 		return nil, err
 	}

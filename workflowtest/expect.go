@@ -2,7 +2,6 @@ package workflowtest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -127,7 +126,7 @@ const mostNamed = 10
 // ExpectOutput fails the test unless the output of the order equals want as JSON.
 func (r *Run) ExpectOutput(want any) {
 	r.w.t.Helper()
-	b, err := json.Marshal(want)
+	b, err := rawjson.Marshal(want)
 	if err != nil {
 		r.fatal("cannot be compared: the expected output cannot be written as JSON: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -203,7 +204,7 @@ func (r *Run) Resubmit() Verdict {
 // ResubmitWith sends the command Resubmit with a new input for a step.
 func (r *Run) ResubmitWith(step string, input any) Verdict {
 	r.w.t.Helper()
-	data, err := json.Marshal(input)
+	data, err := rawjson.Marshal(input)
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
@@ -220,7 +221,7 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 // ResolveWith sends the fact Happened about a step in doubt, together with the output of the step.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
-	data, err := json.Marshal(output)
+	data, err := rawjson.Marshal(output)
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
@@ -253,7 +254,7 @@ func (r *Run) Event(name, by string, value any) Verdict {
 
 func (r *Run) answer(a core.Answered, value any) Verdict {
 	r.w.t.Helper()
-	data, err := json.Marshal(value)
+	data, err := rawjson.Marshal(value)
 	if err != nil {
 		r.w.t.Fatalf("the answer cannot be sent: %v", err)
 	}

@@ -2,7 +2,6 @@ package workflowtest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -205,7 +205,7 @@ func WithDeadline(at time.Time) Option {
 // and content returns the same Run.
 func (w *Workflow) Submit(content any, opts ...Option) *Run {
 	w.t.Helper()
-	body, err := json.Marshal(content)
+	body, err := rawjson.Marshal(content)
 	if err != nil {
 		w.t.Fatalf("the order cannot be written as JSON: %v", err)
 	}

@@ -67,7 +67,12 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 			answers[i].Err = unreadable(err)
 			continue
 		}
-		m := port.Message{Body: text, High: o.Priority == message.PriorityHigh}
+		body, err := o.Encode()
+		if err != nil {
+			answers[i].Err = unreadable(err)
+			continue
+		}
+		m := port.Message{Body: body, High: o.Priority == message.PriorityHigh}
 		if t.Outputs.FairQueues {
 			m.Group = message.Tenant(o.OrderID)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Prefix is the beginning of the path of every page. The rest of the path is the order ID, a slash and the
@@ -160,12 +161,13 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 			shown{Message: "The answer is too large. Open the link again and choose one."})
 		return
 	}
-	if err != nil || wrong != nil || round < 1 || value == "" || len(value) > core.MaxApproval {
+	data, unwritable := rawjson.Marshal(value)
+	if err != nil || wrong != nil || unwritable != nil || round < 1 || value == "" ||
+		len(value) > core.MaxApproval {
 		write(w, http.StatusBadRequest,
 			shown{Message: "The answer is not complete. Open the link again and choose one."})
 		return
 	}
-	data, _ := json.Marshal(value) // Marshal cannot fail for a string
 	v, err := b.Command(r.Context(), message.Control{OrderID: id,
 		Event: core.Answered{ID: uuid.NewString(), Round: round, Value: data, Token: token}})
 	switch {

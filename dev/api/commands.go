@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -22,7 +23,7 @@ const maxCommand = 8 << 10
 
 // maxAnswer is the largest body of an answer, in bytes. It allows for white space around a value of the
 // largest size.
-const maxAnswer = 2 * core.MaxAnswerValue
+const maxAnswer = rawjson.MaxGrowth*core.MaxAnswerValue + maxCommand
 
 type cancelInput struct {
 	OrderPath
@@ -118,14 +119,14 @@ func (e *edge) registerCommands(doc huma.API) {
 		})
 	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again",
 		"")
-	resubmit.MaxBodyBytes += core.MaxInput
+	resubmit.MaxBodyBytes += rawjson.MaxGrowth * core.MaxInput
 	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
 			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resubmit})
 		})
 	resolve := operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on.")
-	resolve.MaxBodyBytes += core.MaxOutput
+	resolve.MaxBodyBytes += rawjson.MaxGrowth * core.MaxOutput
 	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
 			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resolve})

@@ -70,11 +70,13 @@ func writeFormat(w io.Writer, v any) error {
 	return nil
 }
 
-// readFormat reads a body that is strict JSON within the limits of package rawjson.
+// readFormat reads a body that is strict JSON within the limits of package rawjson. Its values are in their
+// shortest form, which the limits of commands are about.
 func readFormat(data []byte, to any) error {
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
+	data, _ = rawjson.Compact(data)   // cannot fail, because Check has accepted the text
 	if generic, ok := to.(*any); ok { // huma validates a generic value against the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()

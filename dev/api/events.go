@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -101,7 +101,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 }
 
 func event(t *core.Task, def *core.Definition) ([]byte, error) {
-	data, err := json.Marshal(view.Of(t, def))
+	data, err := rawjson.Marshal(view.Of(t, def))
 	if err != nil {
 		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)
 	}

@@ -89,7 +89,7 @@ func TestSubmitRefusals(t *testing.T) {
 
 func TestSubmitBodyOfUnknownLength(t *testing.T) {
 	r := newRig(t)
-	for size, want := range map[int]int{10: 202, port.MaxOrder + 1: 413} {
+	for size, want := range map[int]int{10: 202, port.MaxOrder + 1: 413, message.MaxSubmission: 413} {
 		id := fmt.Sprintf("o-%d", size)
 		body := strings.NewReader(strings.Replace(orderJSON(id), "12.50", `"`+strings.Repeat("x", size)+`"`,
 			1))
@@ -549,8 +549,8 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	}
 	for body, want := range map[string]int{
 		`{"value":"yes"}`: 400, `{"step":"charge"}`: 400, `{"step":"charge","event":"b","value":1}`: 400,
-		`{"step":"charge","value":1,"by":"a<b"}`:                      400,
-		`{"event":"b","value":"` + strings.Repeat("x", 17<<10) + `"}`: 413,
+		`{"step":"charge","value":1,"by":"a<b"}`:                        400,
+		`{"event":"b","value":"` + strings.Repeat("x", 17*6<<10) + `"}`: 413,
 	} {
 		if code := post("/v1/orders/o/answers", body); code != want {
 			t.Errorf("%.60s: %d, want %d", body, code, want)

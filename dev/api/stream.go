@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -169,7 +169,7 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
 		var part []byte
 		part, err = in.ReadSlice('\n')
-		if len(text)+len(part) > port.MaxOrder+2 { // two bytes more for the line end
+		if len(text)+len(part) > message.MaxSubmission+2 { // two bytes more for the line end
 			long, text = true, nil
 		}
 		if !long {
@@ -184,7 +184,7 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	case long:
 		l.err = problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
 			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a "+
-				"reference", port.MaxOrder)
+				"reference", message.MaxSubmission)
 	case len(bytes.TrimSpace(text)) == 0:
 		return l, true, err
 	default:
@@ -326,7 +326,7 @@ func lineError(err error) *LineError {
 
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
-		text, err := json.Marshal(&results[i])
+		text, err := rawjson.Marshal(&results[i])
 		if err != nil { // cannot happen, because results contain only texts and numbers
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -53,7 +54,7 @@ func TestStreamBadLinesAffectNoOther(t *testing.T) {
 		{"\xef\xbb\xbf" + orderJSON("o-1"), ""},
 		{`{"schema":1,`, "not-json"},
 		{orderJSON("o-2") + "\r", ""},
-		{strings.Repeat("x", 3*port.MaxOrder), "too-large"},
+		{strings.Repeat("x", 2*message.MaxSubmission), "too-large"},
 		{orderJSON("o-3"), ""},
 		{orderJSON("o-1"), "known"},
 		{strings.Replace(orderJSON("o-1"), "12.50", "1", 1), "other-content"},

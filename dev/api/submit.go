@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -83,7 +83,7 @@ func parseWait(text string) (time.Duration, error) {
 }
 
 func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Duration) {
-	body, err := readBody(w, r, port.MaxOrder)
+	body, err := readBody(w, r, message.MaxSubmission)
 	var order message.SubmitOrder
 	if err == nil {
 		order, err = message.DecodeSubmit(body)
@@ -156,7 +156,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	b, err := json.Marshal(v)
+	b, err := rawjson.Marshal(v)
 	if err != nil {
 		writeProblem(w, internalProblem(err))
 		return

@@ -26,7 +26,7 @@ type attributes map[string]attribute
 
 const (
 	maxAttributes = 10
-	maxText       = 1 << 20 // SQS's limit for a message and for a batch, in bytes
+	maxText       = port.MaxBody // SQS's limit for a message and for a batch, in bytes
 )
 
 // envelope is a message with its attributes, as the handler puts it into a queue in memory. A receiver that

@@ -86,7 +86,7 @@ func failOf(err error) *fail {
 			"The receipt handle is not that of the newest delivery: the message was received again, or "+
 				"deleted.")
 	case errors.Is(err, port.ErrTooLarge):
-		return tooLong(port.MaxMessage)
+		return tooLong(port.MaxBody)
 	case errors.Is(err, port.ErrUnavailable):
 		return failure(http.StatusServiceUnavailable, "ServiceUnavailable",
 			"Nothing was stored (%v); send again.", err)

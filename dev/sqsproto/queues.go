@@ -101,7 +101,7 @@ func getQueueAttributes(c *call) (any, error) {
 		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(depth.Delayed),
 		"QueueArn":                              "arn:aws:sqs:local:" + account + ":" + q.Name(),
 		"VisibilityTimeout":                     strconv.Itoa(defaultVisibility),
-		"MaximumMessageSize":                    strconv.Itoa(largest(q)),
+		"MaximumMessageSize":                    strconv.Itoa(maxText),
 		"DelaySeconds":                          "0",
 		"ReceiveMessageWaitTimeSeconds":         "0",
 	}

@@ -155,14 +155,6 @@ func (q sinkQueue) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([
 // Depth returns zero counts.
 func (q sinkQueue) Depth(context.Context) (port.Depth, error) { return port.Depth{}, nil }
 
-// largest returns the maximum size of a message in bytes, including its attributes.
-func largest(q port.Queue) int {
-	if _, sink := q.(sinkQueue); sink {
-		return maxText
-	}
-	return port.MaxMessage
-}
-
 func (e *entry) size() int {
 	n := e.MessageAttributes.size()
 	if e.MessageBody != nil {
@@ -195,10 +187,6 @@ func (e *entry) check(q port.Queue) error {
 	}
 	if err := e.MessageAttributes.check(); err != nil {
 		return err
-	}
-	// The queue itself checks only the size of the body, without the attributes.
-	if limit := largest(q); e.size() > limit {
-		return tooLong(limit)
 	}
 	if _, sink := q.(sinkQueue); sink && e.DelaySeconds != 0 {
 		return invalid(

@@ -75,7 +75,7 @@ func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	if a.NotSelf != "" {
 		q.NotSelf = &a.NotSelf
 	}
-	if b, err := json.Marshal(q); err == nil {
+	if b, err := Marshal(q); err == nil {
 		return b
 	}
 	return question
@@ -203,7 +203,7 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(a.Values, text) {
 			return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
 		}
-		value, _ = json.Marshal(text) // Marshal cannot fail for a string
+		value, _ = Marshal(text) // Marshal cannot fail for a string
 		return value, ""
 	}
 	if len(value) > MaxAnswerValue {

@@ -82,7 +82,8 @@ func ShortNote(note string) string {
 }
 
 // MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
-// operation returns a larger output, the agent reports a permanent failure.
+// operation returns a larger output, its attempt ends as a permanent failure with `output-too-large`. The
+// operation is not called again.
 const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for

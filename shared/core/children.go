@@ -68,7 +68,7 @@ func (c *Children) Output(collect bool) json.RawMessage {
 			}
 		}
 	}
-	b, _ := json.Marshal(out) // Marshal cannot fail for valid JSON and numbers
+	b, _ := Marshal(out) // Marshal cannot fail for valid JSON and numbers
 	return b
 }
 

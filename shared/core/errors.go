@@ -39,8 +39,10 @@ func Refuse(code, format string, args ...any) *Refusal {
 // MaxMessage is the longest text of a failure that a document keeps, in bytes.
 const MaxMessage = 512
 
-// TrimMessage shortens a failure's text to at most MaxMessage bytes. It does not split a character.
+// TrimMessage shortens a failure's text to at most MaxMessage bytes. It does not split a character. It replaces
+// bytes that are not UTF-8, because the text is for people and every store must be able to read it.
 func TrimMessage(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
 	if len(s) <= MaxMessage {
 		return s
 	}

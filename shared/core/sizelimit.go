@@ -307,7 +307,7 @@ func longestDecision(d *Answer, far Time) json.RawMessage {
 	if d.Event != "" {
 		by = strings.Repeat("x", MaxAnswerBy)
 	}
-	b, _ := json.Marshal(Decided{Value: longestValue(d), By: by, At: far})
+	b, _ := Marshal(Decided{Value: longestValue(d), By: by, At: far})
 	return b
 }
 
@@ -317,15 +317,18 @@ func longestValue(d *Answer) json.RawMessage {
 		longest = d.TimeoutValue
 	}
 	for _, v := range d.Values {
-		if b, _ := json.Marshal(v); len(b) > len(longest) {
+		if b, _ := Marshal(v); len(b) > len(longest) {
 			longest = b
 		}
 	}
 	return longest
 }
 
-// CodeOutputTooLarge means that an output did not fit.
-const CodeOutputTooLarge = "output-too-large"
+// Failure codes of an operation that was done, and whose output cannot be kept.
+const (
+	CodeOutput         = "output"           // programs would read the output differently, or cannot read it
+	CodeOutputTooLarge = "output-too-large" // the output did not fit
+)
 
 const noReason = "the order has no room for the reason"
 

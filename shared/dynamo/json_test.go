@@ -3,6 +3,7 @@ package dynamo
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -385,5 +387,71 @@ func TestSize(t *testing.T) {
 		if got := Size(a); got != tt.want {
 			t.Errorf("%s has size %d, want %d", tt.document, got, tt.want)
 		}
+	}
+}
+
+// texts draws JSON as programs write it, half of it with a fault: half of a surrogate pair, a key twice, or bytes
+// that are not UTF-8.
+func texts() *rapid.Generator[string] {
+	part := rapid.SampledFrom([]string{"a", "<td>", `\u003c`, "\u2028", "😀", `\ud83d\ude00`, "я", `\u0001`, "\uffff",
+		`\ufffe`, "\x7f", `\"`, `\\`, `\ud83d`, `\ude00`, "\xff", "\xed\xa0\xbd"})
+	text := rapid.Custom(func(t *rapid.T) string {
+		return `"` + strings.Join(rapid.SliceOfN(part, 0, 3).Draw(t, "parts"), "") + `"`
+	})
+	return rapid.Custom(func(t *rapid.T) string {
+		a, b, c := text.Draw(t, "a"), text.Draw(t, "b"), text.Draw(t, "c")
+		return rapid.SampledFrom([]string{a, `{` + a + `:` + b + `}`, `{` + a + `:1, ` + b + `:[` + c + `]}`,
+			`{"a":{` + a + `:` + b + `,"n":1.500}}`, `[1e400,` + a + `]`}).Draw(t, "form")
+	})
+}
+
+// What a door accepts can be stored and read in each form, and no store takes what a door refuses: an order
+// that was stored and could not be read would stand for ever.
+func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
+	accepted, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		given := []byte(texts().Draw(t, "value"))
+		value := slices.Clone(given)
+		fault := rawjson.Check(given, rawjson.MaxLevels)
+		if fault == nil {
+			accepted++
+			value, _ = rawjson.Compact(given)
+		} else if refused++; !errors.Is(fault, rawjson.ErrAmbiguous) {
+			t.Fatalf("%q: %v", given, fault)
+		}
+		task := &core.Task{OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
+			Steps: []core.Step{{Name: "a", Output: value, Children: &core.Children{Count: 1,
+				Results: []core.Collected{{Output: value}}}, Answers: &core.Answers{
+				Votes: []core.Vote{{By: "ann", Value: value}}}}}}
+		document, err := state.EncodeTask(task)
+		if (err == nil) != (fault == nil) {
+			t.Fatalf("%q: the door says %v, the store %v", given, fault, err)
+		}
+		if err != nil {
+			return
+		}
+		forms := [][]byte{document}
+		if a, err := attributesOf(document); err == nil { // other documents are stored as they are
+			b, err := appendObject(nil, a)
+			if err != nil {
+				t.Fatalf("%q: %v", given, err)
+			}
+			forms = append(forms, b)
+		}
+		for _, form := range forms {
+			got, err := state.DecodeTask(form)
+			if err != nil {
+				t.Fatalf("%q: %v", given, err)
+			}
+			step := got.Steps[0]
+			for _, v := range [][]byte{got.Order, got.Output, step.Output, step.Children.Results[0].Output, step.Answers.Votes[0].Value} {
+				if string(v) != string(value) {
+					t.Fatalf("%q is read as %q", given, v)
+				}
+			}
+		}
+	})
+	if accepted == 0 || refused == 0 {
+		t.Errorf("%d were accepted and %d refused", accepted, refused)
 	}
 }

@@ -31,7 +31,7 @@ var errForm = errors.New("not to be shown as attributes")
 // attributesOf converts the members of a JSON object to attributes: objects to maps, arrays to lists, whole
 // numbers to numbers. It returns an error if DynamoDB may refuse or change a value.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
-	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
+	if !jsontext.Value(document).IsValid() {
 		return nil, errForm
 	}
 	return object(document, 0, false)

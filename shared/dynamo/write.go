@@ -54,7 +54,7 @@ func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, er
 		}
 		b = append(b, ':')
 		if text, ok := members[name].(*types.AttributeValueMemberS); ok && slices.Contains(jsonText, name) {
-			if !jsontext.Value(text.Value).IsValid(jsontext.AllowDuplicateNames(true)) {
+			if !jsontext.Value(text.Value).IsValid() {
 				err = fmt.Errorf("text that is no JSON: %w", errAttribute)
 			}
 			b = append(b, text.Value...)

@@ -178,7 +178,12 @@ func (p *post) fail(i int, err error) {
 func (p *post) add(i int, effect core.Effect) {
 	switch e := effect.(type) {
 	case core.SendRequest:
-		m := port.Message{Value: &message.Request{Schema: message.Schema, SendRequest: e}}
+		request := &message.Request{Schema: message.Schema, SendRequest: e}
+		if !request.Fits() {
+			p.jobs[i].unsendable = append(p.jobs[i].unsendable, e)
+			return
+		}
+		m := port.Message{Value: request}
 		if p.sender.FairQueues {
 			m.Group = message.Tenant(e.OrderID)
 		}
@@ -234,7 +239,11 @@ func (p *post) report(i int, e core.SendStatus) {
 		}
 		r = p.open(key, q, err)
 	}
-	r.append(i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
+	status := &message.Status{Schema: message.Schema, Status: e.Status}
+	if !status.Fits() {
+		status.Status = short(e.Status)
+	}
+	r.append(i, e, port.Message{Value: status})
 }
 
 func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
@@ -293,7 +302,8 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, e)
 			return
 		case core.SendStatus:
-			if err = sendShort(ctx, r.queue, e.Status); err == nil {
+			m := port.Message{Value: &message.Status{Schema: message.Schema, Status: short(e.Status)}}
+			if err = r.queue.Send(ctx, []port.Message{m})[0]; err == nil {
 				return
 			}
 		}
@@ -301,10 +311,9 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	p.fail(l.job, fmt.Errorf("send: %w", err))
 }
 
-// sendShort sends a status without its output, because the output is too large for a message (P28).
-func sendShort(ctx context.Context, q port.Sender, s core.Status) error {
-	s.Output, s.Code = nil, "output-too-large"
+// short returns a status without its output, because the output is too large for a message (P28).
+func short(s core.Status) core.Status {
+	s.Output, s.Code = nil, core.CodeOutputTooLarge
 	s.Message = "the output is too large for a message; look the order up by its ID"
-	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})
-	return errs[0]
+	return s
 }

@@ -146,10 +146,11 @@ func (b *Bus) entry(m port.Message) (types.PutEventsRequestEntry, error) {
 	if !ok {
 		return types.PutEventsRequestEntry{}, fmt.Errorf("it gets statuses only, not %T", m.Value)
 	}
-	detail, err := status.Encode()
-	if err == nil {
-		err = port.CheckMessage(&port.Message{Body: detail})
+	if !status.Fits() {
+		return types.PutEventsRequestEntry{}, fmt.Errorf("a status has more than %d bytes: %w", port.MaxMessage,
+			port.ErrTooLarge)
 	}
+	detail, err := status.Encode()
 	return types.PutEventsRequestEntry{EventBusName: &b.arn, Source: aws.String(Source),
 		DetailType: aws.String(string(status.Kind)), Detail: aws.String(string(detail))}, err
 }

@@ -30,7 +30,7 @@ func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 func checkResult(result []byte) error { return bounds(result, rawjson.MaxLevels, errResult) }
 
 func bounds(data []byte, levels int, deep error) error {
-	switch err := rawjson.CheckLoose(data, levels); {
+	switch err := rawjson.Check(data, levels); {
 	case err == nil:
 		return nil
 	case errors.Is(err, rawjson.ErrNumber):
@@ -41,10 +41,8 @@ func bounds(data []byte, levels int, deep error) error {
 	return errBadJSON
 }
 
-// loose makes jsontext accept all JSON that rawjson.CheckLoose accepts, and keep texts unchanged.
-var loose = []jsontext.Options{
-	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
-}
+// checked is for JSON that checkRead has accepted. The decoder does not look for the same faults again.
+var checked = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // decode decodes JSON into values. Numbers keep their digits. Empty data is null.
 func decode(data []byte) (any, error) {
@@ -54,7 +52,7 @@ func decode(data []byte) (any, error) {
 	if err := checkRead(data); err != nil {
 		return nil, err
 	}
-	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), loose...))
+	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), checked...))
 }
 
 // readValue decodes the next value. The caller has checked the JSON with checkRead.

@@ -3,6 +3,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -91,6 +92,9 @@ func parse(source string, scope Scope) (*program, error) {
 	return p, nil
 }
 
+// halfPair matches the escape of half a surrogate pair. The parser would replace it by U+FFFD.
+var halfPair = regexp.MustCompile(`(^|[^\\])(\\\\)*\\[uU](0000|\{0*)?[dD][89a-fA-F][0-9a-fA-F]{2}`)
+
 func parseProgram(source string, scope Scope) (*program, error) {
 	switch {
 	case strings.TrimSpace(source) == "":
@@ -98,6 +102,9 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	case len(source) > MaxSource:
 		return nil, fail(fmt.Sprintf("it has %d bytes, the limit is %d", len(source), MaxSource),
 			"let the agent compute it")
+	case halfPair.MatchString(source):
+		return nil, fail("it has the escape of one half of a surrogate pair, which is no character",
+			"write the character itself, or the escape of the whole, as in \\U0001F600")
 	}
 	tree, err := parser.ParseWithConfig(source, settings())
 	if err != nil {

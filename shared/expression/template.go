@@ -52,14 +52,14 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)
 	}
-	src, err := jsontext.AppendFormat(nil, data, loose...)
+	src, err := jsontext.AppendFormat(nil, data, checked...)
 	if err != nil {
 		return nil, errBadJSON
 	}
 	t := &template{}
 	var literal []byte
 	from := 0
-	for d := jsontext.NewDecoder(bytes.NewBuffer(src), loose...); d.PeekKind() != jsontext.KindInvalid; {
+	for d := jsontext.NewDecoder(bytes.NewBuffer(src), checked...); d.PeekKind() != jsontext.KindInvalid; {
 		if d.PeekKind() != jsontext.KindString {
 			_, _ = d.ReadToken() // no error, because checkRead has checked the JSON
 			continue
@@ -139,7 +139,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if len(raw) > 4*MaxResult { // AppendFormat removes white space, so raw may be longer than MaxResult
 		return nil, errLarge
 	}
-	b, err = jsontext.AppendFormat(b, raw, loose...)
+	b, err = jsontext.AppendFormat(b, raw, checked...)
 	if err != nil {
 		return nil, errBadJSON
 	}

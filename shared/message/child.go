@@ -1,9 +1,6 @@
 package message
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -16,15 +13,8 @@ type Child struct {
 	Ended  *core.ChildEnded `json:"ended,omitempty"` // end of the child
 }
 
-// Encode returns the message as JSON. It does not escape characters for HTML, because the escapes could make
-// the message longer than port.MaxMessage.
-func (m *Child) Encode() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(m)
-	return b.Bytes(), err
-}
+// Encode returns the message as JSON.
+func (m *Child) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Check returns an error if a field of the message is missing or invalid.
 func (m *Child) Check() error {
@@ -60,8 +50,8 @@ func checkAsk(a *core.AskChild) error {
 	case len(a.Order) == 0 || a.Order[0] != '{':
 		return unreadable("order must be a JSON object")
 	}
-	if err := rawjson.CheckLoose(a.Order, rawjson.MaxLevels); err != nil {
-		return unreadable("order: %v", err)
+	if err := rawjson.Check(a.Order, rawjson.MaxLevels); err != nil {
+		return unreadable("%v", rawjson.In("order", err))
 	}
 	return checkParent(&a.Parent)
 }

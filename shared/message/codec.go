@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -13,22 +14,22 @@ import (
 
 // Encode returns the submission as JSON. All message types have the method Encode, and thus implement
 // port.Value. An in-memory queue can deliver a port.Value without encoding it.
-func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *SubmitOrder) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Encode returns the request as JSON.
-func (m *Request) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *Request) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Encode returns the reply as JSON.
-func (m *Reply) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *Reply) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Encode returns the control message as JSON.
-func (m *Control) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *Control) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Encode returns the status as JSON.
-func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *Status) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // Encode returns the quarantined message as JSON.
-func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
+func (m *Quarantined) Encode() ([]byte, error) { return rawjson.Marshal(m) }
 
 // SubmitOf returns the submission in a delivery. It checks a submission in the delivery's Value. Otherwise it
 // decodes the delivery's body.
@@ -91,10 +92,21 @@ func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	return Decode[T, M](body)
 }
 
-// Decode decodes and checks a message. The error is ErrNewer, or wraps ErrUnreadable with the reason.
+// Decode decodes and checks a message. Its values are in their shortest form, which the limits are about. The
+// error is ErrNewer, or wraps ErrUnreadable with the reason.
 func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	m := new(T)
-	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
+	reply, isReply := any(m).(*Reply)
+	levels := rawjson.MaxLevels + envelope(m)
+	var lost losses
+	err := rawjson.Check(data, levels)
+	if err != nil && isReply {
+		data, lost, err = lossesOf(data, levels)
+	}
+	if err == nil {
+		data, err = rawjson.Compact(data)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
@@ -106,10 +118,74 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
+	if isReply {
+		reply.lose(lost)
+	}
 	if err := M(m).Check(); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// losses holds the faults of a reply's members by their names.
+type losses map[string]error
+
+// lossesOf reads a reply with a fault in its output or its texts. It returns the reply without these members,
+// and their faults. If another member has a fault, it returns the error.
+func lossesOf(data []byte, levels int) ([]byte, losses, error) {
+	lost := losses{}
+	for {
+		err := rawjson.Check(data, levels)
+		if err == nil {
+			return data, lost, nil
+		}
+		fault, ok := errors.AsType[*rawjson.Fault](err)
+		if !ok {
+			return nil, nil, err
+		}
+		name, _, _ := strings.Cut(fault.Place, ".")
+		if lost[name] != nil || !slices.Contains([]string{"output", "error", "note"}, name) {
+			return nil, nil, err
+		}
+		lost[name] = err
+		if name == "error" { // the code of a failure has a meaning of its own
+			lost["error"] = &core.Refusal{Code: codeIn(data), Text: err.Error()}
+		}
+		if data = rawjson.Without(data, name); data == nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// codeIn returns the error code of a reply whose error has a fault, or "unspecified".
+func codeIn(data []byte) (code string) {
+	reason, _ := rawjson.Member(data, "error")
+	raw, _ := rawjson.Member(reason, "code")
+	if rawjson.Check(raw, 1) != nil || json.Unmarshal(raw, &code) != nil {
+		return "unspecified"
+	}
+	return code
+}
+
+// lose ends the attempt of a reply that cannot be kept as it is, instead of leaving the step to its timeout
+// and another call (P28, what is too large fails once). An undo needs no output (P24).
+func (m *Reply) lose(lost losses) {
+	output, code := lost["output"], core.CodeOutput
+	if output == nil && len(m.Output) > core.MaxOutput {
+		output, code = fmt.Errorf("it has %d bytes and the limit is %d; store it elsewhere and return a "+
+			"reference", len(m.Output), core.MaxOutput), core.CodeOutputTooLarge
+		m.Output = nil
+	}
+	if output != nil && m.Outcome == core.OutcomeDone && m.Operation != core.UndoOp {
+		m.Outcome, m.Error = core.OutcomeFailed, &ReplyError{Code: code,
+			Message: "the operation was done, but its output cannot be kept: " + output.Error()}
+	}
+	if r, ok := errors.AsType[*core.Refusal](lost["error"]); ok && m.Outcome != core.OutcomeDone {
+		m.Error = &ReplyError{Code: r.Code, Message: r.Text}
+	}
+	if err := lost["note"]; err != nil {
+		m.Note = err.Error()
+	}
 }
 
 // envelope returns the number of JSON levels that a message adds around a value of an application or a
@@ -148,6 +224,25 @@ func checkSchema(schema int) error {
 		return unreadable("schema is %d; it must be %d", schema, Schema)
 	}
 	return nil
+}
+
+// Fits reports whether the request is at most port.MaxMessage bytes, for queues in memory, which do not encode
+// it. Fits encodes only a request whose input is near the limit.
+func (m *Request) Fits() bool { return fits(m, len(m.Input)) }
+
+// Fits reports whether the status is at most port.MaxMessage bytes. It encodes only a status whose output is
+// near the limit.
+func (m *Status) Fits() bool { return fits(m, len(m.Output)) }
+
+// maxEnvelope is more than a message has beside its input or output, in bytes.
+const maxEnvelope = 16 << 10
+
+func fits(m port.Value, payload int) bool {
+	if payload <= port.MaxMessage-maxEnvelope {
+		return true
+	}
+	body, err := m.Encode()
+	return err != nil || len(body) <= port.MaxMessage // a queue reports the error
 }
 
 // Check returns an error if a field of the request is missing or invalid.
@@ -204,8 +299,8 @@ func checkOutput(output json.RawMessage) error {
 	if len(output) == 0 {
 		return nil
 	}
-	if err := rawjson.CheckLoose(output, rawjson.MaxLevels); err != nil {
-		return unreadable("output: %v", err)
+	if err := rawjson.Check(output, rawjson.MaxLevels); err != nil {
+		return unreadable("%v", rawjson.In("output", err))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -109,12 +110,12 @@ type head struct {
 
 // MarshalJSON writes one object with the members of the head and of the event.
 func (m Control) MarshalJSON() ([]byte, error) {
-	h, err := json.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
+	h, err := rawjson.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
 		Tries: m.Tries})
 	if err != nil {
 		return nil, err
 	}
-	event, err := json.Marshal(m.Event)
+	event, err := rawjson.Marshal(m.Event)
 	if err != nil || len(event) <= len("{}") {
 		return h, err
 	}
@@ -256,10 +257,14 @@ func badReason(reason string) error {
 		"an erase has it", len(reason), core.MaxMessage)
 }
 
-// CheckTexts returns an error if the sender's name or the reason of a command contains a character for which
-// core.Unprintable returns true.
+// CheckTexts returns an error if the sender's name or the reason of a command is not UTF-8, or contains a
+// character for which core.Unprintable returns true.
 func CheckTexts(by, reason string) error {
 	switch {
+	case !utf8.ValidString(by):
+		return unreadable("by is not UTF-8; send UTF-8")
+	case !utf8.ValidString(reason):
+		return unreadable("reason is not UTF-8; send UTF-8")
 	case strings.ContainsFunc(by, core.Unprintable):
 		return errors.New("by holds a line end or another control character; write the name alone")
 	case strings.ContainsFunc(reason, core.Unprintable):
@@ -313,7 +318,7 @@ func checkStated(name string, value json.RawMessage, limit int) error {
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
 	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%s: %v", name, err)
+		return unreadable("%v", rawjson.In(name, err))
 	}
 	return nil
 }
@@ -339,7 +344,7 @@ func checkAnswer(a core.Answered) error {
 			core.MaxMessage)
 	}
 	if err := rawjson.Check(a.Value, rawjson.MaxLevels); err != nil {
-		return unreadable("value: %v", err)
+		return unreadable("%v", rawjson.In("value", err))
 	}
 	return checkTexts(a.By, a.Note)
 }

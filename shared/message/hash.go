@@ -28,10 +28,7 @@ func HashOf(t *core.Task) string {
 // the sequence of members, escapes, and the spelling of numbers (1.0 or 1) do not change the hash.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
-	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // a child's order may contain a member twice, because a service produced it
-		b = append(b, o.Order...)
-	}
+	b, _ = rawjson.AppendCanonical(b, o.Order) // cannot fail, because the order has passed rawjson.Check
 	for _, m := range [...][2]string{
 		{`,"priority":`, cmp.Or(o.Priority, PriorityNormal)},
 		{`,"replyTo":`, o.ReplyTo},

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 const good = `{"schema":1,"orderId":"o-1","workflow":"order","order":{"total":12.50},"priority":"high","replyTo":"shop","deadline":"2026-11-21T10:00:00.500+01:00"}`
@@ -56,7 +58,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"null", `null`, "not-json", "", "not a JSON object"},
 		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
 		{"half a pair", with("order", `"\ud83d"`), "not-json", "",
-			"order holds half of a surrogate pair at byte"},
+			"order: half of a surrogate pair at byte"},
 		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "",
 			"surrogate"},
 		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", "surrogate"},
@@ -65,15 +67,15 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
 		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
 		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "",
-			"orderId stands twice"},
+			"orderId: the key stands twice"},
 		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "",
-			"order.a.0.b stands twice"},
-		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a stands twice"},
+			"order.a.0.b: the key stands twice"},
+		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a: the key stands twice"},
 		{"key twice of many", with("order",
 			`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "",
-			"order.3 stands twice"},
+			"order.3: the key stands twice"},
 		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1),
-			"}"), "not-json", "", "orderId stands twice"},
+			"}"), "not-json", "", "orderId: the key stands twice"},
 		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "",
 			"limit is 65536"},
 		{"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "",
@@ -133,6 +135,61 @@ func TestRefusedSubmissions(t *testing.T) {
 	}
 }
 
+// lost returns the failure of a reply whose output cannot be kept (P28, what is too large fails once).
+func lost(r *message.Reply, err error) error {
+	if err == nil && r.Outcome == core.OutcomeFailed {
+		return fmt.Errorf("%w: %s: %s", message.ErrUnreadable, r.Error.Code, r.Error.Message)
+	}
+	return err
+}
+
+// A reply whose output or texts cannot be kept still ends its attempt, and names the member. It goes to
+// quarantine only if it is unknown whose it is.
+func TestRepliesThatCannotBeKept(t *testing.T) {
+	const done = `"task":"o-1","run":0,"step":"a","attempt":2,"waited":0,"schema":1,"outcome":"done",`
+	const do, undo, half = `"operation":"do",`, `"operation":"undo",`, `"\ud83d"`
+	const failed = `"task":"o-1","run":0,"step":"a","attempt":2,"waited":0,"schema":1,"operation":"do","outcome":`
+	long := `"` + strings.Repeat(`\u044f`, core.MaxOutput/2) + `"`
+	for text, want := range map[string]string{
+		done + do + `"output":{"n":` + half + `}`: "failed output: the operation was done, but its output " +
+			"cannot be kept: output.n: half of a surrogate pair at byte 116; send whole characters",
+		done + do + `"output":{` + half + `:1}`:            "failed output: *output: half of a surrogate pair",
+		done + do + `"output":{"a":[{"b":1,"b":2}]}`:       "failed output: *output.a.0.b: the key stands twice",
+		done + do + "\"output\":\"\xff\"":                  "failed output: *output: byte 111 is not UTF-8",
+		done + do + `"output":[1e1000]`:                    "failed output: *output.0: a number is out of bounds",
+		done + do + `"output":` + long:                     "failed output-too-large: *it has 49154 bytes",
+		done + do + `"output":` + long[:len(long)-7] + `"`: "done",
+		done + undo + `"output":` + half:                   "done",
+		done + do + `"output":1,"note":` + half:            "done",
+		failed + `"failed","output":` + half:               "failed",
+		failed + `"retry-later","error":{"code":"not-yet","message":` + half + `}`: "retry-later not-yet: " +
+			"error.message: half of a surrogate pair",
+		failed + `"failed","error":{"code":` + half + `,"message":"x"}`: "failed unspecified: error.code: half",
+		failed + `"progress","percent":3,"note":` + half:                "progress",
+		done + do + `"output":1,"output":2`:                             "",
+		done + do + `"attempt":3,"output":` + half:                      "",
+		strings.Replace(done, "o-1", `\ud83d`, 1) + do + `"output":1`:   "",
+		done + do + `"more":` + half:                                    "",
+		done + do + `"output":` + half[:3]:                              "",
+	} {
+		r, err := message.Decode[message.Reply]([]byte("{" + strings.TrimSuffix(text, ",") + "}"))
+		if want == "" {
+			require.ErrorIs(t, err, message.ErrUnreadable, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		got := string(r.Outcome)
+		if r.Error != nil {
+			got += " " + r.Error.Code + ": " + r.Error.Message
+		}
+		want = strings.Replace(want, "*", "the operation was done, but its output cannot be kept: ", 1)
+		require.True(t, strings.HasPrefix(got, want), "%.200s: %s, want %s", text, got, want)
+		require.Equal(t, "o-1/a/2", fmt.Sprintf("%s/%s/%d", r.OrderID, r.Step, r.Attempt))
+		_, err = r.Encode()
+		require.NoError(t, err)
+	}
+}
+
 // One limit holds for the value of every message, whether it comes as bytes or as a value of the same
 // process.
 func TestOneLevelTooDeep(t *testing.T) {
@@ -143,9 +200,9 @@ func TestOneLevelTooDeep(t *testing.T) {
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: lists(n)}
 		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
 			Outcome: core.OutcomeDone, Output: lists(n)}
-		asBytes, _ := reply.Encode()
+		asBytes, _ := rawjson.Marshal(reply)
 		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
-		_, decoded := message.Decode[message.Reply](asBytes)
+		decoded := lost(message.Decode[message.Reply](asBytes))
 		_, handed := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.Decode[message.Control]([]byte(control))
 		ended := &message.Child{
@@ -194,7 +251,7 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			"order": order.Check(),
 			"order as bytes": second(message.DecodeSubmit(fmt.Appendf(nil,
 				`{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
-			"reply as bytes": second(message.Decode[message.Reply](asBytes)),
+			"reply as bytes": lost(message.Decode[message.Reply](asBytes)),
 			"reply in memory": second(
 				message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})),
 			"end of a child": second(
@@ -261,7 +318,12 @@ func TestAnswersAreChecked(t *testing.T) {
 			`"`: "reason has 513 bytes",
 		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
 	} {
-		_, err := message.Decode[message.Control]([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
+		members := map[string]json.RawMessage{}
+		require.NoError(t, json.Unmarshal([]byte(good), &members))
+		require.NoError(t, json.Unmarshal([]byte("{"+change+"}"), &members))
+		text, err := json.Marshal(members)
+		require.NoError(t, err)
+		_, err = message.Decode[message.Control](text)
 		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) ||
 			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", change, err)

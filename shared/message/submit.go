@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,17 +115,22 @@ func (p *pattern) MatchString(name string) bool {
 	return true
 }
 
-// DecodeSubmit decodes and checks a submission. It refuses unknown fields. The error is a *Refusal, which
+// MaxSubmission is the largest text of a submission that DecodeSubmit reads, in bytes. The limit of the order,
+// port.MaxOrder, applies to the shortest form of the text.
+const MaxSubmission = rawjson.MaxGrowth * port.MaxOrder
+
+// DecodeSubmit decodes and checks a submission. It refuses unknown fields. The order that it returns is in its
+// shortest form. The error is a *Refusal, which
 // wraps ErrNewer if the schema is newer. With an error, DecodeSubmit still returns a readable ID and a
 // readable reply-to. The caller needs them to notify the sender.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
-	if len(data) > port.MaxOrder {
-		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+
-			"store large data elsewhere and send a reference", len(data), port.MaxOrder)
+	if len(data) > MaxSubmission {
+		return senderOf(data), tooLarge(len(data))
 	}
 	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
+	data, _ = rawjson.Compact(data) // cannot fail, because Check has accepted the text
 	fields, err := rawjson.Members(data)
 	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "",
@@ -137,7 +143,28 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, o.checkFields()
+	return o, cmp.Or(o.checkFields(), o.checkSize(len(data)))
+}
+
+// longestTime is the number of bytes by which the message of an order can be longer than its shortest text: a
+// message writes times with milliseconds.
+const longestTime = 32
+
+// checkSize measures the message of the order. It encodes only a message that may be too large.
+func (o *SubmitOrder) checkSize(text int) error {
+	if text+longestTime <= port.MaxOrder {
+		return nil
+	}
+	b, err := o.Encode()
+	if err != nil || len(b) > port.MaxOrder {
+		return tooLarge(len(b))
+	}
+	return nil
+}
+
+func tooLarge(size int) *Refusal {
+	return refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; store large data elsewhere "+
+		"and send a reference", size, port.MaxOrder)
 }
 
 func senderOf(data []byte) SubmitOrder {
@@ -222,7 +249,7 @@ func (o *SubmitOrder) Check() error {
 		return err
 	}
 	if err := rawjson.Check(o.Order, rawjson.MaxLevels); err != nil {
-		return refuse(CodeInvalid, "order", "order: %v", err)
+		return refuse(CodeInvalid, "order", "%v", rawjson.In("order", err))
 	}
 	return nil
 }

@@ -46,14 +46,14 @@ func CheckDefinition(hash string, data []byte) error {
 }
 
 // CheckMessage returns an error for a message that no queue may accept. The error wraps ErrTooLarge if the
-// body is larger than MaxMessage. Any other error shows a mistake of the caller, and wraps no error of this
+// body is larger than MaxBody. Any other error shows a mistake of the caller, and wraps no error of this
 // package.
 func CheckMessage(m *Message) error {
 	switch {
 	case len(m.Body) == 0 && m.Value == nil:
 		return fmt.Errorf("a message without a body")
-	case len(m.Body) > MaxMessage:
-		return fmt.Errorf("a message of %d bytes, the limit is %d: %w", len(m.Body), MaxMessage, ErrTooLarge)
+	case len(m.Body) > MaxBody:
+		return fmt.Errorf("a message of %d bytes, the limit is %d: %w", len(m.Body), MaxBody, ErrTooLarge)
 	case m.Delay < 0 || m.Delay > MaxDelay:
 		return fmt.Errorf("a delay of %s is not within 0 and %s", m.Delay, MaxDelay)
 	}

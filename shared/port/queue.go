@@ -7,11 +7,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// MaxMessage is the largest message that Stepkeeper sends, in bytes. SQS bills 64 KiB as one request.
+// MaxMessage is the largest message that Stepkeeper sends, in bytes: SQS bills 64 KiB as one request. A step
+// whose request is larger fails with `input-too-large`, in `dev` and on AWS. A status that is larger is sent
+// without its output.
 const MaxMessage = 64 << 10
 
 // Limits of SQS, which apply to every queue.
 const (
+	// MaxBody is the largest body of a message that a queue accepts, in bytes. A program that is not
+	// Stepkeeper's may write a message with more escapes than necessary.
+	MaxBody       = 1 << 20
 	MaxDelay      = 900 * time.Second // longest delay of a message
 	MaxVisibility = 12 * time.Hour    // longest visibility timeout
 	MaxBatch      = 10                // largest number of messages in one call

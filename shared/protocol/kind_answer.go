@@ -153,7 +153,7 @@ func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
-	output, err := json.Marshal(decided)
+	output, err := core.Marshal(decided)
 	if err != nil { // not expected, because the value was checked when it arrived
 		r.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return

@@ -19,7 +19,7 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	if err != nil {
 		return dst, complaint(err)
 	}
-	r := read(sorted, loose)
+	r := read(sorted, checked)
 	defer readers.Put(r)
 	done := 0
 	for {

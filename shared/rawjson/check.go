@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,43 +21,71 @@ const (
 	MaxExponent = 999 // absolute value of a number's exponent
 )
 
-// Errors of Check and CheckLoose for values that exceed a limit.
+// MaxGrowth is the largest factor by which escapes can lengthen a text: the character < is one byte, and the
+// escape \u003c has six. A reader that measures a value in its shortest form reads at most MaxGrowth times the
+// limit.
+const MaxGrowth = 6
+
+// Kinds of faults for values that exceed a limit.
 var (
 	ErrNumber = errors.New("a number is out of bounds")
 	ErrLevels = errors.New("arrays and objects are nested deeper")
+	// ErrAmbiguous means that programs would read the value differently (RFC 7493, I-JSON): it contains bytes
+	// that are not UTF-8, a key twice in one object, or half of a surrogate pair.
+	ErrAmbiguous = errors.New("programs would read it differently")
 )
 
-// Check returns an error in these cases:
+// Fault is the error of Check.
+type Fault struct {
+	Place string // path of the wrong member, such as "items.0.name"; "" means the whole value
+	text  string
+	kind  error // ErrNumber, ErrLevels, ErrAmbiguous, or nil if the value is not JSON
+}
+
+// Error returns the path, the fault, its position and the fix.
+func (f *Fault) Error() string {
+	if f.Place == "" {
+		return f.text
+	}
+	return f.Place + ": " + f.text
+}
+
+// Unwrap returns the kind of the fault.
+func (f *Fault) Unwrap() error { return f.kind }
+
+// In returns an error of Check for a value that is the member with this name in a larger value.
+func In(name string, err error) error {
+	f, ok := errors.AsType[*Fault](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	inner := *f
+	if inner.Place = name; f.Place != "" {
+		inner.Place += "." + f.Place
+	}
+	return &inner
+}
+
+// Check returns a *Fault in these cases:
 //
 //   - data is not exactly one JSON value.
 //   - data has more than the given number of levels.
 //   - data contains a number that NumberFits refuses.
-//   - Programs would read data differently (RFC 7493): it contains bytes that are not UTF-8, a key twice in
-//     one object, or half of a surrogate pair.
+//   - Programs would read data differently, see ErrAmbiguous.
 //
-// The error describes the fault, its position, and the fix.
-func Check(data []byte, levels int) error { return check(data, levels) }
-
-// CheckLoose is like Check, but accepts a key that occurs twice in one object, and half of a surrogate pair.
-// It is for values whose writer cannot correct them, such as the response of a service.
-func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
-
-var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-
-func check(data []byte, levels int, options ...jsontext.Options) error {
-	if at := badByte(data); at >= 0 {
-		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", at)
-	}
-	r := read(data, options)
+// Every value from outside passes Check before it is stored or sent. Stores and queues write and read the same
+// values.
+func Check(data []byte, levels int) error {
+	r := read(data, nil)
 	defer readers.Put(r)
 	for {
 		var err error
 		if r.PeekKind() == jsontext.KindNumber {
 			var number []byte
 			if number, err = r.ReadValue(); err == nil && !NumberFits(number) {
-				return fmt.Errorf("%w: the one at byte %d has more than %d characters, or an exponent "+
-					"beyond ±%d; send it as a text", ErrNumber, r.InputOffset()-int64(len(number)),
-					MaxNumber, MaxExponent)
+				return &Fault{placeOf(r.StackPointer()), fmt.Sprintf("%s: the one at byte %d has more than %d "+
+					"characters, or an exponent beyond ±%d; send it as a text", ErrNumber,
+					r.InputOffset()-int64(len(number)), MaxNumber, MaxExponent), ErrNumber}
 			}
 		} else {
 			_, err = r.ReadToken()
@@ -66,8 +94,9 @@ func check(data []byte, levels int, options ...jsontext.Options) error {
 		case err != nil:
 			return complaint(err)
 		case depth > levels:
-			return fmt.Errorf("%w than %d levels at byte %d; flatten it, or send the deep part as a text",
-				ErrLevels, min(levels, MaxLevels), r.InputOffset()-1)
+			first, _, _ := strings.Cut(placeOf(r.StackPointer()), ".")
+			return &Fault{first, fmt.Sprintf("%s than %d levels at byte %d; flatten it, or send the deep part as a "+
+				"text", ErrLevels, min(levels, MaxLevels), r.InputOffset()-1), ErrLevels}
 		case depth == 0:
 			return end(r)
 		}
@@ -78,31 +107,35 @@ func check(data []byte, levels int, options ...jsontext.Options) error {
 func end(r *reader) error {
 	at := r.InputOffset()
 	if _, err := r.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("it is not JSON at byte %d: something follows the value", at)
+		return &Fault{text: fmt.Sprintf("it is not JSON at byte %d: something follows the value", at)}
 	}
 	return nil
 }
 
 // complaint translates an error of the jsontext library.
 func complaint(err error) error {
-	var wrong *jsontext.SyntacticError
-	if !errors.As(err, &wrong) {
-		return errors.New("it is not JSON: it is empty")
+	wrong, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return &Fault{text: "it is not JSON: it is empty"}
 	}
-	place := placeOf(wrong.JSONPointer)
-	switch {
+	f := &Fault{placeOf(wrong.JSONPointer), "", ErrAmbiguous}
+	switch reason := wrong.Err.Error(); {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("the key %s stands twice; keep one", place)
-	case strings.Contains(wrong.Err.Error(), "surrogate"):
-		return fmt.Errorf("the text %s holds half of a surrogate pair at byte %d; send whole characters",
-			place, wrong.ByteOffset)
+		f.text = "the key stands twice; keep one"
+	case strings.Contains(reason, "surrogate"):
+		f.text = fmt.Sprintf("half of a surrogate pair at byte %d; send whole characters", wrong.ByteOffset)
+	case strings.Contains(reason, "UTF-8"):
+		f.text = fmt.Sprintf("byte %d is not UTF-8; send UTF-8", wrong.ByteOffset)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("it is not JSON at byte %d: it ends in the middle of a value", wrong.ByteOffset)
+		return &Fault{text: fmt.Sprintf("it is not JSON at byte %d: it ends in the middle of a value",
+			wrong.ByteOffset)}
+	default:
+		return &Fault{text: fmt.Sprintf("it is not JSON at byte %d: %v", wrong.ByteOffset, wrong.Err)}
 	}
-	return fmt.Errorf("it is not JSON at byte %d: %w", wrong.ByteOffset, wrong.Err)
+	return f
 }
 
-// placeOf returns a path for an error text. It shortens a long path.
+// placeOf returns a path for an error text. It shortens a long path, and replaces control characters.
 func placeOf(p jsontext.Pointer) string {
 	const longest, longestPart = 200, 60
 	var b strings.Builder
@@ -116,21 +149,14 @@ func placeOf(p jsontext.Pointer) string {
 		if len(part) > longestPart {
 			part = strings.ToValidUTF8(part[:longestPart], "") + "…"
 		}
-		b.WriteString(part)
+		b.WriteString(strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return '\ufffd'
+			}
+			return r
+		}, part))
 	}
 	return b.String()
-}
-
-// badByte returns the index of the first byte that is not UTF-8. It returns -1 if data is valid UTF-8.
-func badByte(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	at := 0
-	for r, n := utf8.DecodeRune(data); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(data[at:]) {
-		at += n
-	}
-	return at
 }
 
 // NumberFits reports whether the text of a number is within MaxNumber and MaxExponent. These limits also

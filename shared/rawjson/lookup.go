@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// checked is for values that Check has accepted. The reader does not look for the same faults again.
+var checked = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
 // Members returns the members of an object. If a name occurs twice, the last member counts, as in
 // encoding/json. The values are slices of object.
 func Members(object []byte) (map[string]json.RawMessage, error) {
-	r := read(object, loose)
+	r := read(object, checked)
 	defer readers.Put(r)
 	if err := r.enter(jsontext.KindBeginObject); err != nil {
 		return nil, err
@@ -30,7 +34,7 @@ func Members(object []byte) (map[string]json.RawMessage, error) {
 // Member returns the value of one member of an object, or nil if the object has no member with this name. If
 // the name occurs twice, the last member counts.
 func Member(object []byte, name string) (found json.RawMessage, err error) {
-	r := read(object, loose)
+	r := read(object, checked)
 	defer readers.Put(r)
 	if err := r.enter(jsontext.KindBeginObject); err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func Member(object []byte, name string) (found json.RawMessage, err error) {
 // Elements yields the elements of a list. It yields an error if the list is not valid JSON, and then stops.
 func Elements(list []byte) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		r := read(list, loose)
+		r := read(list, checked)
 		defer readers.Put(r)
 		if err := r.enter(jsontext.KindBeginArray); err != nil {
 			yield(nil, err)
@@ -59,6 +63,26 @@ func Elements(list []byte) iter.Seq2[json.RawMessage, error] {
 			if value, err := r.value(list); !yield(value, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// Without returns a copy of an object in which the value of the first member with this name is null. It
+// returns nil if there is no such member, or if the text is not JSON. The rest may have any fault of Check.
+func Without(object []byte, name string) []byte {
+	r := read(object, checked)
+	defer readers.Put(r)
+	if r.enter(jsontext.KindBeginObject) != nil {
+		return nil
+	}
+	for {
+		other, value, err := r.member(object)
+		switch {
+		case other == nil || err != nil:
+			return nil
+		case string(other) == name:
+			end := int(r.InputOffset())
+			return slices.Concat(object[:end-len(value)], []byte("null"), object[end:])
 		}
 	}
 }
@@ -86,7 +110,7 @@ func (r *reader) member(object []byte) (name, value []byte, err error) {
 		return nil, nil, err
 	}
 	if name = key[1 : len(key)-1]; bytes.IndexByte(name, '\\') >= 0 {
-		name, _ = jsontext.AppendUnquote(nil, key) // half of a surrogate pair becomes U+FFFD
+		name, _ = jsontext.AppendUnquote(nil, key)
 	}
 	return name, value, nil
 }

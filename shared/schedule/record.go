@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 const (
@@ -77,8 +78,8 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 		}
 	}
 	// Encoding a string cannot fail.
-	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
-	return json.Marshal(fields)
+	fields["scheduledTime"], _ = rawjson.Marshal(at.Std().UTC().Format(time.RFC3339))
+	return rawjson.Marshal(fields)
 }
 
 // Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after

@@ -107,7 +107,7 @@ func (s *Schema) Check(value json.RawMessage) error {
 	if s == nil {
 		return nil
 	}
-	if err := rawjson.CheckLoose(value, rawjson.MaxLevels); err != nil {
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
 		return err
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))

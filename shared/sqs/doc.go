@@ -5,7 +5,6 @@
 //   - the message group, which makes the queue a fair queue (rule 4 in docs/reference/aws-rules.md)
 //   - whether the message goes to the queue of high priority (P46, priority changes the order of requests
 //     only)
-//   - the JSON escapes for characters that SQS does not allow
 //
 // The deployment chooses the names and addresses of the queues.
 //

@@ -1,7 +1,6 @@
 package sqs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,19 +100,8 @@ func bodyOf(m port.Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m.Body, m.Value = noncharacters(body), nil
+	m.Body, m.Value = body, nil
 	return string(m.Body), port.CheckMessage(&m)
-}
-
-// noncharacters escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS refuses a message that
-// contains them, because XML 1.0 does not allow them. The check before the replacement avoids a copy, because
-// most messages contain neither character.
-func noncharacters(body []byte) []byte {
-	if !bytes.Contains(body, []byte("\xef\xbf")) {
-		return body
-	}
-	body = bytes.ReplaceAll(body, []byte("\uFFFE"), []byte(`\ufffe`))
-	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {

@@ -15,7 +15,7 @@ import (
 // DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
 // writes them again, so that old and new code can run together. It returns ErrNewerTask for a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
-	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
+	if !valid(data) {
 		return nil,
 			fmt.Errorf(
 				"decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup",

@@ -1,18 +1,17 @@
 package state
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // TaskSchema is the major version of the stored document that this program reads and writes.
@@ -142,20 +141,21 @@ func (w *writer) after(name *label, t core.Time) {
 }
 
 func (w *writer) raw(name *label, v json.RawMessage) {
-	if !jsontext.Value(v).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name.text))
+	if !valid(v) {
+		w.fail(fmt.Errorf("encode task: %s is not JSON that a program can read; it must be refused where it "+
+			"comes in", name.text))
 		return
 	}
 	w.name(name)
-	if utf8.Valid(v) {
-		w.b = append(w.b, v...)
-		return
-	}
-	w.b = append(w.b, bytes.ToValidUTF8(v, []byte("\ufffd"))...)
+	w.b = append(w.b, v...)
 }
 
+// valid reports whether a value or a document may be stored. The writer and the reader use this one check, so
+// that every stored document can be read.
+func valid(v []byte) bool { return jsontext.Value(v).IsValid() }
+
 func (w *writer) part(name *label, v any) {
-	b, err := json.Marshal(v)
+	b, err := rawjson.Marshal(v)
 	if err != nil {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, err))
 		return

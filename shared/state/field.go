@@ -130,7 +130,7 @@ func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw makes a field of JSON that is stored byte for byte. U+FFFD replaces invalid UTF-8.
+// raw makes a field of JSON that is stored byte for byte.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -149,7 +149,7 @@ func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error)
 	return part(name, says, at, func(v *V) bool { return v == nil }, check)
 }
 
-// part makes a field of a value that encoding/json encodes. If check is nil, every value is accepted.
+// part makes a field of a value with struct tags. If check is nil, every value is accepted.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,

@@ -116,7 +116,7 @@ func payload(call worker.Call) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	input := bytes.TrimSpace(call.Input)
 	if len(input) > 0 {
-		if err := rawjson.CheckLoose(input, rawjson.MaxLevels); err != nil {
+		if err := rawjson.Check(input, rawjson.MaxLevels); err != nil {
 			return nil, fmt.Errorf("its input cannot be read: %w", err)
 		}
 		if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
@@ -127,8 +127,8 @@ func payload(call worker.Call) ([]byte, error) {
 	if _, taken := fields["idempotencyKey"]; taken {
 		return nil, fmt.Errorf("its input has a field idempotencyKey, which the agent sets; leave it out")
 	}
-	fields["idempotencyKey"], _ = json.Marshal(call.Key) // encoding a string cannot fail
-	body, err := json.Marshal(fields)
+	fields["idempotencyKey"], _ = rawjson.Marshal(call.Key) // encoding a string cannot fail
+	body, err := rawjson.Marshal(fields)
 	if err == nil && len(body) > maxPayload {
 		err = fmt.Errorf(
 			"its input has %d bytes, and %d are possible; send a reference",

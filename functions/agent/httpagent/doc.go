@@ -10,7 +10,7 @@
 //	    concurrency: 16                        # calls at the same time; default 10
 //	    batch: 5                               # requests taken at once, 1 to 10; default 5
 //	    timeout: 10s                           # limit of a call; default: the time that the step has left
-//	    maxResponse: 64KiB                     # default 64KiB
+//	    maxResponse: 384KiB                    # default 384KiB
 //	    insecure: false                        # true allows plain http to other machines
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
 //	    auth: {sigv4: {service: execute-api}}  # or oauth2, see below

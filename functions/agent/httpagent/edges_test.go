@@ -104,7 +104,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 	}{
 		{"a.Concurrency", a.Concurrency, 10},
 		{"a.Batch", a.Batch, 5},
-		{"a.MaxResponse", a.MaxResponse, Size(64 << 10)},
+		{"a.MaxResponse", a.MaxResponse, Size(384 << 10)},
 		{"a.Timeout", a.Timeout, time.Duration(0)},
 		{"a.Allow.Loopback", a.Allow.Loopback, false},
 		{
@@ -116,7 +116,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
 		}
 	}
-	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
+	for name, want := range map[string]Size{"e": 384 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		if got := c.Agents[name].MaxResponse; got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}

@@ -14,13 +14,14 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Defaults of an agent.
 const (
 	DefaultConcurrency = 10
 	DefaultBatch       = 5
-	DefaultMaxResponse = 64 << 10
+	DefaultMaxResponse = rawjson.MaxGrowth * port.MaxMessage // every output fits, however it is escaped
 	maxMaxResponse     = 16 << 20
 )
 

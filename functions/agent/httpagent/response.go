@@ -72,7 +72,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 		return nil, a.failure()
 	}
 	limit := int(a.agent.MaxResponse)
-	body := bytes.ToValidUTF8(bytes.TrimSpace(a.body), []byte("\ufffd"))
+	body := bytes.TrimSpace(a.body)
 	switch {
 	case ignore, len(body) == 0:
 		return nil, nil
@@ -81,7 +81,9 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
 				"maxResponse", a.what(), limit)
 	}
-	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {
+	switch err := rawjson.Check(body, rawjson.MaxLevels); {
+	case errors.Is(err, rawjson.ErrAmbiguous):
+		return nil, done(core.CodeOutput, unkept, a.what(), rawjson.In("output", err))
 	case errors.Is(err, rawjson.ErrNumber):
 		return nil, done("response-number", unkept, a.what(), err)
 	case errors.Is(err, rawjson.ErrLevels):

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -357,10 +356,10 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode returns an output as JSON in UTF-8. It removes tokens for answers, because a service may
-// repeat its input (P39, a token is an answer's permission). An output that is not JSON, is too large
-// or is nested too deeply is a permanent failure (P28, what is too large fails once). The operation
-// has happened, and a repetition would return the same output.
+// encode returns an output in its shortest form, which the limit is about. It removes tokens for answers,
+// because a service may repeat its input (P39, a token is an answer's permission). An output that is not what
+// rawjson.Check accepts, or is too large, is a permanent failure (P28, what is too large fails once). The
+// operation has happened, and a repetition would return the same output.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {
@@ -373,29 +372,26 @@ func encode(value any) (json.RawMessage, error) {
 		out = v
 	default:
 		var err error
-		if out, err = json.Marshal(v); err != nil {
-			return nil, unusable(codeOutput, "cannot be written as JSON: %w", err)
+		if out, err = rawjson.Marshal(v); err != nil {
+			return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 		}
 	}
-	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
-	if len(out) > MaxOutput {
-		return nil, unusable(codeTooLarge,
-			"has %d bytes and the limit is %d; store it elsewhere and return a reference", len(out),
-			MaxOutput)
+	out = core.RedactJSON(out)
+	if err := rawjson.Check(out, rawjson.MaxLevels); err != nil {
+		return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 	}
-	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
-		return nil, unusable(codeOutput, "cannot be kept: %w", err)
+	out, _ = rawjson.Compact(out) // cannot fail, because Check has accepted it
+	if len(out) > MaxOutput {
+		return nil, unusable(core.CodeOutputTooLarge, fmt.Errorf("it has %d bytes and the limit is %d; store it "+
+			"elsewhere and return a reference", len(out), MaxOutput))
 	}
 	return out, nil
 }
 
-func unusable(code, format string, args ...any) *Failure {
+func unusable(code string, err error) *Failure {
 	return &Failure{Permanent: true, Happened: true, Code: code,
-		Err: fmt.Errorf("the operation was done, but its output "+format, args...)}
+		Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 }
 
-const (
-	codeOutput   = "output"           // the operation happened, and its output cannot be used
-	codeTooLarge = "output-too-large" // the operation happened, and its output is too large
-	codeLedger   = "ledger"           // no call was made, because the ledger could not be used
-)
+// codeLedger means that no call was made, because the ledger could not be used.
+const codeLedger = "ledger"

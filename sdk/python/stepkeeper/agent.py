@@ -17,8 +17,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from . import ledger as book
-from .message import (MAX_TEXT, SCHEMA, Call, Failure, Later, Permanent, Unreadable, classify, encode,
-                      read_request, written)
+from .message import (SCHEMA, Call, Failure, Later, Permanent, Unreadable, classify, encode, readable,
+                      read_request, shortest, written)
 
 log = logging.getLogger("stepkeeper")
 
@@ -195,7 +195,7 @@ class Agent:
                 data = body.encode("utf-8", "replace")
                 self.send(self.queues[2], {
                     "schema": SCHEMA, "queue": "requests-" + self.name, "id": message,
-                    "at": written(received), "reason": str(why)[:MAX_TEXT],
+                    "at": written(received), "reason": readable(str(why)),
                     "sha256": hashlib.sha256(data).hexdigest(),
                     "body": base64.b64encode(data[:40_000]).decode()})
                 log.warning("message %s went to quarantine: %.200s", message, why)
@@ -205,7 +205,7 @@ class Agent:
             return False
 
     def send(self, queue: str, body: dict[str, Any]) -> None:
-        self.sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(body))  # ASCII, which SQS takes whole
+        self.sqs.send_message(QueueUrl=queue, MessageBody=shortest(body))
 
 
 def address(sqs: Any, queue: str) -> str:

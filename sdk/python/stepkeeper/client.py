@@ -9,7 +9,7 @@ from typing import Any
 
 from .agent import address
 from .ledger import WAIT, aws_client
-from .message import SCHEMA, written
+from .message import MAX_LEVELS, SCHEMA, check, shortest, unique, written
 
 MAX_ORDER = 65_536  # bytes of a submission
 
@@ -33,8 +33,9 @@ class Client:
         if deadline is not None:
             body["deadline"] = written(int(deadline.timestamp() * 1000))
         body |= {name: value for name, value in (("replyTo", reply_to), ("priority", priority)) if value}
-        text = json.dumps(body, allow_nan=False)
-        if order is None or len(text) > MAX_ORDER:
+        text = shortest(body)
+        check(json.loads(text, object_pairs_hook=unique), MAX_LEVELS + 1, "submission")
+        if order is None or len(text.encode()) > MAX_ORDER:
             raise ValueError(f"order {order_id} must have a value and at most {MAX_ORDER} bytes")
         self.sqs.send_message(QueueUrl=self.intake, MessageBody=text)
 

@@ -17,6 +17,11 @@ MAX_TEXT = 500  # characters of an error
 UNCOUNTED = ("not-yet", "unauthorized", "breaker-open")  # they say that no call could have had an effect
 
 
+def readable(text: str) -> str:
+    """Returns a text for people, shortened, with the escapes of what is no character."""
+    return text.encode("utf-8", "backslashreplace").decode()[:MAX_TEXT]
+
+
 class Unreadable(Exception):
     """The message cannot be read, and never will be."""
 
@@ -40,7 +45,7 @@ class Failure(Exception):
 
     def text(self) -> str:
         """Returns the text as it is sent and stored."""
-        return str(self)[:MAX_TEXT]
+        return readable(str(self))
 
 
 class Permanent(Failure):
@@ -111,7 +116,7 @@ def read_request(body: str) -> dict[str, Any]:
     Raises Unreadable, or RuntimeError if the schema is newer.
     """
     try:
-        m = json.loads(body if len(body) <= MAX_BODY else "")
+        m = json.loads(body if len(body) <= MAX_BODY else "", object_pairs_hook=unique)
         if _whole(m, "schema", 1) > SCHEMA:  # another instance of the agent may know it
             raise RuntimeError(f"it has schema {m['schema']}, newer than {SCHEMA}; deploy the newer agent")
         for name, pattern in _PATTERNS.items():
@@ -121,7 +126,7 @@ def read_request(body: str) -> dict[str, Any]:
             _whole(m, name, least)
         if m.get("resolved") is not None:
             _whole(m["resolved"], "command", 0)
-        check(m, MAX_LEVELS + 1)
+        check(m, MAX_LEVELS + 1, "request")
         stop_by = _time(m["stopBy"])
         undo = m["operation"] == "undo"
         long = _whole(m, "maxDuration", 0, 0) > m["timeout"] and not undo
@@ -153,28 +158,51 @@ def written(milliseconds: int) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def check(value: Any, left: int) -> None:
-    """Raises ValueError for a value that is nested too deep or has a number that is too long."""
+def check(value: Any, left: int, place: str) -> None:
+    """Raises ValueError for a value that Stepkeeper refuses. The error names the member."""
     if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
-        raise ValueError(f"a number has more than {MAX_DIGITS} digits; write it as a text")
+        raise ValueError(f"{place}: a number has more than {MAX_DIGITS} digits; write it as a text")
+    if isinstance(value, str) and not value.isascii() and re.search("[\ud800-\udfff]", value):
+        raise ValueError(f"{place}: half of a surrogate pair; send whole characters")
     if isinstance(value, (dict, list)):
         if left == 0:
-            raise ValueError(f"it has more than {MAX_LEVELS} levels")
-        for member in value.values() if isinstance(value, dict) else value:
-            check(member, left - 1)
+            raise ValueError(f"{place.split('.')[0]} has more than {MAX_LEVELS} levels")
+        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+            check(name, left, place)
+            check(member, left - 1, f"{place}.{name}")
+
+
+def unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns an object of JSON. Raises ValueError for a key that stands twice, also as 1 and "1"."""
+    if len(value := dict(members)) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice} stands twice; keep one")
+    return value
+
+
+def shortest(value: Any) -> str:
+    """Returns JSON in its shortest form, which every limit is about.
+
+    It escapes only what JSON or SQS needs: SQS does not take the characters U+FFFE and U+FFFF.
+    """
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 
 def encode(output: Any) -> Any:
     """Returns an output as plain JSON values. The failure is permanent, because the operation was done."""
+    code = "output"
     try:
-        text = json.dumps(output, default=_plain, allow_nan=False, ensure_ascii=False)
-        if (size := len(text.encode("utf-8", "replace"))) > MAX_OUTPUT:
+        text = json.dumps(output, default=_plain, allow_nan=False)
+        plain = json.loads(text, object_pairs_hook=unique)
+        check(plain, MAX_LEVELS, "output")
+        if (size := len(shortest(plain).encode())) > MAX_OUTPUT:
+            code = "output-too-large"
             raise ValueError(f"it has {size} bytes and the limit is {MAX_OUTPUT}; return a reference")
-        plain = json.loads(text)
-        check(plain, MAX_LEVELS)
         return plain
     except (ValueError, TypeError, RecursionError) as why:
-        failure = Permanent(f"the operation was done, but its output cannot be kept: {why}", code="output")
+        failure = Permanent(f"the operation was done, but its output cannot be kept: {why}", code=code)
         failure.happened = True
         raise failure from why
 

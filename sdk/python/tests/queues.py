@@ -16,6 +16,8 @@ class Queues:
         return {"QueueUrl": QueueName}
 
     def send_message(self, QueueUrl, MessageBody):
+        assert len(MessageBody.encode()) <= 65_536  # more is no message of Stepkeeper, and this raises for halves
+        assert not set("\ufffe\uffff") & set(MessageBody)  # SQS does not take them
         with self.changed:
             if self.fails:
                 self.fails -= 1

@@ -104,12 +104,34 @@ def test_texts_of_errors_are_bounded():
     assert (len(reply["error"]["message"]), len(reply["error"]["code"])) == (500, 64)
 
 
-@pytest.mark.parametrize("output", ["x" * MAX_OUTPUT, float("nan"), 10**200, object(),
-                                    json.loads("[" * 65 + "]" * 65)])
-def test_an_output_that_cannot_be_kept_is_a_permanent_failure(output):
+@pytest.mark.parametrize("output, text", [
+    (float("nan"), ""), ([10**200], "output.0: a number has more"), (object(), "object cannot be written"),
+    (json.loads("[" * 65 + "]" * 65), "output has more than 64 levels"),
+    ({"n": "😀".encode("utf-16-le")[:2].decode("utf-16-le", "surrogatepass")}, "output.n: half of a surrogate"),
+    ({"a": [{"\ude00": 1}]}, "output.a.0: half of a surrogate pair"),
+    ({"1": 1, 1: 2}, "the key 1 stands twice")])
+def test_an_output_that_cannot_be_kept_is_a_permanent_failure(output, text):
     reply = Bench(lambda call: output).reply()
     assert (reply["outcome"], reply["error"]["code"]) == ("failed", "output")
+    assert text in reply["error"]["message"]
     assert Bench(lambda call: output).reply(operation="undo")["outcome"] == "done"  # its output is not used
+
+
+# Each content with the bytes that it takes in its shortest form.
+CONTENTS = {"<": 1, "&": 1, "\u2028": 3, "😀": 4, "\x01": 6, "\n": 2, "я": 2, "\x7f": 1, "\uffff": 6, "€": 3}
+
+
+@pytest.mark.parametrize("content, size", CONTENTS.items())
+def test_the_limit_of_an_output_is_about_its_shortest_form(content, size):
+    fits = content * ((MAX_OUTPUT - 2) // size)
+    reply = Bench(lambda call: fits).reply()
+    assert (reply["outcome"], reply.get("output") == fits) == ("done", True)
+    reply = Bench(lambda call: fits + content).reply()
+    assert (reply["outcome"], reply["error"]["code"]) == ("failed", "output-too-large")
+
+
+def test_texts_of_errors_hold_whole_characters():
+    assert Bench(fail(Later("caf\udce9"))).reply()["error"]["message"] == "caf\\udce9"
 
 
 def test_inputs_are_read_strictly():

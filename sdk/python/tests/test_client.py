@@ -19,12 +19,25 @@ def test_an_order_is_sent():
 
 
 @pytest.mark.parametrize("order_id, order", [
-    ("a b", 1), ("..", 1), ("", 1), ("x" * 129, 1), ("o", None), ("o", "x" * 70_000), ("o", float("inf"))])
+    ("a b", 1), ("..", 1), ("", 1), ("x" * 129, 1), ("o", None), ("o", "x" * 70_000), ("o", float("inf")),
+    ("o", {"n": "\ud83d"}), ("o", {"1": 1, 1: 2})])
 def test_what_would_be_refused_is_not_sent(order_id, order):
     queues = Queues()
     with pytest.raises(ValueError):
         Client(sqs=queues).submit("cloakroom", order_id, order)
     assert queues.sent["intake"] == []
+
+
+@pytest.mark.parametrize("content, size", {"<": 1, "\u2028": 3, "😀": 4, "\x01": 6, "я": 2, "\uffff": 6}.items())
+def test_the_limit_of_an_order_is_about_its_shortest_form(content, size):
+    queues, client = Queues(), None
+    client = Client(sqs=queues)
+    empty = len('{"schema":1,"orderId":"o","workflow":"cloakroom","order":""}')
+    fits = content * ((65_536 - empty) // size)
+    client.submit("cloakroom", "o", fits)
+    assert queues.sent["intake"][0]["order"] == fits
+    with pytest.raises(ValueError):
+        client.submit("cloakroom", "o", fits + content)
 
 
 def test_statuses_are_deleted_once_they_are_handled():

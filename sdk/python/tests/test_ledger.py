@@ -113,7 +113,7 @@ def test_an_undo_before_its_do_calls_nothing(ledger):
 def test_a_done_call_whose_output_is_too_large_stays_done(ledger):
     bench = Bench(ledger)
     bench.agent.operations["hang"] = lambda value, call: "x" * 100_000
-    assert bench.ask()["error"]["code"] == "output" and bench.state() == "done"
+    assert bench.ask()["error"]["code"] == "output-too-large" and bench.state() == "done"
 
 
 def test_too_little_time_for_a_plain_call(ledger):

@@ -5,7 +5,7 @@ import { SQS, type Message } from "@aws-sdk/client-sqs";
 
 import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse, Silent,
   type Entry, type Ledger } from "./ledger.js";
-import { about, ascii, classify, encode, Later, MAX_TEXT, Newer, Permanent, readRequest, SCHEMA,
+import { about, classify, encode, Later, Newer, Permanent, readable, readRequest, SCHEMA, shortest,
   type Call, type Failure, type Request } from "./message.js";
 
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
@@ -185,7 +185,7 @@ export class Agent {
   /** Sends a message that no agent can read to quarantine. */
   private async quarantine(url: string, body: string, id: string, why: Error): Promise<void> {
     if (why instanceof Newer) throw why;
-    const reason = why.message.slice(0, MAX_TEXT), data = Buffer.from(body);
+    const reason = readable(why.message), data = Buffer.from(body);
     await this.send(url, {
       schema: SCHEMA, queue: "requests-" + this.name, id, reason, at: new Date(this.now()).toISOString(),
       body: data.subarray(0, 40_000).toString("base64"),
@@ -195,7 +195,7 @@ export class Agent {
   }
 
   async send(queue: string, body: object, within = SEND): Promise<void> {
-    await this.sqs.sendMessage({ QueueUrl: queue, MessageBody: ascii(body) },
+    await this.sqs.sendMessage({ QueueUrl: queue, MessageBody: shortest(body) },
       { abortSignal: AbortSignal.timeout(Math.max(1, Math.min(within, SEND))) });
   }
 }

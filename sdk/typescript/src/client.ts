@@ -2,7 +2,7 @@
 import { SQS } from "@aws-sdk/client-sqs";
 
 import { address, LIMITS } from "./agent.js";
-import { ascii, SCHEMA } from "./message.js";
+import { check, MAX_LEVELS, SCHEMA, shortest } from "./message.js";
 
 const MAX_ORDER = 65_536; // bytes of a submission
 
@@ -30,8 +30,9 @@ export class Client {
       throw new RangeError(`${JSON.stringify(orderId.slice(0, 140))} is no order ID: letters, digits and `
         + ". _ : -, at most 128");
     }
-    const MessageBody = ascii({ ...others, schema: SCHEMA, orderId, order });
-    if (order === undefined || order === null || MessageBody.length > MAX_ORDER) {
+    const MessageBody = shortest({ ...others, schema: SCHEMA, orderId, order });
+    check(JSON.parse(MessageBody), MAX_LEVELS + 1, "submission");
+    if (order === undefined || order === null || Buffer.byteLength(MessageBody) > MAX_ORDER) {
       throw new RangeError(`order ${orderId} must have a value and at most ${MAX_ORDER} bytes`);
     }
     const QueueUrl = await address(this.sqs, this.options.intake ?? "intake");

@@ -3,8 +3,8 @@
 export const SCHEMA = 1;
 const MAX_BODY = 1 << 20; // characters of a message; SQS has no longer ones
 const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
-const MAX_LEVELS = 64; // of nested values
-export const MAX_TEXT = 500; // characters of an error
+export const MAX_LEVELS = 64; // of nested values
+const MAX_TEXT = 500; // characters of an error
 
 /** The message has a newer schema, which another instance of the agent may know. */
 export class Newer extends Error {}
@@ -62,7 +62,12 @@ export function classify(error: unknown): Failure {
 
 /** Returns what is sent and stored of a failure. */
 export function about({ code, message }: Failure): { code: string; message: string } {
-  return { code, message: message.slice(0, MAX_TEXT) };
+  return { code, message: readable(message) };
+}
+
+/** Returns a text for people, shortened, without halves of characters. */
+export function readable(text: string): string {
+  return text.slice(0, MAX_TEXT).replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
 /** One call of an operation. Hand `key` to the service in each call; an undo has the key of its do. */
@@ -95,7 +100,7 @@ export type Request = ReturnType<typeof readRequest>;
 export function readRequest(body: string) {
   if (body.length > MAX_BODY) throw new Error("it is too long");
   const m = (JSON.parse(body) ?? {}) as Members;
-  check(m, MAX_LEVELS + 1);
+  check(m, MAX_LEVELS + 1, "request");
   if (whole(m, "schema", 1) > SCHEMA) {
     throw new Newer(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
   }
@@ -134,32 +139,45 @@ function time(m: Members, name: string): number {
   return at;
 }
 
-/** Throws for a value that is nested too deep. */
-function check(value: unknown, left: number): void {
+/** Throws for a value that Stepkeeper refuses. The error names the member. */
+export function check(value: unknown, left: number, place: string): void {
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+    throw new Error(`${place}: half of a surrogate pair; send whole characters`);
+  }
   if (typeof value !== "object" || value === null) return;
-  if (left === 0) throw new Error(`it has more than ${MAX_LEVELS} levels`);
-  for (const member of Object.values(value)) check(member, left - 1);
+  if (left === 0) throw new Error(`${place.split(".")[0]} has more than ${MAX_LEVELS} levels`);
+  for (const [name, member] of Object.entries(value)) {
+    check(name, left, place);
+    check(member, left - 1, `${place}.${name}`);
+  }
 }
 
 /** Returns an output as plain JSON. The failure is permanent, because the operation was done. */
 export function encode(output: unknown): unknown {
+  let code = "output";
   try {
     const json = JSON.stringify(output, (name, value: unknown) => {
       if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`${name} is ${value}`);
       return value;
     });
-    const size = Buffer.byteLength(json ?? ""), plain: unknown = json && JSON.parse(json);
-    if (size > MAX_OUTPUT) throw new Error(`it has ${size} bytes, limit ${MAX_OUTPUT}; return a reference`);
-    check(plain, MAX_LEVELS);
+    const plain: unknown = json && JSON.parse(json);
+    check(plain, MAX_LEVELS, "output");
+    const size = json ? Buffer.byteLength(shortest(plain)) : 0;
+    if (size > MAX_OUTPUT) {
+      code = "output-too-large";
+      throw new Error(`it has ${size} bytes and the limit is ${MAX_OUTPUT}; return a reference`);
+    }
     return plain;
   } catch (why) {
     const message = `the operation was done, but its output cannot be kept: ${(why as Error).message}`;
-    throw Object.assign(new Permanent(message, { code: "output" }), { happened: true });
+    throw Object.assign(new Permanent(message, { code }), { happened: true });
   }
 }
 
-/** Returns JSON in ASCII, which SQS takes whole. */
-export function ascii(value: unknown): string {
-  return JSON.stringify(value).replace(/[\u007f-\uffff]/g,
-    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+/**
+ * Returns JSON in its shortest form, which every limit is about. It escapes only what JSON or SQS needs: SQS
+ * does not take the characters U+FFFE and U+FFFF.
+ */
+export function shortest(value: unknown): string {
+  return JSON.stringify(value).replace(/[\ufffe\uffff]/g, (c) => "\\u" + c.charCodeAt(0).toString(16));
 }

@@ -59,12 +59,31 @@ test("failures", async () => {
 
 test("an output that cannot be kept is a permanent failure", async () => {
   const deep = JSON.parse("[".repeat(65) + "]".repeat(65));
-  for (const output of ["x".repeat(48 << 10), { a: NaN }, 1n, deep]) {
+  for (const [output, text] of [[{ a: NaN }, "a is NaN"], [1n, "BigInt"], [deep, "more than 64 levels"],
+    [{ n: "😀".slice(0, 1) }, "output.n: half of a surrogate pair"],
+    [{ a: [{ "\ude00": 1 }] }, "output.a.0: half of a surrogate pair"]] as [unknown, string][]) {
     const bench = new Bench(() => output);
     const reply = await bench.ask();
     assert.deepEqual([reply.outcome, reply.error.code], ["failed", "output"]);
+    assert.ok(reply.error.message.includes(text), reply.error.message);
     assert.equal((await bench.ask({ operation: "undo" })).outcome, "done"); // its output is not used
   }
+});
+
+test("the limit of an output is about its shortest form", async () => {
+  for (const [content, size] of [["<", 1], ["&", 1], ["\u2028", 3], ["😀", 4], ["\x01", 6], ["\n", 2], ["я", 2],
+    ["\x7f", 1], ["\uffff", 6], ["€", 3]] as [string, number][]) {
+    const fits = content.repeat(Math.floor(((48 << 10) - 2) / size));
+    const done = await new Bench(() => fits).ask();
+    assert.deepEqual([done.outcome, done.output === fits], ["done", true]);
+    const failed = await new Bench(() => fits + content).ask();
+    assert.deepEqual([failed.outcome, failed.error.code], ["failed", "output-too-large"]);
+  }
+});
+
+test("texts of errors hold whole characters", async () => {
+  const reply = await new Bench(() => { throw new Later("x".repeat(499) + "😀"); }).ask();
+  assert.equal(reply.error.message, "x".repeat(499) + "\ufffd");
 });
 
 test("inputs that cannot be read, and operations that are not there", async () => {

@@ -23,7 +23,21 @@ test("what would be refused is not sent", async () => {
     ["o", undefined], ["o", "x".repeat(70_000)]] as [string, unknown][]) {
     await assert.rejects(new Client({ sqs: queues.sqs }).submit({ workflow: "cloakroom", orderId, order }), RangeError);
   }
+  await assert.rejects(new Client({ sqs: queues.sqs }).submit({ workflow: "cloakroom", orderId: "o",
+    order: { n: "\ud83d" } }), /submission.order.n: half of a surrogate pair/);
   assert.deepEqual(queues.sent.intake, []);
+});
+
+test("the limit of an order is about its shortest form", async () => {
+  const empty = JSON.stringify({ workflow: "cloakroom", schema: 1, orderId: "o", order: "" }).length;
+  for (const [content, size] of [["<", 1], ["\u2028", 3], ["😀", 4], ["\x01", 6], ["я", 2], ["\uffff", 6]] as
+    [string, number][]) {
+    const queues = new Queues(), client = new Client({ sqs: queues.sqs });
+    const fits = content.repeat(Math.floor((65_536 - empty) / size));
+    await client.submit({ workflow: "cloakroom", orderId: "o", order: fits });
+    assert.equal((queues.sent.intake![0] as { order: string }).order, fits);
+    await assert.rejects(client.submit({ workflow: "cloakroom", orderId: "o", order: fits + content }), RangeError);
+  }
 });
 
 test("statuses are deleted once they are handled", async () => {

@@ -106,7 +106,7 @@ for (const [name, open] of Object.entries({
 
     trial("a done call whose output is too large stays done", async (bench) => {
       bench.agent.operation("hang", () => "x".repeat(100_000));
-      assert.equal((await bench.plain()).error.code, "output");
+      assert.equal((await bench.plain()).error.code, "output-too-large");
       assert.equal(await bench.state(), "done");
     });
 

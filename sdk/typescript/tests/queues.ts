@@ -27,6 +27,8 @@ export class Queues {
 
   async sendMessage({ QueueUrl, MessageBody }: Input) {
     this.fail();
+    if (Buffer.byteLength(MessageBody) > 65_536) throw new Error("no message of Stepkeeper is that long");
+    if (/[\ufffe\uffff]|\p{Surrogate}/u.test(MessageBody)) throw new Error("SQS does not take it");
     this.sent[QueueUrl]!.push(JSON.parse(MessageBody));
   }
 

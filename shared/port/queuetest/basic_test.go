@@ -73,7 +73,7 @@ var sendCases = []testCase{
 		}
 	}},
 	{name: "a message over the limit affects no other", run: func(s *suite, q port.Queue) {
-		errs := q.Send(s.ctx, []port.Message{text("a"), large(port.MaxMessage + 1), text("b")})
+		errs := q.Send(s.ctx, []port.Message{text("a"), large(port.MaxBody + 1), text("b")})
 		s.is("first", errs[0], nil)
 		s.is("large", errs[1], port.ErrTooLarge)
 		s.is("last", errs[2], nil)

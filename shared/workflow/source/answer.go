@@ -1,13 +1,13 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -87,7 +87,7 @@ func (b *builder) choices(v *value, a *core.Answer) {
 
 func (b *builder) eventSchema(v *value, a *core.Answer) {
 	if given := v.get("schema"); given != nil {
-		data, err := json.Marshal(given.plain())
+		data, err := rawjson.Marshal(given.plain())
 		a.Schema, _ = b.compiled(given, data, err)
 	}
 }
@@ -125,7 +125,7 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 		a.OnTimeout = core.Policy(on.text)
 	case on.get("answer") != nil:
 		given := on.get("answer")
-		data, err := json.Marshal(given.plain())
+		data, err := rawjson.Marshal(given.plain())
 		if err != nil {
 			return
 		}

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
@@ -25,7 +25,7 @@ func (b *builder) orders() {
 	var err error
 	switch given.shape {
 	case isMap:
-		data, err = json.Marshal(given.plain())
+		data, err = rawjson.Marshal(given.plain())
 	case isText:
 		if data, err = b.schemaFile(given.text); err != nil {
 			b.report.error(given.at, fmt.Sprintf("the schema %s: %v", quoted(given), err),
@@ -67,11 +67,10 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	if len(data) > maxSchemaFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxSchemaFile)
 	}
-	var text bytes.Buffer
-	if err := json.Compact(&text, WithoutMark(data)); err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+	if data, err = rawjson.Compact(WithoutMark(data)); err != nil {
+		return nil, err
 	}
-	return text.Bytes(), nil
+	return data, nil
 }
 
 // compiled returns the schema and its compiled form. If the schema is invalid, compiled reports a problem.

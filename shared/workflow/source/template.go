@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
@@ -188,9 +189,6 @@ func (b *builder) literal(v *value) {
 }
 
 func appendText(data []byte, s string) []byte {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // encoding a string cannot fail
-	return append(data, strings.TrimSuffix(b.String(), "\n")...)
+	text, _ := rawjson.Marshal(s) // cannot fail, because a workflow file is UTF-8
+	return append(data, text...)
 }

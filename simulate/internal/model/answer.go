@@ -332,7 +332,7 @@ func (m *Model) lookAtAnswers(i int) {
 		return
 	}
 	v.At = m.Now
-	output, err := json.Marshal(v)
+	output, err := core.Marshal(v)
 	if err != nil {
 		panic("simulate: " + err.Error()) // Marshal cannot fail, because the value was parsed from JSON
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,7 +22,7 @@ func Unread(err error, do, what string) *failure.Error {
 	return failure.Wrap(err, failure.Usage, do, "the %s cannot be read", what)
 }
 
-// ReadJSON reads one JSON value from a file and removes the white space. The result has at most limit bytes.
+// ReadJSON reads one JSON value from a file. The result is its shortest form, which has at most limit bytes.
 // The file name "-" means standard input.
 func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) {
 	in := a.Streams.In
@@ -35,18 +34,18 @@ func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) 
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1)) // white space may double the size
+	text, err := io.ReadAll(io.LimitReader(in, rawjson.MaxGrowth*limit+1))
 	if err != nil {
 		return nil, Unread(err, "name a file with one JSON value", what)
 	}
-	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil && int64(len(text)) <= 2*limit {
+	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil && int64(len(text)) <= rawjson.MaxGrowth*limit {
 		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
 			"the %s cannot be used", what)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil || int64(compact.Len()) > limit {
+	short, err := rawjson.Compact(text)
+	if err != nil || int64(len(short)) > limit {
 		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
 			"the %s is larger than %d bytes", what, limit)
 	}
-	return compact.Bytes(), nil
+	return short, nil
 }

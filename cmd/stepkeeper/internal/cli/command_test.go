@@ -162,7 +162,7 @@ func TestCommandsRefused(t *testing.T) {
 		"has no step", "its steps are zone")
 	for in, want := range map[string]string{
 		"{":                                     "it is not JSON at byte 1",
-		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
+		strings.Repeat("1", 200<<10):            "larger than 32768 bytes",
 		"null":                                  "input is null",
 		`{"a":1,"a":2}`:                         "twice",
 		`"` + strings.Repeat("x", 32<<10) + `"`: "larger than 32768",

@@ -67,6 +67,7 @@ func TestLimitsPage(t *testing.T) {
 	for _, limit := range [][3]string{
 		{"an order, as JSON", "port/store.go", "MaxOrder"},
 		{"levels of any JSON", "rawjson/check.go", "MaxLevels"},
+		{"a message, such as a request to an agent", "port/queue.go", "MaxMessage"},
 		{"a workflow file", "workflow/source/yaml.go", "MaxFile"},
 		{"steps of a workflow", "workflow/source/yaml.go", "MaxSteps"},
 		{"output of a step, as JSON", "core/attempt.go", "MaxOutput"},
