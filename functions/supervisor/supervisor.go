@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -19,10 +21,19 @@ type Config struct {
 	Schedules Schedules // the zero value means that no workflow starts by the clock
 	// Incidents publishes the due alerts, and counts the orders in Error by workflow. It may be nil.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
+	// Outages returns the operations that agents do not call now. While an operation is not called, the
+	// Supervisor wakes one step that waits for it every ten seconds, so that the first call shows the end of
+	// the outage (P45, "not now" is not a failure). It may be nil.
+	Outages func(ctx context.Context) ([]port.Outage, error)
 	// Capacity returns how many messages a consumer takes at a time, which is concurrency × batch. taker is
 	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
 	// queue time is not a failure). A nil function, or a result below 1, means 10.
-	Capacity      func(taker string) int
+	Capacity func(taker string) int
+	// QueuesSince is the time at which the process made its queues in memory (P27, the embedded runtime
+	// survives its queues). The request of an earlier claim was sent again at that time, so its age in the
+	// queue does not show whether its agent has received it. The zero value means that the queues outlive the
+	// process.
+	QueuesSince   core.Time
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another
@@ -39,6 +50,7 @@ type Supervisor struct {
 	// damaged holds the tasks with unreadable documents. Every sweep finds these tasks again, but the log
 	// names each task only once.
 	damaged sync.Map
+	probed  atomic.Int64 // time of the last probes, in nanoseconds
 }
 
 // New returns a Supervisor.
@@ -115,11 +127,34 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
+	w.probe(ctx)
 	if unnamed := w.unavailable - maxNamed; unnamed > 0 {
 		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders",
 			unnamed)
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
+}
+
+// probeEvery is the shortest time between two probes of an outage.
+const probeEvery = 10 * time.Second
+
+// probe wakes one step for each operation that is not called now.
+func (w *sweep) probe(ctx context.Context) {
+	now, last := w.cfg.Clock.Now().UnixNano(), w.probed.Load()
+	if w.cfg.Outages == nil || ctx.Err() != nil || now-last < int64(probeEvery) ||
+		!w.probed.CompareAndSwap(last, now) {
+		return
+	}
+	outages, err := w.cfg.Outages(ctx)
+	for _, o := range outages {
+		woken, wakeErr := w.engine.WakeUncalled(ctx, o.Agent, o.Operation, 1)
+		w.report.Asked += woken
+		err = errors.Join(err, wakeErr)
+	}
+	if err != nil {
+		w.log.Warn("the agents that do not call their services are not all probed; the next sweep tries again",
+			"error", err)
+	}
 }
 
 // Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.

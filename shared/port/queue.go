@@ -136,6 +136,16 @@ type Alerts interface {
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 
+// Outage is a period in which an agent does not call an operation, for example because its circuit breaker is
+// open. The steps of the operation wait meanwhile (P45, "not now" is not a failure).
+type Outage struct {
+	Agent     string
+	Operation string // "" means that the agent is not deployed
+	Code      string // code of the latest reply, such as core.CodeBreakerOpen
+	Message   string
+	Since     core.Time
+}
+
 // Stopped counts the orders in Error of one workflow.
 type Stopped struct {
 	Orders int
