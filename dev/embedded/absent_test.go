@@ -259,7 +259,8 @@ func TestAMissingAgentStopsItsOrdersAfterMaxQueueTime(t *testing.T) {
 			if task.ProcessState != core.Error {
 				return false
 			}
-			require.Contains(t, task.Reason.Text, `agent "shop" is not deployed`)
+			require.Regexp(t, `agent "?shop"?.* maxQueueTime|maxQueueTime: agent "shop" is not deployed`,
+				task.Reason.Text)
 		}
 		return true
 	})

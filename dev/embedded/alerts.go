@@ -113,7 +113,7 @@ func (s *Runtime) alertAbsent(ctx context.Context) error {
 	}
 	outages, err := s.incidents.Outages(ctx)
 	for _, o := range outages {
-		if o.Code == core.CodeNoConsumer && !absent[o.Agent] {
+		if o.Code == core.CodeNoConsumer && o.Ended == 0 && !absent[o.Agent] {
 			errs = append(errs, s.incidents.Present(ctx, o.Agent))
 		}
 	}

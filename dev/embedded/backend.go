@@ -361,7 +361,7 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 			h.Checks["workflow "+w.Name] = w.Problems[0]
 		}
 	}
-	outages, err := s.incidents.Outages(ctx)
+	outages, err := s.outages(ctx)
 	if err != nil {
 		h.Checks["agents"] = err.Error()
 	}

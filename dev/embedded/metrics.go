@@ -232,7 +232,7 @@ func (p present) collectQueues(ctx context.Context, to chan<- prometheus.Metric)
 }
 
 func (p present) collectAgents(ctx context.Context, to chan<- prometheus.Metric) {
-	outages, err := p.incidents.Outages(ctx)
+	outages, err := p.outages(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(breakersNow, err)
 	}

@@ -157,7 +157,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,
-		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()), Outages: s.incidents.Outages,
+		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()), Outages: s.incidents.Outages, Woken: s.incidents.Woken,
 		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store,
 			Submit: s.startScheduled}})
 	return s.wireAgents()
@@ -306,7 +306,7 @@ func (s *Runtime) count(what, why string) {
 }
 
 // replied implements scheduler.Config.Replied.
-func (s *Runtime) replied(ctx context.Context, r scheduler.Replied) (ended bool) {
+func (s *Runtime) replied(ctx context.Context, r scheduler.Replied) {
 	s.metrics.replied(r.Agent, r.Name, r.Reply)
-	return s.incidents.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
+	s.incidents.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 }

@@ -145,10 +145,16 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, err
 }
 
+// outages returns the outages that last.
+func (s *Runtime) outages(ctx context.Context) ([]port.Outage, error) {
+	all, err := s.incidents.Outages(ctx)
+	return slices.DeleteFunc(all, func(o port.Outage) bool { return o.Ended != 0 }), err
+}
+
 // notCalled returns the operations that are not called now, by agent.
 func (s *Runtime) notCalled(ctx context.Context) (map[string][]view.NotCalled, error) {
 	all := map[string][]view.NotCalled{}
-	outages, err := s.incidents.Outages(ctx)
+	outages, err := s.outages(ctx)
 	for _, o := range outages {
 		all[o.Agent] = append(all[o.Agent], view.NotCalled{Operation: o.Operation, Code: o.Code, Since: o.Since})
 	}

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -79,26 +78,16 @@ func accepted(m *engine.Message) (r Replied, step *core.Step, ok bool) {
 	return r, step, true
 }
 
-// replied calls Config.Replied with the accepted replies of the jobs. If an outage has ended, it wakes the
-// steps that wait for the agent.
+// replied calls Config.Replied with the accepted replies of the jobs.
 func (s *Scheduler) replied(ctx context.Context, jobs []*engine.Job) {
 	if s.cfg.Replied == nil {
 		return
 	}
 	for _, j := range jobs {
 		for _, m := range j.Messages {
-			r, _, ok := accepted(m)
-			if !ok || !s.cfg.Replied(ctx, r) {
-				continue
+			if r, _, ok := accepted(m); ok {
+				s.cfg.Replied(ctx, r)
 			}
-			woken, err := s.engine.WakeUncalled(ctx, r.Agent, r.Name, math.MaxInt)
-			about := []any{"agent", r.Agent, "operation", r.Name, "woken", woken}
-			if err != nil {
-				s.log.Warn("an agent calls its service again, and some steps that wait for it were not woken; "+
-					"they go on at their own times", append(about, "error", err)...)
-				continue
-			}
-			s.log.Info("an agent calls its service again", about...)
 		}
 	}
 }

@@ -33,10 +33,9 @@ type Config struct {
 	// changes the order of requests only). If Priorities is false, the status of a received order notes
 	// that the priority has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply. If it returns true, an outage of the agent's operation has
-	// ended. The Scheduler then wakes the steps that wait for this operation (P45, "not now" is not a
-	// failure). Replied may be nil.
-	Replied func(ctx context.Context, r Replied) (ended bool)
+	// Replied is called with each accepted reply. For example, it can record the outages of agents (P45, "not
+	// now" is not a failure). Replied may be nil.
+	Replied func(ctx context.Context, r Replied)
 	// Restarted is called with each task that Restart has restarted. Restarted may be nil.
 	Restarted func(t *core.Task)
 }

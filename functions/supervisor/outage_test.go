@@ -35,12 +35,16 @@ func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 }
 
 // P45: while an agent does not call an operation, every ten seconds one of the steps that wait for it is woken
-// early, and no other step.
+// early, and no other step. When the agent calls again, all of them are woken.
 func TestOneStepProbesAnOutage(t *testing.T) {
+	outage, woken := port.Outage{Agent: "agent-a", Code: core.CodeBreakerOpen}, 0
 	w := world.New(t, world.Definition())
 	w.Sweeping = func(c *supervisor.Config) {
-		c.Outages = func(context.Context) ([]port.Outage, error) {
-			return []port.Outage{{Agent: "agent-a", Code: core.CodeBreakerOpen}}, nil
+		c.Outages = func(context.Context) ([]port.Outage, error) { return []port.Outage{outage}, nil }
+		c.Woken = func(_ context.Context, o port.Outage) error {
+			require.Equal(t, outage, o)
+			woken++
+			return nil
 		}
 	}
 	w.Boot()
@@ -78,4 +82,8 @@ func TestOneStepProbesAnOutage(t *testing.T) {
 		sweep(t, w)
 		require.Equal(t, 1, early())
 	}
+	require.Zero(t, woken)
+	outage.Ended = core.TimeOf(w.Clock.Now())
+	sweep(t, w)
+	require.Equal(t, []int{3, 1}, []int{early(), woken})
 }

@@ -94,6 +94,8 @@ type Incident struct {
 	Over   core.Time `json:"over,omitzero"`
 	Orders int       `json:"orders"` // number of orders in the most recent alert
 	Most   int       `json:"most"`   // highest number of orders in Error that a sweep has counted
+	// Wakes means that the steps which waited for an agent are not woken yet. It is used only if Agent is set.
+	Wakes bool `json:"wakes,omitempty"`
 	// More means that more orders were undone after the most recent alert. It is used only if Undone is true.
 	More bool `json:"more,omitempty"`
 }
@@ -324,10 +326,10 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 }
 
 // drop removes an incident from the document. It keeps the incident if More is set, because the incident then
-// needs another alert.
+// needs another alert, and while the steps that waited for an agent are not woken.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
-		if y := d.same(x); y == nil || y.More {
+		if y := d.same(x); y == nil || y.More || y.Wakes {
 			return false
 		}
 		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID })
@@ -335,7 +337,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd means that an incident of undone orders ends without an alert.
+// quietEnd means that an incident of undone orders, or a short outage, ends without an alert.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
@@ -344,6 +346,10 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())
 	switch {
+	case x.Wakes:
+		return ""
+	case x.Agent != "" && x.Over != 0 && x.Published == 0:
+		return quietEnd
 	case x.Published == 0 && age >= publishTime:
 		return message.AlertFirst
 	case x.Published == 0:

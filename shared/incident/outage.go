@@ -9,11 +9,9 @@ import (
 
 // Replied opens or ends an outage by an agent's reply. A reply of an agent that could not call opens the
 // outage. Its alert is published if it lasts for half a minute. A reply that shows a call ends the outage. This
-// reply must belong to a step that has waited for the agent, or this process must have seen the outage.
-// Replied returns true for the one reply that ends the outage. It logs its errors, because a later reply of
-// the same kind does the same.
-func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply,
-	waited bool) (ended bool) {
+// reply must belong to a step that has waited for the agent, or this process must have seen the outage. Replied
+// logs its errors, because a later reply of the same kind does the same.
+func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply, waited bool) {
 	id, absent := ID{Agent: agent, Operation: operation}, ID{Agent: agent}
 	var err error
 	switch later := r.Outcome == core.OutcomeRetryLater; {
@@ -25,22 +23,18 @@ func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core
 			At: core.TimeOf(s.cfg.Clock.Now())})
 	case later && r.Code == core.CodeQueue: // the agent received the request too late to call
 	case waited || s.hasNoted(id) || s.hasNoted(absent):
+		s.unnote(id, absent)
 		err = s.change(ctx, func(d *document) bool {
 			// Both outages end, because the reply shows that the agent is there and calls.
-			ofCalls, ofAgent := d.end(id, core.TimeOf(s.cfg.Clock.Now())),
-				d.end(absent, core.TimeOf(s.cfg.Clock.Now()))
-			ended = ofCalls || ofAgent
-			return ended
+			now := core.TimeOf(s.cfg.Clock.Now())
+			calls, there := d.end(id, now), d.end(absent, now)
+			return calls || there
 		})
-		if err == nil {
-			s.unnote(id, absent)
-		}
 	}
 	if err != nil && ctx.Err() == nil {
 		s.cfg.Log.WarnContext(ctx, "the outage of an agent is not up to date; the next reply corrects it", "agent",
 			agent, "operation", operation, "error", err)
 	}
-	return ended && err == nil
 }
 
 // Absent opens the outage of an agent whose requests wait and are not received. While that lasts, the caller
@@ -60,19 +54,15 @@ func (s *Incidents) Present(ctx context.Context, agent string) error {
 	})
 }
 
-// end ends an open incident. It removes an incident without a published alert at once. Otherwise a sweep
-// publishes the last alert. It returns false if the incident is not open.
+// end ends an open outage. A sweep wakes its steps and publishes its last alert. It returns false if the outage
+// is not open.
 func (d *document) end(id ID, now core.Time) bool {
-	for i := range d.Open {
-		if d.Open[i].ID != id || d.Open[i].Over != 0 {
-			continue
-		}
-		if d.Open[i].Over = now; d.Open[i].Published == 0 {
-			d.Open = append(d.Open[:i], d.Open[i+1:]...)
-		}
-		return true
+	x := d.find(id)
+	if x == nil || x.Over != 0 {
+		return false
 	}
-	return false
+	x.Over, x.Wakes = now, true
+	return true
 }
 
 func (s *Incidents) hasNoted(id ID) bool {
@@ -90,14 +80,26 @@ func (s *Incidents) unnote(ids ...ID) {
 	}
 }
 
-// Outages returns the open outages of agents.
+// Outages returns the outages of agents that last, and those that have ended and whose steps are not woken yet.
 func (s *Incidents) Outages(ctx context.Context) (all []port.Outage, err error) {
 	d, _, err := s.load(ctx)
 	for _, x := range d.Open {
-		if x.Agent != "" && x.Over == 0 {
+		if x.Agent != "" && (x.Over == 0 || x.Wakes) {
 			all = append(all, port.Outage{Agent: x.Agent, Operation: x.Operation, Code: x.First.Code,
-				Message: x.First.Message, Since: x.Opened})
+				Message: x.First.Message, Since: x.Opened, Ended: x.Over})
 		}
 	}
 	return all, err
+}
+
+// Woken records that the steps which waited for an ended outage are woken.
+func (s *Incidents) Woken(ctx context.Context, o port.Outage) error {
+	return s.change(ctx, func(d *document) bool {
+		x := d.find(ID{Agent: o.Agent, Operation: o.Operation})
+		if x == nil || x.Over != o.Ended {
+			return false
+		}
+		x.Wakes = false
+		return true
+	})
 }

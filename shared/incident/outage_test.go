@@ -15,20 +15,25 @@ func uncalled(code string) core.Reply {
 	return core.Reply{Outcome: core.OutcomeRetryLater, Code: code, Message: "no rights"}
 }
 
-// outages are the codes of the open outages, by agent and operation.
+// outages are the codes of the open outages, by agent and operation. The steps of those that have ended are woken.
 func (d *desk) outages() map[string]string {
 	d.t.Helper()
 	all, err := d.Outages(marked)
 	require.NoError(d.t, err)
 	codes := map[string]string{}
 	for _, o := range all {
+		if o.Ended != 0 {
+			d.wakes++
+			require.NoError(d.t, d.Woken(marked, o))
+			continue
+		}
 		codes[o.Agent+" "+o.Operation] = o.Code
 	}
 	return codes
 }
 
-// P45: a reply of an agent that could not call opens an outage. One that shows a call ends it, and only this
-// one reply ends it. A service that answers not-yet is called; a request that came too late shows no call.
+// P45: a reply of an agent that could not call opens an outage. One that shows a call ends it, and its steps
+// are woken once. A service that answers not-yet is called; a request that came too late shows no call.
 func TestRepliesThatOpenAndEndAnOutage(t *testing.T) {
 	d := newDesk(t, nil)
 	done := core.Reply{Outcome: core.OutcomeDone}
@@ -50,8 +55,10 @@ func TestRepliesThatOpenAndEndAnOutage(t *testing.T) {
 		{uncalled(core.CodeBreakerOpen), false, false, core.CodeBreakerOpen},
 		{core.Reply{Outcome: core.OutcomeFailed, Code: "http-422"}, true, true, ""},
 	} {
-		require.Equal(t, c.ended, d.Replied(marked, "mail", "send", c.reply, c.waited), "reply %d", i)
+		before := d.wakes
+		d.Replied(marked, "mail", "send", c.reply, c.waited)
 		require.Equal(t, c.open, d.outages()["mail send"], "reply %d", i)
+		require.Equal(t, c.ended, d.wakes > before, "reply %d", i)
 	}
 	d.want("each was short")
 	d.sweepAfter(time.Hour)
@@ -64,9 +71,13 @@ func TestAnOutageThatAnotherProcessHasSeen(t *testing.T) {
 	d.Replied(marked, "mail", "send", uncalled(core.CodeBreakerOpen), false)
 	other := newDesk(t, func(c *incident.Config) { c.Records = d.records })
 	done := core.Reply{Outcome: core.OutcomeDone}
-	require.False(t, other.Replied(marked, "mail", "send", done, false))
-	require.True(t, other.Replied(marked, "mail", "send", done, true))
-	require.False(t, d.Replied(marked, "mail", "send", done, true))
+	other.Replied(marked, "mail", "send", done, false)
+	require.Len(t, d.outages(), 1)
+	other.Replied(marked, "mail", "send", done, true)
+	require.Empty(t, d.outages())
+	d.Replied(marked, "mail", "send", done, true)
+	require.Empty(t, d.outages())
+	require.Equal(t, 1, d.wakes)
 }
 
 // An outage that lasts for half a minute has one alert, and one when it is over. The alert names the agent and
@@ -95,7 +106,7 @@ func TestAlertsOfAnOutage(t *testing.T) {
 		d.sweepAfter(5 * time.Minute)
 	}
 	d.want("while it lasts")
-	require.True(t, d.Replied(marked, "mail", "send", core.Reply{Outcome: core.OutcomeDone}, true))
+	d.Replied(marked, "mail", "send", core.Reply{Outcome: core.OutcomeDone}, true)
 	require.Empty(t, d.outages())
 	d.sweepAfter(time.Second)
 	require.Equal(t, "agent mail, operation send, is called again", d.published[0].Title())
@@ -112,7 +123,7 @@ func TestTheOutageOfAnAbsentAgent(t *testing.T) {
 	d.sweepAfter(time.Minute)
 	require.Equal(t, "agent mail is not called since 2026-11-21 03:00 UTC, and its steps wait",
 		d.published[0].Title())
-	require.True(t, d.Replied(marked, "mail", "recall", core.Reply{Outcome: core.OutcomeDone}, true))
+	d.Replied(marked, "mail", "recall", core.Reply{Outcome: core.OutcomeDone}, true)
 	require.Empty(t, d.outages())
 }
 

@@ -144,6 +144,9 @@ type Outage struct {
 	Code      string // code of the latest reply, such as core.CodeBreakerOpen
 	Message   string
 	Since     core.Time
+	// Ended is the time of the first call after the outage. It is zero while the outage lasts. The steps that
+	// waited are woken, and then the outage is forgotten.
+	Ended core.Time
 }
 
 // Stopped counts the orders in Error of one workflow.
