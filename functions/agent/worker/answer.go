@@ -54,8 +54,14 @@ func (h *handling) sends(ctx context.Context, reply *message.Reply, within time.
 
 // tooLate handles a request that comes after its stopBy. The worker does not call the service. It replies only
 // that the request came too late, so that the time in the queue does not count as a failure (P25, agents are
-// silent after stopBy; P32, queue time is not a failure).
+// silent after stopBy; P32, queue time is not a failure). A request that was received before may have been
+// called, so it gets no reply.
 func (h *handling) tooLate(ctx context.Context) Verdict {
+	if h.times > 1 {
+		h.w.counters.late.Add(1)
+		h.w.Log.Info("a request came again after its stopBy; dropped", about(h.w.Agent, h.req))
+		return ack
+	}
 	h.err = &tried{Failure: Failure{Code: core.CodeQueue,
 		Err: fmt.Errorf("the request waited in the queue of agent %q past its stopBy", h.w.Agent)}}
 	if !h.sends(ctx, h.reply(), h.w.SendTimeout) {

@@ -307,6 +307,21 @@ func TestSilenceAfterStopBy(t *testing.T) {
 	}
 }
 
+// A request that comes again after its stopBy may have been called before, so the agent does not say that it came
+// too late.
+func TestALateCopyIsDropped(t *testing.T) {
+	clock := memory.NewClock(noon)
+	b := newBench(t, clock, worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+		return nil, nil
+	})})
+	d := delivery(request(noon))
+	d.Received = 2
+	clock.Advance(time.Minute)
+	if v := b.worker.Handle(context.Background(), d); !v.Delete || len(b.replies()) > 0 {
+		t.Errorf("verdict %+v; it was answered", v)
+	}
+}
+
 // The time of one handling is the least of timeout, stopBy less skew, and the handler's own end.
 func TestTimeOfOneHandling(t *testing.T) {
 	for name, tt := range map[string]struct {
