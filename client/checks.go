@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -195,7 +196,13 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 			text = "no problem found"
 		}
 		fix := "the server's log says more"
-		if strings.HasPrefix(name, "agent ") {
+		switch {
+		case strings.HasPrefix(text, core.CodeNoAgent+" "):
+			fix = "deploy " + name + ", or correct its name in the agents file; waiting orders then continue by " +
+				"themselves"
+		case strings.HasPrefix(text, core.CodeNoConsumer+" "):
+			fix = "start " + name + "; waiting orders then continue by themselves"
+		case strings.HasPrefix(name, "agent "):
 			fix = "repair the service behind " + name +
 				" (its last failure is above); waiting orders then continue by themselves"
 		}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -84,6 +85,10 @@ const lookEvery = 20
 // orders in Error.
 func (s *Runtime) watch(ctx context.Context) {
 	every(ctx, lookEvery*s.options.SweepEvery, func() {
+		if err := s.alertAbsent(ctx); err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "the outages of absent agents are not up to date; they are looked at again",
+				"error", err)
+		}
 		stopped, err := s.incidents.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
@@ -92,6 +97,27 @@ func (s *Runtime) watch(ctx context.Context) {
 			s.metrics.stopped(stopped)
 		}
 	})
+}
+
+// alertAbsent opens an outage for each agent outside this process whose requests wait and are not received. It
+// ends the outage when the agent receives again.
+func (s *Runtime) alertAbsent(ctx context.Context) error {
+	absent := map[string]bool{}
+	var errs []error
+	for _, u := range s.Unattended(ctx) {
+		if u.Waiting > 0 {
+			absent[u.Agent] = true
+			errs = append(errs, s.incidents.Absent(ctx, u.Agent, fmt.Sprintf(
+				"no process receives from the queue %s; start the agent", u.Queue)))
+		}
+	}
+	outages, err := s.incidents.Outages(ctx)
+	for _, o := range outages {
+		if o.Code == core.CodeNoConsumer && o.Ended == 0 && !absent[o.Agent] {
+			errs = append(errs, s.incidents.Present(ctx, o.Agent))
+		}
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // alertRefusals opens an incident when the runtime refuses new orders because MaxOpen orders are active. It
@@ -150,7 +176,7 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	}
 	alert = alert.For(a.server, options)
 	attributes := []any{"kind", alert.Kind}
-	if !alert.Intake {
+	if alert.Workflow != "" {
 		attributes = append(attributes, "order", alert.OrderID, "workflow", alert.Workflow)
 	}
 	for _, f := range alert.Facts() {

@@ -10,6 +10,7 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/answerpage"
@@ -360,7 +361,14 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 			h.Checks["workflow "+w.Name] = w.Problems[0]
 		}
 	}
-	s.uncalled.check(h.Checks)
+	outages, err := s.outages(ctx)
+	if err != nil {
+		h.Checks["agents"] = err.Error()
+	}
+	for _, o := range outages {
+		h.Checks[strings.TrimSpace("agent "+o.Agent+" "+o.Operation)] = fmt.Sprintf(
+			"%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
+	}
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()
 		return true

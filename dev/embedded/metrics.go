@@ -103,7 +103,6 @@ func (m *telemetry) rested(t *core.Task) {
 	}
 }
 
-// replied implements scheduler.Config.Replied.
 func (m *telemetry) replied(agent, operation string, r core.Reply) {
 	m.replies.WithLabelValues(agent, operation, string(r.Outcome)).Inc()
 }
@@ -152,7 +151,7 @@ var (
 	inFlightNow = prometheus.NewDesc("stepkeeper_agent_requests_in_flight",
 		"Requests that an agent of this process works at.", []string{"agent"}, nil)
 	breakersNow = prometheus.NewDesc("stepkeeper_breaker_open",
-		"1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"},
+		"1 during an outage in which the circuit breaker of an operation is open.", []string{"agent", "operation"},
 		nil)
 	lagNow = prometheus.NewDesc("stepkeeper_sweep_lag_seconds",
 		"How long the most overdue order has been due.", nil, nil)
@@ -183,7 +182,7 @@ func (p present) collect(to chan<- prometheus.Metric) {
 			what, reason)
 		return true
 	})
-	p.collectAgents(to)
+	p.collectAgents(ctx, to)
 	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
 }
 
@@ -232,17 +231,30 @@ func (p present) collectQueues(ctx context.Context, to chan<- prometheus.Metric)
 	}
 }
 
-func (p present) collectAgents(to chan<- prometheus.Metric) {
+func (p present) collectAgents(ctx context.Context, to chan<- prometheus.Metric) {
+	outages, err := p.outages(ctx)
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(breakersNow, err)
+	}
+	open := map[[2]string]float64{}
+	for _, a := range p.agents {
+		if a.pump != nil {
+			for operation := range a.pump.Worker.Stats().Breakers {
+				open[[2]string{a.name, operation}] = 0
+			}
+		}
+	}
+	for _, o := range outages {
+		if o.Code == core.CodeBreakerOpen {
+			open[[2]string{o.Agent, o.Operation}] = 1
+		}
+	}
+	for of, value := range open {
+		gauge(to, breakersNow, value, of[0], of[1])
+	}
 	for _, a := range p.agents {
 		if a.pump == nil {
 			continue
-		}
-		for operation, state := range a.pump.Worker.Stats().Breakers {
-			open := 0.0
-			if state == "open" {
-				open = 1
-			}
-			gauge(to, breakersNow, open, a.name, operation)
 		}
 		for name, n := range a.stats() {
 			if name == "in-flight" {

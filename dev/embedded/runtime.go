@@ -56,7 +56,6 @@ type Runtime struct {
 	// cannotKeep returns a problem if an agent of the agents file cannot keep a step's grade
 	cannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 	hub        *hub
-	uncalled   *uncalled
 	metrics    *telemetry
 	samples    samples
 	counts     sync.Map // counts of messages, as *counter by name and reason
@@ -144,8 +143,6 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		CacheTasks: cachedTasks,
 		Inline:     inlineOrder,
 	})
-	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{},
-		worked: map[string]core.Time{}}
 	s.incidents = s.newIncidents()
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
@@ -160,7 +157,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,
-		Interval: s.options.SweepEvery,
+		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()), Outages: s.incidents.Outages, Woken: s.incidents.Woken,
 		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store,
 			Submit: s.startScheduled}})
 	return s.wireAgents()
@@ -309,7 +306,7 @@ func (s *Runtime) count(what, why string) {
 }
 
 // replied implements scheduler.Config.Replied.
-func (s *Runtime) replied(agent, operation string, r core.Reply) {
-	s.uncalled.replied(agent, operation, r)
-	s.metrics.replied(agent, operation, r)
+func (s *Runtime) replied(ctx context.Context, r scheduler.Replied) {
+	s.metrics.replied(r.Agent, r.Name, r.Reply)
+	s.incidents.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -111,13 +112,18 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 		out.From = core.TimeOf(first.at)
 		out.Series = seriesOf(all, every)
 	}
+	notCalled, err := s.notCalled(ctx)
+	if err != nil {
+		return out, err
+	}
 	for _, a := range s.agents {
 		count := func(kind string) *int {
 			n := last.numbers[figure{kind, a.name}] - first.numbers[figure{kind, a.name}]
 			return &n
 		}
 		x := view.AgentStatistics{Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed),
-			NotCalled: s.uncalled.of(a.name)}
+			NotCalled: notCalled[a.name]}
+		delete(notCalled, a.name)
 		q, err := s.queues.Queue(port.Requests(a.name))
 		var depth port.Depth
 		if err == nil {
@@ -130,9 +136,32 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			core.Duration(depth.Oldest.Milliseconds())
 		out.Agents = append(out.Agents, x)
 	}
+	for _, name := range slices.Sorted(maps.Keys(notCalled)) {
+		out.Agents = append(out.Agents, view.AgentStatistics{Agent: name, NotCalled: notCalled[name],
+			Unknown: "the agent is not deployed, so it has no queue"})
+	}
 	overdue, err := s.overdue(ctx)
 	out.Overdue = &overdue
 	return out, err
+}
+
+// outages returns the outages that last.
+func (s *Runtime) outages(ctx context.Context) ([]port.Outage, error) {
+	all, err := s.incidents.Outages(ctx)
+	return slices.DeleteFunc(all, func(o port.Outage) bool { return o.Ended != 0 }), err
+}
+
+// notCalled returns the operations that are not called now, by agent.
+func (s *Runtime) notCalled(ctx context.Context) (map[string][]view.NotCalled, error) {
+	all := map[string][]view.NotCalled{}
+	outages, err := s.outages(ctx)
+	for _, o := range outages {
+		all[o.Agent] = append(all[o.Agent], view.NotCalled{Operation: o.Operation, Code: o.Code, Since: o.Since})
+	}
+	for _, of := range all {
+		slices.SortFunc(of, func(a, b view.NotCalled) int { return strings.Compare(a.Operation, b.Operation) })
+	}
+	return all, err
 }
 
 // overdue counts the orders that have been due for longer than the sweep interval. It counts at most

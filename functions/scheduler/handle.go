@@ -43,6 +43,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 			s.lengths.choosable(j.Definition)
 		}
 	}
+	s.replied(ctx, batch.Jobs)
 	for i := range letters {
 		l := &letters[i]
 		if err := s.acknowledge(ctx, queueName, &deliveries[i], l); err != nil {
@@ -66,7 +67,7 @@ func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming)
 			m.Err = err
 		}
 	}
-	s.engine.Deliver(ctx, jobs)
+	s.replied(ctx, s.engine.Deliver(ctx, jobs))
 }
 
 // acknowledge finishes a message. After an error the message comes again.

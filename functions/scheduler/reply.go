@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -58,28 +59,44 @@ func (in *reply) answer(s *Scheduler) {
 	}
 }
 
-// recordQueueWait records how long the request and the reply waited in queues, and calls
-// Config.Replied. It ignores replies that were not accepted. The agent's name comes from the task, so
-// that false replies cannot add names to Waits. The wait is at most the time since the claim.
-func (in *reply) recordQueueWait(s *Scheduler) {
-	r, ok := in.Event.(core.Reply)
-	if !ok || in.Before == nil || !in.Decision.Changed {
-		return
+// accepted returns the reply of a message with its agent and operation. It returns false if the reply was not
+// accepted. The agent's name comes from the task, so that a false reply cannot add a name.
+func accepted(m *engine.Message) (r Replied, step *core.Step, ok bool) {
+	if r.Reply, ok = m.Event.(core.Reply); !ok || m.Err != nil || m.Before == nil || !m.Decision.Changed {
+		return r, nil, false
 	}
-	i := in.Definition.Index(r.Step)
+	i := m.Definition.Index(r.Step)
 	if i < 0 {
-		return
+		return r, nil, false
 	}
-	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
-	agent, operation := def.AskedAgent(step), def.Operation
-	if step.Attempt == r.Attempt { // a reply to an earlier attempt shows an old wait
-		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
+	step = &m.Before.Steps[i]
+	d := &m.Definition.Steps[i]
+	r.Agent, r.Name, r.Uncalled = d.AskedAgent(step), d.Operation, step.EndsUncalled()
+	if r.Operation == core.UndoOp && d.Undo != nil {
+		r.Name = d.Undo.Operation
 	}
+	return r, step, true
+}
+
+// replied calls Config.Replied with the accepted replies of the jobs.
+func (s *Scheduler) replied(ctx context.Context, jobs []*engine.Job) {
 	if s.cfg.Replied == nil {
 		return
 	}
-	if r.Operation == core.UndoOp && def.Undo != nil {
-		operation = def.Undo.Operation
+	for _, j := range jobs {
+		for _, m := range j.Messages {
+			if r, _, ok := accepted(m); ok {
+				s.cfg.Replied(ctx, r)
+			}
+		}
 	}
-	s.cfg.Replied(agent, operation, r)
+}
+
+// recordQueueWait records how long the request and the reply waited in queues. It ignores replies that were
+// not accepted. The wait is at most the time since the claim.
+func (in *reply) recordQueueWait(s *Scheduler) {
+	r, step, ok := accepted(&in.Message)
+	if ok && step.Attempt == r.Attempt { // a reply to an earlier attempt shows an old wait
+		s.cfg.Waits.record(r.Agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
+	}
 }

@@ -33,12 +33,20 @@ type Config struct {
 	// changes the order of requests only). If Priorities is false, the status of a received order notes
 	// that the priority has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply, and with the agent and its operation. For example,
-	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a
-	// failure). Replied may be nil.
-	Replied func(agent, operation string, r core.Reply)
+	// Replied is called with each accepted reply. For example, it can record the outages of agents (P45, "not
+	// now" is not a failure). Replied may be nil.
+	Replied func(ctx context.Context, r Replied)
 	// Restarted is called with each task that Restart has restarted. Restarted may be nil.
 	Restarted func(t *core.Task)
+}
+
+// Replied is an accepted reply.
+type Replied struct {
+	core.Reply
+	Agent string // name of the agent that was asked
+	Name  string // name of the operation that was asked for
+	// Uncalled means that the agent could not call its service for the attempts before this one.
+	Uncalled bool
 }
 
 // Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps

@@ -85,17 +85,26 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 }
 
 // backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
-// There are three cases: the step's agent does not run, too many requests wait for the agent, or too many
-// replies wait for the Scheduler.
+// The cases are:
+//   - A restart has lost the queue that held the request.
+//   - The agent has no queue, so the request could not be sent.
+//   - The agent does not run, or too many requests wait for it.
+//   - Too many replies wait for the Scheduler.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
 	}
+	if st.Claim.At < w.cfg.QueuesSince {
+		return true, nil
+	}
 	agent := def.Steps[i].AskedAgent(st)
 	depth, err := w.depth(ctx, port.Requests(agent))
-	if err != nil || w.untaken(depth, st.Claim.At) || w.full(depth, agent) {
+	switch {
+	case errors.Is(err, port.ErrNotFound):
+		return true, nil
+	case err != nil || w.untaken(depth, st.Claim.At) || w.full(depth, agent):
 		return err == nil, err
 	}
 	return w.waiting(ctx, port.Replies, Scheduler)
@@ -148,11 +157,14 @@ func (w *sweep) full(d port.Depth, taker string) bool {
 
 func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
 	depth, err := w.depth(ctx, queue)
+	if errors.Is(err, port.ErrNotFound) {
+		return false, nil
+	}
 	return err == nil && w.full(depth, taker), err
 }
 
-// depth returns the depth of a queue. It reads each queue once per sweep. A queue that does not exist counts
-// as empty, so that the step's failure counts.
+// depth returns the depth of a queue. It reads each queue once per sweep. The error is port.ErrNotFound if the
+// deployment has no such queue.
 func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	if known, ok := w.depths[queue]; ok {
 		return known, nil
@@ -162,7 +174,7 @@ func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	if err == nil {
 		depth, err = q.Depth(ctx)
 	}
-	if err != nil && !errors.Is(err, port.ErrNotFound) {
+	if err != nil {
 		return port.Depth{}, fmt.Errorf("depth of queue %q: %w", queue, err)
 	}
 	w.depths[queue] = depth

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -19,10 +22,21 @@ type Config struct {
 	Schedules Schedules // the zero value means that no workflow starts by the clock
 	// Incidents publishes the due alerts, and counts the orders in Error by workflow. It may be nil.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
+	// Outages returns the operations that agents do not call now, and those that they call again. While an
+	// operation is not called, the Supervisor wakes one step that waits for it every ten seconds, so that the
+	// first call shows the end of the outage. Then it wakes all steps that wait (P45, "not now" is not a
+	// failure), and calls Woken. Both functions may be nil.
+	Outages func(ctx context.Context) ([]port.Outage, error)
+	Woken   func(ctx context.Context, ended port.Outage) error
 	// Capacity returns how many messages a consumer takes at a time, which is concurrency × batch. taker is
 	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
 	// queue time is not a failure). A nil function, or a result below 1, means 10.
-	Capacity      func(taker string) int
+	Capacity func(taker string) int
+	// QueuesSince is the time at which the process made its queues in memory (P27, the embedded runtime
+	// survives its queues). The request of an earlier claim was sent again at that time, so its age in the
+	// queue does not show whether its agent has received it. The zero value means that the queues outlive the
+	// process.
+	QueuesSince   core.Time
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another
@@ -39,6 +53,7 @@ type Supervisor struct {
 	// damaged holds the tasks with unreadable documents. Every sweep finds these tasks again, but the log
 	// names each task only once.
 	damaged sync.Map
+	probed  atomic.Int64 // time of the last probes, in nanoseconds
 }
 
 // New returns a Supervisor.
@@ -108,6 +123,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			break
 		}
 	}
+	w.outages(ctx)
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
 		// an error here does not fail the sweep, because the next sweep calls Incidents again
@@ -120,6 +136,44 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			unnamed)
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
+}
+
+// probeEvery is the shortest time between two probes of an outage.
+const probeEvery = 10 * time.Second
+
+// outages wakes one step of each operation that is not called now, and all steps of an operation that is called
+// again. It logs an error with the probes, because it may run very often.
+func (w *sweep) outages(ctx context.Context) {
+	if w.cfg.Outages == nil || ctx.Err() != nil {
+		return
+	}
+	now, last := w.cfg.Clock.Now().UnixNano(), w.probed.Load()
+	probes := now-last >= int64(probeEvery) && w.probed.CompareAndSwap(last, now)
+	all, err := w.cfg.Outages(ctx)
+	for _, o := range all {
+		if o.Ended == 0 && !probes {
+			continue
+		}
+		err = errors.Join(err, w.outage(ctx, o))
+	}
+	if err != nil && probes {
+		w.log.Warn("not all steps that wait for agents were woken; the next sweep tries again", "error", err)
+	}
+}
+
+func (w *sweep) outage(ctx context.Context, o port.Outage) error {
+	most := 1
+	if o.Ended != 0 {
+		most = math.MaxInt
+	}
+	woken, err := w.engine.WakeUncalled(ctx, o.Agent, o.Operation, most)
+	w.report.Asked += woken
+	if err != nil || o.Ended == 0 {
+		return err
+	}
+	w.log.Info("an agent calls its service again", "agent", o.Agent, "operation", o.Operation, "since", o.Since,
+		"woken", woken)
+	return w.cfg.Woken(ctx, o)
 }
 
 // Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.

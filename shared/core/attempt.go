@@ -13,6 +13,14 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 // the first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
+// OperationOf returns the name of the operation that the step's last attempt asked for.
+func (d *StepDefinition) OperationOf(s *Step) string {
+	if s.Claim.Undo && d.Undo != nil {
+		return d.Undo.Operation
+	}
+	return d.Operation
+}
+
 // TimeoutOf returns the timeout of the step's present attempt. A do and an undo have different timeouts.
 func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 	if s.Claim.Undo {

@@ -46,6 +46,7 @@ type SendWake struct {
 	Step    string // name of the step; "" means the whole task
 	Attempt int
 	WakeAt  Time // time of the Wake; zero means at once
+	Early   bool // true for a Wake that ends the wait for an agent early, see Wake.Early
 }
 
 // SendSettle asks the Scheduler to send the final status (P11, an end is reported until settled).

@@ -75,11 +75,24 @@ const (
 	CodeNotYet = "not-yet"
 )
 
-// Uncounted reports whether a retry-later with this code does not count as a failure.
-func Uncounted(code string) bool { return Uncalled(code) || code == CodeNotYet }
+// CodeNoAgent is the code of a step whose request could not be sent, because the deployment has no queue for
+// the agent. The Scheduler itself hands the step back (P45).
+const CodeNoAgent = "no-agent"
 
-// Uncalled reports whether the code means that the agent could not use its service.
-func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
+// CodeNoConsumer is the code of an outage in which no process receives an agent's requests (P32, queue time is not
+// a failure).
+const CodeNoConsumer = "no-consumer"
+
+// Uncounted reports whether a retry-later with this code does not count as a failure. The code CodeQueue means
+// that the agent received the request too late (P32, queue time is not a failure).
+func Uncounted(code string) bool {
+	return Uncalled(code) || code == CodeNotYet || code == CodeQueue
+}
+
+// Uncalled reports whether the code means that no agent could call the service.
+func Uncalled(code string) bool {
+	return code == CodeBreakerOpen || code == CodeUnauthorized || code == CodeNoAgent
+}
 
 // ShortCode returns the first cutCode bytes of a code, in plain characters.
 func ShortCode(code string) string { return PlainCode(code[:min(len(code), cutCode)]) }

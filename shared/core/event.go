@@ -85,6 +85,9 @@ type Wake struct {
 	Step    string `json:"step,omitempty"`
 	Run     int    `json:"run,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
+	// Early means that the step's agent can call its service again. It ends the wait of a step that was handed
+	// back because the agent could not call (P45, "not now" is not a failure).
+	Early bool `json:"early,omitempty"`
 }
 
 // Settle asks the Scheduler to send all messages about the task's end, such as the final status (P11).

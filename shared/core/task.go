@@ -189,6 +189,21 @@ type Step struct {
 	Unknown   map[string]json.RawMessage
 }
 
+// Uncalled reports whether the step waits for its next attempt because its agent could not call the service
+// (P45, "not now" is not a failure). An undo that waits until its do is quiet does not wait for its agent (P21,
+// an undo waits for quiet).
+func (s *Step) Uncalled() bool {
+	return (s.HandedBack() || s.State == UndoWait && s.Claim.Undo) && s.wasUncalled()
+}
+
+// EndsUncalled reports whether the step's present attempt follows attempts in which the agent could not call
+// the service.
+func (s *Step) EndsUncalled() bool { return s.InFlight() && s.wasUncalled() }
+
+func (s *Step) wasUncalled() bool {
+	return s.Error != nil && s.Error.Since != 0 && Uncalled(s.Error.Code)
+}
+
 // Claim is the last claim of a step. The end of the claim clears By, Cause, StopBy and Progress.
 type Claim struct {
 	By string // instance that made the claim
@@ -328,7 +343,7 @@ const ByTimeout = "timeout"
 // Codes and the text of an attempt whose reply did not come in time.
 const (
 	CodeTimeout = "timeout"
-	CodeQueue   = "queue" // the reply did not come because of a backlog in a queue (P32)
+	CodeQueue   = "queue" // the request waited in a queue until it was too late (P32)
 	TimeoutText = "no reply by the complete-by time"
 )
 

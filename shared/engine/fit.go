@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -22,17 +23,30 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns a job that fails the steps whose requests are too large for a queue (P28).
+// unsendable returns the reply that stands for a request which no queue takes. It returns false if the request
+// may be sent again.
+func unsendable(r core.SendRequest, err error) (core.Reply, bool) {
+	reply := core.Reply{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation}
+	switch {
+	case errors.Is(err, port.ErrTooLarge):
+		reply.Outcome, reply.Code = core.OutcomeFailed, codeInputTooLarge
+		reply.Message = fmt.Sprintf("the request to agent %q is larger than a message of %d bytes; pass a "+
+			"reference instead of the data", r.Agent, port.MaxMessage)
+	case errors.Is(err, port.ErrNotFound):
+		reply.Outcome, reply.Code = core.OutcomeRetryLater, core.CodeNoAgent
+		reply.Message = fmt.Sprintf("agent %q is not deployed, so the request was not sent; deploy the agent, "+
+			"or correct its name where the agents are configured", r.Agent)
+	default:
+		return core.Reply{}, false
+	}
+	return reply, true
+}
+
+// followUp returns a job that decides the replies which stand for requests that no queue takes.
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
-		next.Messages = append(next.Messages, &Message{Event: core.Reply{
-			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed,
-			Code: codeInputTooLarge,
-			Message: fmt.Sprintf(
-				"the request to agent %q is larger than a message of %d bytes; pass a reference instead "+
-					"of the data", r.Agent, port.MaxMessage),
-		}})
+		next.Messages = append(next.Messages, &Message{OrderID: j.ID, Event: r})
 	}
 	return next
 }

@@ -83,8 +83,8 @@ type Job struct {
 	loaded  *core.Task    // task as stored; nil if the task does not exist
 	parent  *Job          // job that caused this follow-up job; it fails if this job fails
 	effects []core.Effect // answers and effects to send
-	// unsendable lists the requests that are too large for a queue (P28, what is too large fails once).
-	unsendable []core.SendRequest
+	// unsendable holds the replies that stand for requests which no queue takes.
+	unsendable []core.Reply
 	span       port.Handling
 }
 

@@ -15,9 +15,11 @@ import (
 const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of the tasks.
-// If a request is too large for its queue, a follow-up job makes the step fail (P28, what is too large fails
-// once). After Deliver, the caller may delete each message without Err (P13, delete after sending).
-func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
+// If no queue takes a request, a follow-up job decides a reply that stands for it: the request is too large
+// (P28, what is too large fails once), or its agent has no queue (P45, "not now" is not a failure). Deliver
+// returns the follow-up jobs. After Deliver, the caller may delete each message without Err (P13, delete after
+// sending).
+func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
 		further := e.deliver(ctx, jobs)
@@ -26,14 +28,16 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 			for _, j := range further {
 				j.Fail(errTooManyRounds)
 			}
-			return
+			return followUps
 		}
 		e.Decide(ctx, e.Load(ctx, further))
+		followUps = append(followUps, further...)
 		jobs = further
 	}
+	return followUps
 }
 
-// deliver sends the effects of the jobs once. It returns follow-up jobs for the requests that are too large.
+// deliver sends the effects of the jobs once. It returns follow-up jobs for the requests that no queue takes.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
@@ -180,7 +184,8 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendRequest:
 		request := &message.Request{Schema: message.Schema, SendRequest: e}
 		if !request.Fits() {
-			p.jobs[i].unsendable = append(p.jobs[i].unsendable, e)
+			reply, _ := unsendable(e, port.ErrTooLarge)
+			p.jobs[i].unsendable = append(p.jobs[i].unsendable, reply)
 			return
 		}
 		m := port.Message{Value: request}
@@ -194,7 +199,7 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
 			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID,
-				Event: core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt}}})
+				Event: core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early}}})
 		}
 	case core.SendSettle:
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID,
@@ -294,16 +299,19 @@ func (p *post) send(ctx context.Context, r *route) {
 }
 
 // unsent handles a message that a queue refused. It shortens a status that is too large. For a request that
-// is too large, deliver creates a follow-up job. Every other error makes the job fail.
+// no queue takes, deliver creates a follow-up job. Every other error makes the job fail.
 func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
-	if errors.Is(err, port.ErrTooLarge) {
-		switch e := l.effect.(type) {
-		case core.SendRequest:
-			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, e)
+	switch e := l.effect.(type) {
+	case core.SendRequest:
+		if reply, is := unsendable(e, err); is {
+			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, reply)
 			return
-		case core.SendStatus:
+		}
+	case core.SendStatus:
+		if errors.Is(err, port.ErrTooLarge) {
 			m := port.Message{Value: &message.Status{Schema: message.Schema, Status: short(e.Status)}}
-			if err = r.queue.Send(ctx, []port.Message{m})[0]; err == nil {
+			err = r.queue.Send(ctx, []port.Message{m})[0]
+			if err == nil {
 				return
 			}
 		}

@@ -35,6 +35,10 @@ const (
 	// quietTime is the shortest time from Incident.Last to the end of the incident. It is longer than
 	// noteEvery, the delay of an index and the difference between two clocks.
 	quietTime = time.Minute
+	// outageTime is the time after which an outage ends without a reply that shows a call. It is longer than
+	// the longest wait between two attempts of a step whose agent cannot call (P45, "not now" is not a
+	// failure).
+	outageTime = 70 * time.Minute
 	// publishTime is the time after which a sweep publishes the first alert of an incident. Before that time,
 	// the process that opened the incident publishes the alert.
 	publishTime = 30 * time.Second
@@ -50,16 +54,31 @@ const (
 	tries = 8
 )
 
-// ID identifies an incident. An ID with an empty Workflow and without Intake stands for all incidents beyond
-// MostOpen.
+// ID identifies an incident. An ID that is empty except for Undone stands for all incidents beyond MostOpen.
 type ID struct {
-	Workflow string `json:"workflow"`
+	Workflow string `json:"workflow,omitempty"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
 	// Undone marks an incident of undone orders. These orders need no operator and are not counted.
 	Undone bool `json:"undone,omitempty"`
 	// Intake marks the incident of new orders that the intake refuses.
 	Intake bool `json:"intake,omitempty"`
+	// Agent and Operation mark the outage of an agent, which does not call the operation. Without Operation,
+	// the agent is not deployed.
+	Agent     string `json:"agent,omitempty"`
+	Operation string `json:"operation,omitempty"`
+}
+
+// lasts reports whether the incident is a condition that lasts. Such an incident has no orders in Error. It
+// stays open while its cause is reported.
+func (id ID) lasts() bool { return id.Intake || id.Agent != "" }
+
+// quiet returns the time after the last report of the cause at which an incident that lasts has ended.
+func (id ID) quiet() time.Duration {
+	if id.Agent != "" {
+		return outageTime
+	}
+	return quietTime
 }
 
 // Incident is an open incident.
@@ -75,6 +94,8 @@ type Incident struct {
 	Over   core.Time `json:"over,omitzero"`
 	Orders int       `json:"orders"` // number of orders in the most recent alert
 	Most   int       `json:"most"`   // highest number of orders in Error that a sweep has counted
+	// Wakes means that the steps which waited for an agent are not woken yet. It is used only if Agent is set.
+	Wakes bool `json:"wakes,omitempty"`
 	// More means that more orders were undone after the most recent alert. It is used only if Undone is true.
 	More bool `json:"more,omitempty"`
 }
@@ -161,7 +182,10 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
-		if x == nil && len(d.Open) >= MostOpen && !id.Intake {
+		if x == nil && id.Agent != "" && len(d.Open) >= 2*MostOpen {
+			return false // the outages that are open keep the operator busy
+		}
+		if x == nil && len(d.Open) >= MostOpen && !id.lasts() {
 			fresh.ID = ID{Undone: a.Undone}
 			x = d.find(fresh.ID)
 		}
@@ -180,7 +204,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 				x.Last = max(x.Last, now)
 			}
 			last = x.Last
-			if note && id.Intake { // the next reminder shows the latest reason
+			if note && id.lasts() { // the next reminder shows the latest reason
 				x.First = a
 			}
 			return note
@@ -192,7 +216,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		return err
 	}
 	s.note(id, last)
-	if opened {
+	if opened && id.Agent == "" { // a sweep publishes an outage that lasts
 		s.start(fresh, s.seen(), func(ctx context.Context) error {
 			return s.announce(ctx, fresh, fresh, message.AlertFirst, 1)
 		})
@@ -285,7 +309,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		return nil, err
 	}
 	var errs []error
-	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
+	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
 		// After a failed count, the sweep still publishes the alerts that need no count.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
@@ -302,10 +326,10 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 }
 
 // drop removes an incident from the document. It keeps the incident if More is set, because the incident then
-// needs another alert.
+// needs another alert, and while the steps that waited for an agent are not woken.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
-		if y := d.same(x); y == nil || y.More {
+		if y := d.same(x); y == nil || y.More || y.Wakes {
 			return false
 		}
 		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID })
@@ -313,7 +337,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd means that an incident of undone orders ends without an alert.
+// quietEnd means that an incident of undone orders, or a short outage, ends without an alert.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
@@ -322,6 +346,10 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())
 	switch {
+	case x.Wakes:
+		return ""
+	case x.Agent != "" && x.Over != 0 && x.Published == 0:
+		return quietEnd
 	case x.Published == 0 && age >= publishTime:
 		return message.AlertFirst
 	case x.Published == 0:
@@ -332,11 +360,11 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 		return message.AlertMore
 	case x.Undone:
 		return quietEnd
-	case x.Over != 0, x.Intake && now.Sub(x.Last.Std()) >= quietTime:
+	case x.Over != 0, x.lasts() && now.Sub(x.Last.Std()) >= x.quiet():
 		return message.AlertOver
 	case age < s.cfg.Window:
 		return ""
-	case orders == 0 && !x.Intake:
+	case orders == 0 && !x.lasts():
 		if whole && now.Sub(x.Last.Std()) >= quietTime {
 			return message.AlertOver
 		}

@@ -36,6 +36,7 @@ type desk struct {
 	meanwhile func()          // runs while a sweep reads the orders in Error
 	records   port.Ledger
 	log       strings.Builder
+	wakes     int // outages whose steps were woken
 	*incident.Incidents
 }
 

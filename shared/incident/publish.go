@@ -106,7 +106,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 			return y != nil
 		})
 	case message.AlertOver:
-		if x.Over == 0 && !x.Intake && s.isLeft(ctx, x, now) {
+		if x.Over == 0 && !x.lasts() && s.isLeft(ctx, x, now) {
 			return nil
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
@@ -193,11 +193,11 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 }
 
 func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
-	if x.Undone || x.Intake {
+	if x.Undone || x.lasts() {
 		orders = 0 // none of these orders is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
 		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened,
-		Others: x.Workflow == "" && !x.Intake, Intake: x.Intake,
+		Others: x.Workflow == "" && !x.lasts(), Intake: x.Intake, Agent: x.Agent, Operation: x.Operation,
 	})
 }

@@ -35,10 +35,14 @@ type Alert struct {
 	// Others marks the alert about all incidents beyond incident.MostOpen.
 	Others bool `json:"others,omitempty"`
 	// Intake marks an alert about refused new orders. Code and Message state the reason.
-	Intake   bool     `json:"intake,omitempty"`
-	Logs     string   `json:"logs,omitempty"` // location of the order's log
-	Commands []string `json:"commands"`
-	purposes []string // purposes[i] describes Commands[i]
+	Intake bool `json:"intake,omitempty"`
+	// Agent marks an alert about an agent that does not call its service, or is not deployed. Code and Message
+	// state the reason.
+	Agent     string   `json:"agent,omitempty"`
+	Operation string   `json:"operation,omitempty"` // operation that the agent does not call; "" means all
+	Logs      string   `json:"logs,omitempty"`      // location of the order's log
+	Commands  []string `json:"commands"`
+	purposes  []string // purposes[i] describes Commands[i]
 }
 
 // Encode returns the alert as JSON for programs. The members subject and text are for people; chat services show
@@ -72,7 +76,7 @@ func (a Alert) For(deployment, options string) Alert {
 	if a.Kind == AlertOver {
 		return a
 	}
-	if a.Intake {
+	if a.lasts() {
 		add("Check agents and intake", "doctor")
 		add("List running orders", "list", "--state", string(core.Processing))
 		return a
@@ -177,13 +181,14 @@ func (a Alert) Facts() []Fact {
 	}
 	run := strconv.Itoa(a.Run)
 	switch {
-	case a.Intake:
+	case a.lasts():
 		run = ""
 	case a.RaiseAlert.At != 0:
 		at = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
-		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)},
+		{"in", a.Deployment}, {"agent", a.Agent}, {"operation", a.Operation}, {"phase", string(a.Phase)},
+		{"step", a.Step}, {"attempts", number(a.Attempts)},
 		{"tried", a.tried()}, {"key", a.Key},
 		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
 		{"orders", number(a.Orders)}, {"peak", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
@@ -214,6 +219,10 @@ func (a Alert) Title() string {
 		still = "still "
 	}
 	switch over := a.Kind == AlertOver; {
+	case a.Agent != "" && over:
+		return a.waited() + " is called again"
+	case a.Agent != "":
+		return a.waited() + " is " + still + "not called" + a.since() + ", and its steps wait"
 	case a.Intake && over:
 		return "new orders are accepted again"
 	case a.Intake:
@@ -228,6 +237,16 @@ func (a Alert) Title() string {
 		return fmt.Sprintf("%s: %d orders %sin Error%s", a.place(), a.Orders, still, a.since())
 	}
 	return fmt.Sprintf("%s: order %s %sin Error%s", a.place(), a.OrderID, still, a.since())
+}
+
+// lasts reports whether the alert is about a condition instead of orders.
+func (a Alert) lasts() bool { return a.Intake || a.Agent != "" }
+
+func (a Alert) waited() string {
+	if a.Operation == "" {
+		return "agent " + a.Agent
+	}
+	return "agent " + a.Agent + ", operation " + a.Operation + ","
 }
 
 func (a Alert) since() string {
@@ -268,7 +287,7 @@ func (a Alert) Text() string {
 		b.WriteString(strings.Join(first, " ") + "\n\n")
 	}
 	facts := a.Facts()
-	if !a.Intake {
+	if !a.lasts() {
 		facts = append([]Fact{{"order", a.OrderID}, {"workflow", a.Workflow}}, facts...)
 	}
 	for _, f := range facts {

@@ -141,6 +141,19 @@ type Alerts interface {
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 
+// Outage is a period in which an agent does not call an operation, for example because its circuit breaker is
+// open. The steps of the operation wait meanwhile (P45, "not now" is not a failure).
+type Outage struct {
+	Agent     string
+	Operation string // "" means that the agent is not deployed
+	Code      string // code of the latest reply, such as core.CodeBreakerOpen
+	Message   string
+	Since     core.Time
+	// Ended is the time of the first call after the outage. It is zero while the outage lasts. The steps that
+	// waited are woken, and then the outage is forgotten.
+	Ended core.Time
+}
+
 // Stopped counts the orders in Error of one workflow.
 type Stopped struct {
 	Orders int

@@ -283,6 +283,9 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has
 			// two times).
 			r.wake(s, 0)
+		case (forward || undo) && s.Uncalled() && s.CompleteBy != 0:
+			// The agents of the new process have closed circuit breakers, and a missing agent may be there.
+			r.wakeEarly(s)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}

@@ -33,7 +33,8 @@ func (r *deciding) undoAlone(i int) {
 }
 
 // wakeAlone continues the undo of one step when its wait has ended, while the task goes forward.
-func (r *deciding) wakeAlone(i int, _ core.Event) (string, error) {
+func (r *deciding) wakeAlone(i int, ev core.Event) (string, error) {
+	r.endHoldEarly(i, ev)
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil
 	}

@@ -138,7 +138,16 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
+// endHoldEarly ends the wait of a step whose agent can call its service again (P45, "not now" is not a
+// failure). A Wake without Early ends no wait.
+func (r *deciding) endHoldEarly(i int, ev core.Event) {
+	if w := ev.(core.Wake); i >= 0 && w.Early && r.t.Steps[i].Uncalled() {
+		r.t.Steps[i].Wait.At = min(r.t.Steps[i].Wait.At, r.at.Now)
+	}
+}
+
+func (r *deciding) wakeForward(i int, ev core.Event) (string, error) {
+	r.endHoldEarly(i, ev)
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
 		return notClaims, nil
@@ -150,13 +159,14 @@ func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 }
 
 // wakeUndo continues the undo of a task. The event changes nothing if the undo still waits.
-func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
+func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
 	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
 	case run > r.t.Run:
 		return "", core.ErrStale
 	case run < r.t.Run:
 		return earlierRun, nil
 	}
+	r.endHoldEarly(i, ev)
 	before := *r.t
 	before.Steps = append([]core.Step(nil), r.t.Steps...)
 	r.advance()

@@ -96,12 +96,15 @@ func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	s := &r.t.Steps[i]
-	r.recordAttempt(i, e.Outcome, e.Code)
-	r.recordNoEffect(i, e)
+	if e.Code == core.CodeQueue && s.Claim.Progress != nil {
+		return "a late copy of a request that the agent has received in time", nil
+	}
 	if r.t.ProcessState == core.Processing && core.Uncounted(e.Code) {
-		r.handBackUncounted(i, e)
+		r.notNow(i, e)
 		return "", nil
 	}
+	r.recordAttempt(i, e.Outcome, e.Code)
+	r.recordNoEffect(i, e)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != core.Processing {
 		r.failStep(i)
@@ -183,6 +186,10 @@ func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
+func (r *deciding) wakeEarly(s *core.Step) {
+	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, Early: true})
+}
+
 func (r *deciding) failStep(i int) {
 	giveUp(&r.t.Steps[i])
 	r.applyPolicy(i)
@@ -261,11 +268,11 @@ func undone(s *core.Step) {
 // has to be undone in the end.
 func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
-	r.recordAttempt(i, e.Outcome, e.Code)
 	if e.Outcome == core.OutcomeRetryLater && core.Uncounted(e.Code) {
-		r.handBackUncounted(i, e)
+		r.notNow(i, e)
 		return "", nil
 	}
+	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	r.retryUndo(i, min(e.RetryAfter, maxRetryAfter))
 	return "", nil
@@ -312,6 +319,20 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 			"the limit of a step without pollFor: "
 	}
 	return h
+}
+
+// notNow hands a step back whose agent made no call. A request that came too late has waited in a queue (P32,
+// queue time is not a failure). Any other reply says why the agent could not call (P45).
+func (r *deciding) notNow(i int, e core.Reply) {
+	if e.Code == core.CodeQueue && r.t.ProcessState != core.Error {
+		r.backlog(i)
+		return
+	}
+	r.recordAttempt(i, e.Outcome, e.Code)
+	if e.Operation == core.Do {
+		r.recordNoEffect(i, e)
+	}
+	r.handBackUncounted(i, e)
 }
 
 // handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor or

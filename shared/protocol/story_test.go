@@ -440,17 +440,21 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		if name == "" {
 			return core.Wake{Run: run}
 		}
-		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt)}
+		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt), Early: slices.Contains(words, "early")}
 	}
 	r := map[string]core.Reply{
 		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
-		"undo-failed":  undoFailed(name, 0),
-		"undo-later":   reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
-		"not-yet":      coded(later(name, 0), core.CodeNotYet),
-		"undo-not-yet": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet),
-		"not-now":      coded(later(name, 0), core.CodeUnauthorized),
-		"breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
-		"undo-not-now": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
+		"undo-failed":   undoFailed(name, 0),
+		"undo-later":    reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
+		"not-yet":       coded(later(name, 0), core.CodeNotYet),
+		"undo-not-yet":  coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet),
+		"not-now":       coded(later(name, 0), core.CodeUnauthorized),
+		"breaker-open":  coded(later(name, 0), core.CodeBreakerOpen),
+		"too-late":      coded(later(name, 0), core.CodeQueue),
+		"no-agent":      coded(later(name, 0), core.CodeNoAgent),
+		"undo-too-late": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeQueue),
+		"undo-no-agent": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNoAgent),
+		"undo-not-now":  coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
 	}[kind]
 	if r.Step == "" {
 		s.Fatalf("there is no event %q", kind)

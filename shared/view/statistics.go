@@ -45,8 +45,8 @@ type AgentStatistics struct {
 	Unknown   string        `json:"unknown,omitempty" doc:"why the agent's queue could not be read"`
 }
 
-// NotCalled is an operation that its agent does not call now. Either the agent's circuit breaker is open, or
-// the service does not accept the agent's credentials.
+// NotCalled is an operation that its agent does not call now. The agent's circuit breaker is open, the service
+// does not accept the agent's credentials, the agent is not deployed, or it does not receive its requests.
 type NotCalled struct {
 	Operation string    `json:"operation,omitempty" doc:"absent if only the agent is known"`
 	Code      string    `json:"code,omitempty" example:"breaker-open"`

@@ -76,9 +76,15 @@ var trials = []trial{
 		r := b.request(core.Do, 1)
 		r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
 		r.StopBy, r.CompleteBy = r.ClaimedAt.Add(core.Minute), r.ClaimedAt.Add(core.Minute)
-		if replies := b.send(r); len(replies) > 0 || b.calls > 0 {
-			b.fail("it came after its stopBy and was not met with silence: %d calls, %d replies", b.calls,
-				len(replies))
+		for _, reply := range b.send(r) {
+			if reply.Outcome != core.OutcomeRetryLater || reply.Error == nil ||
+				reply.Error.Code != core.CodeQueue {
+				b.fail("it came after its stopBy, and the reply is %s; reply retry-later with the code %s",
+					reply.Outcome, core.CodeQueue)
+			}
+		}
+		if b.calls > 0 {
+			b.fail("it came after its stopBy, and the agent made %d calls", b.calls)
 		}
 		b.effects(0, "after a do that came too late")
 	}},

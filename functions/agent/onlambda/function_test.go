@@ -95,7 +95,7 @@ func outcomes(t *testing.T, replies []string) string {
 }
 
 // Of one batch: what is done and what is refused are replies in one request of SQS (rule 4), what is
-// too late is deleted in silence, what cannot be read goes to quarantine, and only what panics or is
+// too late is not called, what cannot be read goes to quarantine, and only what panics or is
 // too new comes again (rule 2).
 func TestABatch(t *testing.T) {
 	s := awsstub.New(t)
@@ -118,7 +118,7 @@ func TestABatch(t *testing.T) {
 	if got := again(t, answer, err); got != "newer" {
 		t.Errorf("come again: %s", got)
 	}
-	if got := outcomes(t, s.Sent("replies")); got != "good done, plain retry-later, refused failed" {
+	if got := outcomes(t, s.Sent("replies")); got != "good done, late retry-later, plain retry-later, refused failed" {
 		t.Errorf("replies: %s", got)
 	}
 	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 ||

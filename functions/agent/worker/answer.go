@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -25,9 +27,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		return ack
 	}
 	reply := h.reply()
-	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req),
-			"error", err)
+	if !h.sends(ctx, reply, min(w.SendTimeout, left)) {
 		return w.nack(0)
 	}
 	switch reply.Outcome {
@@ -40,6 +40,35 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		w.counters.later.Add(1)
 		w.Log.Info("a request failed, to be tried later", about(w.Agent, h.req), "code", reply.Error.Code)
 	}
+	return ack
+}
+
+func (h *handling) sends(ctx context.Context, reply *message.Reply, within time.Duration) bool {
+	err := h.w.send(ctx, h.w.Replies, reply, within)
+	if err != nil {
+		h.w.Log.Warn("a reply could not be sent; the request is returned to the queue",
+			about(h.w.Agent, h.req), "error", err)
+	}
+	return err == nil
+}
+
+// tooLate handles a request that comes after its stopBy. The worker does not call the service. It replies only
+// that the request came too late, so that the time in the queue does not count as a failure (P25, agents are
+// silent after stopBy; P32, queue time is not a failure). A request that was received before may have been
+// called, so it gets no reply.
+func (h *handling) tooLate(ctx context.Context) Verdict {
+	if h.times > 1 {
+		h.w.counters.late.Add(1)
+		h.w.Log.Info("a request came again after its stopBy; dropped", about(h.w.Agent, h.req))
+		return ack
+	}
+	h.err = &tried{Failure: Failure{Code: core.CodeQueue,
+		Err: fmt.Errorf("the request waited in the queue of agent %q past its stopBy", h.w.Agent)}}
+	if !h.sends(ctx, h.reply(), h.w.SendTimeout) {
+		return h.w.nack(0)
+	}
+	h.w.counters.late.Add(1)
+	h.w.Log.Info("a request came after its stopBy; not called", about(h.w.Agent, h.req))
 	return ack
 }
 

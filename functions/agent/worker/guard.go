@@ -84,6 +84,8 @@ func (g *guard) record(key string, t *tried) {
 	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
 }
 
+func (g *guard) closed() bool { return g.breaker == nil || g.breaker.IsClosed() }
+
 func (g *guard) openCause() Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()

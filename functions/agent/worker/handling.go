@@ -54,12 +54,8 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	// The Supervisor finds the step of a late request overdue (P25, agents are silent after stopBy). It does
-	// not count the time in the queue as a failure (P32, queue time is not a failure).
 	if !h.inTime() {
-		w.counters.late.Add(1)
-		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
-		return ack
+		return h.tooLate(ctx)
 	}
 	var known bool
 	if h.op, known = w.Operations.find(h.req.Name); !known {
@@ -152,12 +148,20 @@ func (h *handling) tries(ctx context.Context) {
 		}
 	}
 	switch {
-	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
+	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen), h.unreached(g):
 		h.err = h.notCalled(g)
 	case h.failure() != nil && h.doubt != nil && core.Uncounted(h.failure().Code):
 		// an earlier try called the service, so the attempt counts (P45, "not now" is not a failure)
 		h.err = &tried{Failure: *h.doubt}
 	}
+}
+
+// unreached reports whether the breaker is not closed and no try of this handling had an effect. Such a handling
+// opened the breaker or was its probe. Its failure counts for the breaker, and not for the step (P45, "not now"
+// is not a failure).
+func (h *handling) unreached(g *guard) bool {
+	f := h.failure()
+	return f != nil && f.service && f.NoEffect && h.doubt == nil && !g.closed()
 }
 
 func (h *handling) notCalled(g *guard) *tried {
@@ -169,10 +173,13 @@ func (h *handling) notCalled(g *guard) *tried {
 	if cause.Code == core.CodeUnauthorized {
 		code = cause.Code
 	}
+	call := "the call was not made"
+	if h.try > 0 {
+		call = "the call had no effect"
+	}
 	return &tried{Failure: Failure{Code: code, NoEffect: true, RetryAfter: wait,
-		Err: fmt.Errorf(
-			"the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w",
-			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
+		Err: fmt.Errorf("the circuit breaker of %s %s is open, and %s; the last failure was %s: %w",
+			h.w.Agent, h.req.Name, call, cause.Code, cause.Err)}}
 }
 
 // maxHeldBack is the largest number of receives at which heldBack still returns a request to its queue. It is

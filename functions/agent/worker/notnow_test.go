@@ -301,3 +301,45 @@ func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
 		t.Errorf("two of the last three calls have failed, of two orders, and the breaker is %s", state)
 	}
 }
+
+// P45. A call that had no effect while the breaker is not closed counts for the breaker, and never for the
+// order: neither the calls that open the breaker nor its probes. A call with an unknown effect counts.
+func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
+	refused := worker.WithCode(worker.NoEffect(errors.New("connection refused")), "network")
+	for name, tt := range map[string]struct {
+		err     error
+		counted bool
+	}{
+		"not sent": {refused, false},
+		"http-503": {worker.WithCode(errors.New("down"), "http-503"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2},
+					Breaker: worker.Breaker{Failures: 2, Window: 4},
+					Operations: charge(func(context.Context, worker.Call) (any, error) {
+						calls++
+						return nil, tt.err
+					})})
+				soon := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
+				first := b.asked("first", soon) // the breaker is closed after it
+				if first.Error.Code == core.CodeBreakerOpen {
+					t.Errorf("the breaker was closed, and the reply is %+v", first.Error)
+				}
+				for n := range 20 {
+					before := calls
+					r := b.asked(fmt.Sprint("o-", n), soon)
+					if called := calls > before; called && tt.counted == (r.Error.Code == core.CodeBreakerOpen) ||
+						!called && r.Error.Code != core.CodeBreakerOpen {
+						t.Fatalf("order %d: called %v, and the reply is %+v", n, called, r.Error)
+					}
+					time.Sleep(time.Second)
+				}
+				if calls < 4 || b.worker.Stats().Breakers["charge"] == "closed" {
+					t.Errorf("%d calls; the breaker is %s", calls, b.worker.Stats().Breakers["charge"])
+				}
+			})
+		})
+	}
+}

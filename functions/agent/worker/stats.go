@@ -12,7 +12,7 @@ type Stats struct {
 	Retried    int64 `json:"retried"`    // retries within an attempt
 	// calls not made, because the check found the effect of an earlier call
 	Checked int64 `json:"checked"`
-	// requests dropped without a reply, after stopBy (P25, agents are silent after stopBy)
+	// requests received or finished after stopBy, whose result was not sent (P25, agents are silent after stopBy)
 	DroppedLate int64 `json:"droppedLate"`
 	// requests that use the ledger and got no reply (P31, a plain service needs a ledger)
 	InDoubt     int64 `json:"inDoubt"`

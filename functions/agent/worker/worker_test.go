@@ -267,16 +267,16 @@ func TestSilenceAfterStopBy(t *testing.T) {
 		arrives, takes time.Duration // after the claim; the call's
 		skew           core.Duration
 		calls          int32
-		replies        int
+		replies        int // a request that comes too late gets a reply that says so
 	}{
 		"in time":                       {59 * time.Second, 0, 0, 1, 1},
-		"at stopBy":                     {60 * time.Second, 0, 0, 0, 0},
-		"long after":                    {72 * time.Hour, 0, 0, 0, 0},
-		"within the skew":               {58 * time.Second, 0, 3 * core.Second, 0, 0},
+		"at stopBy":                     {60 * time.Second, 0, 0, 0, 1},
+		"long after":                    {72 * time.Hour, 0, 0, 0, 1},
+		"within the skew":               {58 * time.Second, 0, 3 * core.Second, 0, 1},
 		"just before the skew":          {56 * time.Second, 0, 3 * core.Second, 1, 1},
 		"done after stopBy":             {59 * time.Second, 2 * time.Second, 0, 1, 0},
 		"done within the skew":          {55 * time.Second, 3 * time.Second, 3 * core.Second, 1, 0},
-		"an undo is held to it as well": {60 * time.Second, 0, 0, 0, 0},
+		"an undo is held to it as well": {60 * time.Second, 0, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := memory.NewClock(noon)
@@ -294,13 +294,40 @@ func TestSilenceAfterStopBy(t *testing.T) {
 			}
 			clock.Advance(tt.arrives)
 			v := b.worker.Handle(context.Background(), delivery(req))
-			if got := len(b.replies()); !v.Delete || got != tt.replies || calls.Load() != tt.calls {
-				t.Errorf("verdict %+v, %d replies, %d calls", v, got, calls.Load())
+			replies := b.replies()
+			if !v.Delete || len(replies) != tt.replies || calls.Load() != tt.calls {
+				t.Errorf("verdict %+v, %d replies, %d calls", v, len(replies), calls.Load())
 			}
-			if late := b.worker.Stats().DroppedLate; late != int64(1-tt.replies) {
-				t.Errorf("%d dropped late", late)
+			late := tt.calls == 0 // a late request is not called, and its reply counts no failure
+			for _, r := range replies {
+				if said := r.Outcome == core.OutcomeRetryLater && r.Error.Code == core.CodeQueue &&
+					!r.NoEffect; said != late {
+					t.Errorf("the reply is %s, %+v", r.Outcome, r.Error)
+				}
+			}
+			dropped := int64(0)
+			if late || tt.replies == 0 {
+				dropped = 1
+			}
+			if got := b.worker.Stats().DroppedLate; got != dropped {
+				t.Errorf("%d dropped late", got)
 			}
 		})
+	}
+}
+
+// A request that comes again after its stopBy may have been called before, so the agent does not say that it came
+// too late.
+func TestALateCopyIsDropped(t *testing.T) {
+	clock := memory.NewClock(noon)
+	b := newBench(t, clock, worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+		return nil, nil
+	})})
+	d := delivery(request(noon))
+	d.Received = 2
+	clock.Advance(time.Minute)
+	if v := b.worker.Handle(context.Background(), d); !v.Delete || len(b.replies()) > 0 {
+		t.Errorf("verdict %+v; it was answered", v)
 	}
 }
 

@@ -236,8 +236,10 @@ class _Handling:
 
     def run(self) -> bool:
         agent, request = self.agent, self.request
-        if agent.now() >= self.stop:  # P25
-            log.info("a request came after its stopBy; dropped: %s", self.identity)
+        if agent.now() >= self.stop:  # P25; the reply says only that the request waited too long (P32)
+            log.info("a request came after its stopBy; not called: %s", self.identity)
+            self._send({"outcome": "retry-later", "error": {"code": "queue", "message":
+                        f"the request waited in the queue of agent {agent.name!r} past its stopBy"}})
             return True
         if agent.now() >= self.until:
             return False

@@ -14,7 +14,8 @@ MAX_OUTPUT = 48 << 10  # bytes; a reply must fit into one message
 MAX_LEVELS = 64  # of nested values
 MAX_DIGITS = 128  # of a number
 MAX_TEXT = 500  # characters of an error
-UNCOUNTED = ("not-yet", "unauthorized", "breaker-open")  # they say that no call could have had an effect
+# These codes say that no call could have had an effect.
+UNCOUNTED = ("not-yet", "unauthorized", "breaker-open", "no-agent", "queue")
 
 
 def readable(text: str) -> str:

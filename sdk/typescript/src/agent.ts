@@ -226,8 +226,10 @@ class Handling {
 
   async run(): Promise<boolean> {
     const { agent, request: r } = this;
-    if (agent.now() >= r.stop) { // P25
-      this.log("a request came after its stopBy; dropped");
+    if (agent.now() >= r.stop) { // P25; the reply says only that the request waited too long (P32)
+      this.log("a request came after its stopBy; not called");
+      const message = `the request waited in the queue of agent ${agent.name} past its stopBy`;
+      await this.reply({ outcome: "retry-later", error: { code: "queue", message } });
       return true;
     }
     if (agent.now() >= this.until) return false;

@@ -54,7 +54,7 @@ export function classify(error: unknown): Failure {
   const timeout = /^(Abort|Timeout)Error$/.test(name);
   const failure = error instanceof Failure ? error
     : new Later(message || name, { code: timeout ? "timeout" : "failed" });
-  const claimsNoCall = ["not-yet", "unauthorized", "breaker-open"].includes(failure.code);
+  const claimsNoCall = ["not-yet", "unauthorized", "breaker-open", "no-agent", "queue"].includes(failure.code);
   if (claimsNoCall && !failure.permanent && !failure.noEffect) failure.code = "failed";
   failure.code = String(failure.code || "failed").replace(/[^!-~]/g, "-").slice(0, 64);
   return failure;

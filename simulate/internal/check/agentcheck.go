@@ -229,7 +229,9 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 	case r.Waited != max(0, a.Received.Sub(q.ClaimedAt)):
 		w.Violate("P32", "the reply of %s says that the request waited for %s, and it was %s", q.Key,
 			r.Waited, max(0, a.Received.Sub(q.ClaimedAt)))
-	case now >= a.Stop():
+	case Late(r) && a.Called:
+		w.Violate("P32", "attempt %d of %s was called, and the reply says that it came too late", q.Attempt, q.Key)
+	case now >= a.Stop() && !Late(r):
 		w.Violate("P25", "attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt,
 			q.Key, now, a.Stop())
 	case len(r.Output) > worker.MaxOutput:
@@ -245,6 +247,11 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 	if q.Grade == core.Plain && !iv.Trouble {
 		answersPlain(iv, r)
 	}
+}
+
+// Late reports whether a reply says that the request came after its stop-by (P32, queue time is not a failure).
+func Late(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && r.Error.Code == core.CodeQueue
 }
 
 // proves checks a reply that states noEffect (P22a). The ledger must hold a refusal of this attempt or a

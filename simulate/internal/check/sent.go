@@ -210,7 +210,7 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
 	// If the commit has several events, an earlier event may have begun and ended a shorter wait.
 	alone := len(EventsOf(s, iv)) < 2
-	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
+	if waits && alone && !wake.Early && step.Attempt == wake.Attempt && left > 0 &&
 		core.DurationOf(delay) < left+core.Second {
 		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", wake.Step,
 			c.OrderID, delay, left)

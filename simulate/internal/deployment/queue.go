@@ -159,6 +159,11 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.Role == world.AnAgent {
 		check.Answers(w.Cur, r)
+		// The tests in simulate/internal/explore lose this reply, because it would multiply their states. Other
+		// runs deliver it.
+		if w.Driver != nil && check.Late(r) {
+			return errs
+		}
 	}
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
 		for i := range messages {

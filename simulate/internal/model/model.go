@@ -275,6 +275,10 @@ func (m *Model) wake(c core.Wake) {
 		return
 	}
 	s := &m.T.Steps[i]
+	held := s.State == core.Pending && s.Attempted() || s.State == core.UndoWait && s.Claim.Undo
+	if since, _ := HeldSince(s); c.Early && held && since != 0 && sick(s.Error.Code) {
+		s.Wait.At = min(s.Wait.At, m.Now) // the agent can call again (P45, "not now" is not a failure)
+	}
 	switch {
 	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() &&
 		m.Now >= s.Wait.At:

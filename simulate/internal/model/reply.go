@@ -25,7 +25,7 @@ func (m *Model) reply(r *message.Reply) {
 	switch {
 	case r.Outcome == message.Progress:
 		m.progress(i, r, stale)
-	case !m.alive() || stale:
+	case !m.alive() || stale, late(r) && s.State == core.Processing && s.Claim.Progress != nil:
 		m.again()
 	case !isUndo && done && s.Attempted() && (s.State == core.Processing || s.State == core.Pending):
 		m.done(i, r)
@@ -33,6 +33,10 @@ func (m *Model) reply(r *message.Reply) {
 		m.Changed = true
 		m.end(s, core.Compensated)
 		m.advance()
+	case late(r) && (!isUndo && s.State == core.Processing && m.T.ProcessState == core.Processing ||
+		isUndo && s.State == core.Compensating && m.T.ProcessState != core.Error):
+		m.Changed = true
+		m.queued(i)
 	case !done && uncounted(r) && (!isUndo && s.State == core.Processing &&
 		m.T.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
 		m.Changed = true
@@ -114,11 +118,18 @@ func codeOf(r *message.Reply) string {
 // count as a failure (P45, "not now" is not a failure).
 func uncounted(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
-		(sick(r.Error.Code) || r.Error.Code == "not-yet")
+		(sick(r.Error.Code) || r.Error.Code == "not-yet" || late(r))
+}
+
+// late reports whether the agent received the request too late to call (P32, queue time is not a failure).
+func late(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && r.Error.Code == core.CodeQueue
 }
 
 // sick reports whether an error code means that the agent cannot use its service.
-func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
+func sick(code string) bool {
+	return code == "breaker-open" || code == "unauthorized" || code == "no-agent"
+}
 
 // LongestHold returns the longest time during which attempts with this error code stay uncounted (P45).
 func LongestHold(d *core.StepDefinition, code string) core.Duration {

@@ -114,6 +114,8 @@ func HandedBack(code string) string {
 	switch code {
 	case core.CodeBreakerOpen:
 		return "its circuit breaker is open"
+	case core.CodeNoAgent:
+		return "it is not deployed"
 	case core.CodeUnauthorized:
 		return "the service refuses its credentials"
 	case core.CodeNotYet:

@@ -126,7 +126,7 @@ func TestARequest(t *testing.T) {
 		{"plain without a ledger", "", request(t, core.Plain, future),
 			"GetSecretValue arn:token, SendMessageBatch replies", 0},
 		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
-			"GetSecretValue arn:token", 0},
+			"GetSecretValue arn:token, SendMessageBatch replies", 0}, // the reply says that it came too late
 		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
 			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch " +
 				"replies", 1},

@@ -28,7 +28,7 @@ type notCalled struct {
 	count map[string]int
 }
 
-func (n *notCalled) replied(agent, _ string, r core.Reply) {
+func (n *notCalled) replied(agent string, r core.Reply) {
 	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
 		return
 	}

@@ -38,7 +38,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
 	engine.FairQueues, engine.Senders = settings.FairQueues, settings.Senders
-	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: held.replied}
+	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: func(ctx context.Context,
+		r scheduler.Replied) {
+		held.replied(r.Agent, r.Reply)
+		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
+	}}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}

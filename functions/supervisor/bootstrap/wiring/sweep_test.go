@@ -203,7 +203,7 @@ func TestASweep(t *testing.T) {
 }
 
 // P32: the deployment states how many requests an agent takes at a time. More waiting requests are a backlog.
-// A missing queue has no backlog.
+// A request without a queue was never sent.
 func TestBacklogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity string
@@ -217,8 +217,8 @@ func TestBacklogs(t *testing.T) {
 		"an agent that takes nothing": {`{"payment":50}`, 1, 0, true, "Pending 0"},
 		"another agent's capacity":    {`{"shipping":50}`, 40, 1, true, "Pending 0"},
 		"none where nothing is said":  {"", 5, 1, true, "Pending 1"},
-		"SQS knows no such queue":     {`{"payment":3}`, -1, 1, true, "Pending 1"},
-		"no such queue is deployed":   {`{"payment":3}`, 5, 1, false, "Pending 1"},
+		"SQS knows no such queue":     {`{"payment":3}`, -1, 1, true, "Pending 0"},
+		"no such queue is deployed":   {`{"payment":3}`, 5, 1, false, "Pending 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := sweeping(t)

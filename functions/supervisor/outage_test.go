@@ -1,0 +1,89 @@
+package supervisor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P32, P27: a claim from before the queues were made proves nothing by the age of its request, even if the
+// queue is empty. A claim from after that counts.
+func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
+	for name, since := range map[string]time.Duration{"before": -time.Second, "after": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			w := begun(t, world.Definition(), 1, func(w *world.World) {
+				w.Sweeping = func(c *supervisor.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now().Add(since)) }
+			})
+			taken(w)
+			w.Clock.Advance(31 * time.Second)
+			r := sweep(t, w)
+			if since > 0 {
+				require.Equal(t, []int{0, 2}, []int{r.HandedBack, r.Uncounted})
+				return
+			}
+			require.Equal(t, []int{2, 0}, []int{r.HandedBack, r.Uncounted})
+		})
+	}
+}
+
+// P45: while an agent does not call an operation, every ten seconds one of the steps that wait for it is woken
+// early, and no other step. When the agent calls again, all of them are woken.
+func TestOneStepProbesAnOutage(t *testing.T) {
+	outage, woken := port.Outage{Agent: "agent-a", Code: core.CodeBreakerOpen}, 0
+	w := world.New(t, world.Definition())
+	w.Sweeping = func(c *supervisor.Config) {
+		c.Outages = func(context.Context) ([]port.Outage, error) { return []port.Outage{outage}, nil }
+		c.Woken = func(_ context.Context, o port.Outage) error {
+			require.Equal(t, outage, o)
+			woken++
+			return nil
+		}
+	}
+	w.Boot()
+	for _, id := range []string{"o-1", "o-2", "o-3"} {
+		w.Send(port.Intake, world.Order(id))
+	}
+	for w.Handle(port.Intake) > 0 {
+	}
+	requests := w.Take("requests-agent-a")
+	w.Take("requests-agent-b")
+	require.Len(t, requests, 3)
+	early := func() (n int) {
+		for _, d := range w.Take(port.Control) {
+			if wake, ok := d.Value.(*message.Control).Event.(core.Wake); ok && wake.Early {
+				require.Equal(t, "a", wake.Step)
+				n++
+			}
+		}
+		return n
+	}
+	sweep(t, w)
+	require.Zero(t, early(), "no step waits for the agent")
+	for _, d := range requests {
+		r := world.Later(d.Value.(*message.Request))
+		r.Error.Code = core.CodeBreakerOpen
+		w.Send(port.Replies, r)
+	}
+	for w.Handle(port.Replies) > 0 {
+	}
+	sweep(t, w)
+	require.Zero(t, early(), "within ten seconds")
+	for range 3 {
+		w.Clock.Advance(10 * time.Second)
+		sweep(t, w)
+		sweep(t, w)
+		require.Equal(t, 1, early())
+	}
+	require.Zero(t, woken)
+	outage.Ended = core.TimeOf(w.Clock.Now())
+	sweep(t, w)
+	require.Equal(t, []int{3, 1}, []int{early(), woken})
+}

@@ -1,0 +1,105 @@
+package incident
+
+import (
+	"context"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Replied opens or ends an outage by an agent's reply. A reply of an agent that could not call opens the
+// outage. Its alert is published if it lasts for half a minute. A reply that shows a call ends the outage. This
+// reply must belong to a step that has waited for the agent, or this process must have seen the outage. Replied
+// logs its errors, because a later reply of the same kind does the same.
+func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply, waited bool) {
+	id, absent := ID{Agent: agent, Operation: operation}, ID{Agent: agent}
+	var err error
+	switch later := r.Outcome == core.OutcomeRetryLater; {
+	case later && core.Uncalled(r.Code):
+		if r.Code == core.CodeNoAgent {
+			id = absent
+		}
+		err = s.raise(ctx, id, core.RaiseAlert{Code: r.Code, Message: core.RedactText(r.Message),
+			At: core.TimeOf(s.cfg.Clock.Now())})
+	case later && r.Code == core.CodeQueue: // the agent received the request too late to call
+	case waited || s.hasNoted(id) || s.hasNoted(absent):
+		s.unnote(id, absent)
+		err = s.change(ctx, func(d *document) bool {
+			// Both outages end, because the reply shows that the agent is there and calls.
+			now := core.TimeOf(s.cfg.Clock.Now())
+			calls, there := d.end(id, now), d.end(absent, now)
+			return calls || there
+		})
+	}
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Log.WarnContext(ctx, "the outage of an agent is not up to date; the next reply corrects it", "agent",
+			agent, "operation", operation, "error", err)
+	}
+}
+
+// Absent opens the outage of an agent whose requests wait and are not received. While that lasts, the caller
+// repeats the call.
+func (s *Incidents) Absent(ctx context.Context, agent, reason string) error {
+	return s.raise(ctx, ID{Agent: agent}, core.RaiseAlert{Code: core.CodeNoConsumer, Message: reason,
+		At: core.TimeOf(s.cfg.Clock.Now())})
+}
+
+// Present ends an outage that Absent has opened.
+func (s *Incidents) Present(ctx context.Context, agent string) error {
+	id := ID{Agent: agent}
+	s.unnote(id)
+	return s.change(ctx, func(d *document) bool {
+		x := d.find(id)
+		return x != nil && x.First.Code == core.CodeNoConsumer && d.end(id, core.TimeOf(s.cfg.Clock.Now()))
+	})
+}
+
+// end ends an open outage. A sweep wakes its steps and publishes its last alert. It returns false if the outage
+// is not open.
+func (d *document) end(id ID, now core.Time) bool {
+	x := d.find(id)
+	if x == nil || x.Over != 0 {
+		return false
+	}
+	x.Over, x.Wakes = now, true
+	return true
+}
+
+func (s *Incidents) hasNoted(id ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, noted := s.noted[id]
+	return noted
+}
+
+func (s *Incidents) unnote(ids ...ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		delete(s.noted, id)
+	}
+}
+
+// Outages returns the outages of agents that last, and those that have ended and whose steps are not woken yet.
+func (s *Incidents) Outages(ctx context.Context) (all []port.Outage, err error) {
+	d, _, err := s.load(ctx)
+	for _, x := range d.Open {
+		if x.Agent != "" && (x.Over == 0 || x.Wakes) {
+			all = append(all, port.Outage{Agent: x.Agent, Operation: x.Operation, Code: x.First.Code,
+				Message: x.First.Message, Since: x.Opened, Ended: x.Over})
+		}
+	}
+	return all, err
+}
+
+// Woken records that the steps which waited for an ended outage are woken.
+func (s *Incidents) Woken(ctx context.Context, o port.Outage) error {
+	return s.change(ctx, func(d *document) bool {
+		x := d.find(ID{Agent: o.Agent, Operation: o.Operation})
+		if x == nil || x.Over != o.Ended {
+			return false
+		}
+		x.Wakes = false
+		return true
+	})
+}
