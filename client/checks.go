@@ -131,7 +131,8 @@ func CheckUnattended(all []Unattended) []Check {
 	checks := make([]Check, 0, len(all))
 	for _, u := range all {
 		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("no consumer, %s waiting",
-			view.Count(u.Waiting, "message")), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
+			view.Count(u.Waiting, "message")), cmp.Or(u.Fix, "start the agent "+u.Agent+", or write the right name of the "+
+				"agent into the workflow")}
 		if u.Since != 0 {
 			c.Text += ", since " + u.Since.String()
 		}
@@ -157,10 +158,10 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 		_ = resp.Body.Close()
 		return Check{name, CheckFailed,
 			fmt.Sprintf("the server did not reject a test order, but returned status %d",
-				resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
+				resp.StatusCode), "give --server the address of the Stepkeeper server itself, without a proxy before it"}
 	case e != nil:
 		return Check{name, CheckFailed, "orders cannot be sent: " + e.Error(),
-			"is there a proxy before the server that lets reads pass only? The server's log says more"}
+			"give --server the server's own address, or let the proxy before it pass POST; otherwise read its log"}
 	}
 	return NotChecked(name, err)
 }
@@ -185,7 +186,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	server := Check{"server", CheckOK, "it accepts orders", ""}
 	if !health.Ready {
 		server = Check{"server", CheckFailed, "it accepts no orders now",
-			"its log says why; wait, if it has just been started"}
+			"correct the failed checks below; if it has just been started, wait a minute"}
 	}
 	date, _ := http.ParseTime(resp.Header.Get("Date")) // the zero time means unknown
 	checks := []Check{server, h.checkSubmission(ctx),
@@ -195,8 +196,14 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		if ok {
 			text = "no problem found"
 		}
-		fix := "the server's log says more"
+		fix := "remove the cause that is named above; the server's log has the details"
 		switch {
+		case name == "intake":
+			fix = "wait until orders end, or start the server with a higher --max-open"
+		case name == "store":
+			fix = "give the disk of the data folder free space, and the server the right to write there"
+		case strings.HasPrefix(name, "workflow "):
+			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
 		case strings.HasPrefix(text, core.CodeNoAgent+" "):
 			fix = "deploy " + name + ", or correct its name in the agents file; waiting orders then continue by " +
 				"themselves"

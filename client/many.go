@@ -116,7 +116,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		return r
 	}
 	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known,
-		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
+		Queued: receipt.Queued, State: receipt.State, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
 // brokenUse reports whether err means that a connection broke after more than longestPause. Such a

@@ -23,6 +23,7 @@ type Result struct {
 	Accepted bool     // whether the order was started or Queued
 	Known    bool     // whether the same order existed before
 	Queued   bool     // whether the order is in the intake queue on AWS
+	State    State    // state of the order; "" if it is unknown, as of a queued order
 	Notes    []string // texts about fields without effect, as in a Receipt
 	// Unattended lists queues without a consumer, as in a Receipt.
 	Unattended []Unattended

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
@@ -92,6 +94,36 @@ func TestOutputsAndAnswers(t *testing.T) {
 		len(again.Services["hotels"].Outputs["reserve"]) < 2 {
 		t.Errorf("the tape holds %+v, %v", again, err)
 	}
+}
+
+// One file of services may serve a whole folder: it may describe agents of children and of other workflows.
+// An agent or operation that none of them has is refused.
+func TestServicesOfAFolder(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"parent.yaml": "workflow: parent\nsteps:\n  kid: {workflow: child, input: {}}\n",
+		"child.yaml": "workflow: child\nsteps:\n  send: {agent: mail, operation: send, undo: none, " +
+			"grade: fenced, timeout: 5s, onFailure: undo}\n",
+		"other.yaml": "workflow: other\nsteps:\n  pay: {agent: bank, operation: pay, undo: none, " +
+			"grade: fenced, timeout: 5s, onFailure: undo}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	parent, other := load(t, filepath.Join(folder, "parent.yaml")), load(t, filepath.Join(folder, "other.yaml"))
+	text := "services: {mail: {send: {output: 1}}, bank: {pay: {output: 2}}}"
+	got, err := simulate.ParseServices([]byte(text), parent, other, parent)
+	require.NoError(t, err)
+	require.Len(t, got["mail"].Outputs["send"], 1)
+	require.NotContains(t, got, "bank", "it does nothing in the simulated workflow")
+	for text, want := range map[string]string{
+		"services: {bank: {pay: {output: 2}}}":  `has no agent "bank"`,
+		"services: {mail: {sned: {output: 1}}}": "did you mean send?",
+	} {
+		_, err := simulate.ParseServices([]byte(text), parent)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = simulate.ParseServices([]byte("services: {bank: {pya: {output: 2}}}"), parent, other)
+	require.ErrorContains(t, err, "there are pay")
 }
 
 // What does not fit to the workflow is refused, with what would.

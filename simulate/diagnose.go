@@ -39,6 +39,19 @@ func Diagnose(sc Scenario) []Finding {
 	return slices.Concat(diagnoseCalm(sc), diagnosePlain(sc))
 }
 
+// Overstated returns a finding for each step that declares a stronger grade than the service of an agent has
+// (Scenario.Services). It runs nothing.
+func Overstated(sc Scenario) (all []Finding) {
+	for _, o := range sc.Overstated() {
+		all = append(all, Finding{Responsible: YourWorkflow, Step: o.Step, Agent: o.Agent,
+			Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
+				"what Stepkeeper promises for %s does not hold for it", o.Step, o.Workflow, o.Declared, o.Agent,
+				o.Offered, o.Declared),
+			Fix: fmt.Sprintf("declare grade: %s for step %s", o.Offered, o.Step)})
+	}
+	return all
+}
+
 func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
@@ -77,23 +90,30 @@ func diagnoseCalm(sc Scenario) []Finding {
 	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
-// failed returns a finding for the first step that failed for a reason other than a missing answer.
+// failed returns a finding for the first step that failed for a reason other than a missing answer. It looks
+// at the order and then at its child orders.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
 		"sim.Order in a test); otherwise correct the step", core.Time(0)
 	if sc.Begun != nil {
 		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
 	}
-	t := w.Store.Task(deployment.FirstID)
-	if t == nil {
-		return Finding{}, false
-	}
-	for i := range min(len(t.Steps), len(sc.Definition.Steps)) {
-		d := &sc.Definition.Steps[i]
-		if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
-			return Finding{Responsible: YourWorkflow,
-				Text: fmt.Sprintf("%s: step %s failed: %s", what, d.Name, e.Message),
-				Fix:  fix + defaults(e, sc.Definition), Step: d.Name, Agent: d.Agent}, true
+	for _, o := range w.AllOrders { // the order itself is the first one; its child orders follow
+		t, place := w.Store.Task(o.Id), ""
+		if t == nil || t.Definition == "" {
+			continue
+		}
+		def := w.DefOf(t)
+		if t.Parent != nil {
+			place = fmt.Sprintf(" of its child order %s (workflow %s)", t.OrderID, t.Workflow)
+		}
+		for i := range min(len(t.Steps), len(def.Steps)) {
+			d := &def.Steps[i]
+			if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
+				return Finding{Responsible: YourWorkflow,
+					Text: fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
+					Fix:  fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent}, true
+			}
 		}
 	}
 	return Finding{}, false
@@ -109,10 +129,27 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 		}
 		return Finding{Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
 			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
-			Fix: fmt.Sprintf("give one that goes on: --answer '%s=%s', or sim.Answer in a test", d.Name,
-				exampleOf(d.Answer))}, true
+			Fix: fmt.Sprintf("give one that goes on: %s--answer '%s=%s'%s", begun(sc), d.Name,
+				exampleOf(d.Answer), inTests(sc))}, true
 	}
 	return Finding{}, false
+}
+
+// begun returns the command that simulates the move of a stored order with further flags, because move itself
+// has no such flags. It returns "" if the orders are new.
+func begun(sc Scenario) string {
+	if sc.Begun == nil {
+		return ""
+	}
+	return "stepkeeper simulate FILE --move ORDER "
+}
+
+// inTests returns the advice for Go tests, which simulate no stored order.
+func inTests(sc Scenario) string {
+	if sc.Begun != nil {
+		return ""
+	}
+	return ", or sim.Answer in a test"
 }
 
 func exampleOf(a *core.Answer) string {
@@ -132,7 +169,7 @@ var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][
 
 // defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
 // service returns only the fields that the user lists. For any other error defaults returns "".
-func defaults(e *core.StepError, def *core.Definition) string {
+func defaults(e *core.StepError, def *core.Definition, command string) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {
 		return ""
@@ -140,7 +177,7 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	for i := range def.Steps {
 		if d := &def.Steps[i]; d.Agent != "" && strings.ReplaceAll(d.Name, "-", "_") == m[1] {
 			return fmt.Sprintf("; a simulated service returns the real one's fields only if they are in "+
-				"--services, as in %s: {%s: {output: {%s: …}}}", d.Agent, d.Operation, m[2])
+				"%s--services, as in %s: {%s: {output: {%s: …}}}", command, d.Agent, d.Operation, m[2])
 		}
 	}
 	return ""

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -107,10 +106,9 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// performs returns the sorted names of the operations that an agent executes in a workflow and in the
-// workflows of its child orders.
-func performs(def *core.Definition, agent string) (names []string) {
-	for _, d := range append(world.ChildrenOf(def), def) {
+// performs returns the sorted names of the operations that an agent executes in the workflows.
+func performs(defs []*core.Definition, agent string) (names []string) {
+	for _, d := range defs {
 		for i := range d.Steps {
 			if s := &d.Steps[i]; slices.Contains(s.AllAgents(), agent) {
 				names = append(names, s.Operation)
@@ -126,11 +124,11 @@ func readSpan(d *core.Duration, data []byte) error {
 	if err := yaml.Unmarshal(data, &text); err != nil {
 		return err
 	}
-	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 || v > longestTime {
-		return fmt.Errorf("%.40q is no span of time of up to 366 days; write it like 200ms, 3s or 10m", text)
+	v, ok := core.ParseDuration(text)
+	if !ok || v > longestTime {
+		return fmt.Errorf("%.40q is no span of time of up to 366 days; write it like 200ms, 3s, 10m or 2d", text)
 	}
-	*d = core.DurationOf(v)
+	*d = v
 	return nil
 }
 
@@ -138,26 +136,31 @@ func readSpan(d *core.Duration, data []byte) error {
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
 // longestTime bounds the durations in the file, so that times do not overflow when the simulator adds them.
-const longestTime = 366 * 24 * time.Hour
+const longestTime = 366 * core.Day
 
 const maxServices = 256 << 10
 
 // ParseServices parses the services file, which describes the true behaviour of the services behind a
-// workflow's agents. The file is one YAML document of at most 256 KiB. If the document can be parsed, the
-// error contains all problems.
-func ParseServices(data []byte, def *core.Definition) (Services, error) {
+// workflow's agents. The file is one YAML document of at most 256 KiB. It may also describe agents of the
+// workflows in others, which it serves too; ParseServices then checks these entries and leaves them out. If
+// the document can be parsed, the error contains all problems.
+func ParseServices(data []byte, def *core.Definition, others ...*core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {
 		return nil, fmt.Errorf("the services cannot be read: %w", err)
 	}
 	var problems []error
-	all := Services{}
+	all, simulated := Services{}, world.WithChildren(def)
+	known := simulated
+	for _, other := range others {
+		known = append(slices.Clip(known), world.WithChildren(other)...)
+	}
 	for name, entry := range file.Services {
 		s := entry.Service
 		for key, o := range entry.operations {
-			if known := performs(def, name); len(known) > 0 && !slices.Contains(known, key) {
+			if used := performs(known, name); len(used) > 0 && !slices.Contains(used, key) {
 				problems = append(problems, fmt.Errorf("services: %s: no step uses the operation %.40q; %s",
-					name, key, suggest.DidYouMean(key, known, "there are "+strings.Join(known, ", "))))
+					name, key, suggest.DidYouMean(key, used, "there are "+strings.Join(used, ", "))))
 			}
 			outputs, err := o.outputs()
 			if err != nil {
@@ -168,10 +171,11 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 			}
 			s.Outputs[key] = outputs
 		}
-		all[name] = s
-		if _, known := def.Agents[name]; !known {
-			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name,
-				name))
+		if hasAgent(simulated, name) {
+			all[name] = s
+		} else if !hasAgent(known, name) {
+			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q, and neither has "+
+				"a child of it or another workflow of its folder", def.Name, name))
 		}
 		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, s.Grade) {
 			problems = append(problems,
@@ -185,6 +189,13 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	slices.SortFunc(problems,
 		func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
 	return all, errors.Join(problems...)
+}
+
+func hasAgent(defs []*core.Definition, agent string) bool {
+	return slices.ContainsFunc(defs, func(d *core.Definition) bool {
+		_, has := d.Agents[agent]
+		return has
+	})
 }
 
 func readServices(data []byte) (file serviceFile, err error) {

@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,5 +93,71 @@ steps:
 		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
 			t.Fatalf("seed %d: %v", seed, r.Violation)
 		}
+	}
+}
+
+// An operator gives up a child that can never succeed by a command that is accepted: a child takes no undo.
+func TestAChildThatAlwaysStops(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"parent.yaml": `
+workflow: parent
+steps:
+  reserve: {agent: shop, operation: reserve, undo: release, grade: idempotent, timeout: 10s, onFailure: undo}
+  kids: {workflow: child, each: "${ [1, 2] }", input: {n: "${ item }"}, after: [reserve]}
+`,
+		"bound.yaml": `
+workflow: bound
+steps:
+  pay: {agent: shop, operation: pay, grade: idempotent, timeout: 10s, pointOfNoReturn: true, onFailure: stop}
+  kids: {workflow: child, each: "${ [1, 2] }", input: {n: "${ item }"}, after: [pay], onFailure: stop}
+`,
+		"child.yaml": `
+workflow: child
+steps:
+  send: {agent: mail, operation: send, undo: unsend, grade: idempotent, timeout: 10s, onFailure: stop}
+  bad: {fail: {code: never, message: It cannot be.}, when: order.n == 1, after: [send], onFailure: stop}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"parent.yaml", "bound.yaml"} {
+		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
+		found := simulate.Diagnose(sc)
+		if len(found) != 1 || found[0].Responsible != simulate.YourWorkflow || !strings.Contains(found[0].Text, "It cannot be.") {
+			t.Errorf("%s: %+v", name, found)
+		}
+		for seed := range uint64(30) {
+			if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+				t.Errorf("%s, seed %d: %v", name, seed, r.Violation)
+			}
+		}
+	}
+}
+
+// What a service does not have is found by comparison, also of a step of a child order: no seed is needed.
+func TestWeakerGradesNeedNoSeed(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../examples/shipments/shipments.yaml")}
+	if found := simulate.Overstated(sc); len(found) != 0 {
+		t.Errorf("services as declared: %+v", found)
+	}
+	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
+	for _, agents := range []map[string]core.AgentDefinition{sc.Definition.Agents,
+		sc.Definition.Steps[slices.IndexFunc(sc.Definition.Steps, func(d core.StepDefinition) bool {
+			return d.Each != nil
+		})].Each.Child.Agents} {
+		for agent := range agents {
+			sc.Services = simulate.Services{agent: {Grade: strength[0]}}
+			for _, f := range simulate.Overstated(sc) {
+				if f.Agent != agent || f.Advice || !strings.Contains(f.Text, "is plain") {
+					t.Errorf("%s: %+v", agent, f)
+				}
+			}
+		}
+	}
+	if len(simulate.Overstated(sc)) == 0 {
+		t.Error("no step of a child order declares more than plain")
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Tasks is the part of port.Store that the client reads.
@@ -113,8 +114,9 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show returns the client's form of a task, with values from the definition of the task. It omits the inputs
-// of steps, because clients cannot evaluate the expressions in a definition.
+// show returns the client's form of a task, with values from the definition of the task. The detailed form
+// also has the inputs of steps, such as the question of an approval. If the order's content cannot be read,
+// it lacks these inputs.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
@@ -122,7 +124,8 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	}
 	shown := view.Of(task, def)
 	if detailed {
-		shown = view.Detailed(task, def, nil, time.Now())
+		order, _ := t.order(ctx, task)
+		shown = view.Detailed(task, def, order, time.Now())
 		shown.ItemBytes = itemBytes(task)
 		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
@@ -160,8 +163,7 @@ func itemBytes(task *core.Task) int {
 	return n
 }
 
-// Stored returns a stored definition. It does not compile the definition's expressions, because clients do
-// not evaluate them. If hash is empty, as in a task without an order, Stored returns nil.
+// Stored returns a stored definition. If hash is empty, as in a task without an order, Stored returns nil.
 func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -181,12 +183,10 @@ func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, 
 		return nil, Failed(ctx, Use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
 			t.Outputs.Application}, err)
 	}
-	def := new(core.Definition)
-	if err := json.Unmarshal(data, def); err != nil {
-		return nil, fmt.Errorf("%w: definition %s: %w", client.ErrAnswer, hash, err)
+	def, err := workflow.Decode(hash, data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrAnswer, err)
 	}
-	def.Hash = hash
-	def.Link()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.definitions == nil {
@@ -369,13 +369,14 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil {
 		return view.Plan{}, err
 	}
-	p := view.PlanOf(task, def, to, nil, time.Now(), state.Room)
+	order, err := t.order(ctx, task)
+	// Without the order, PlanOf still works, but DocumentsOf does not.
+	if err != nil && documents {
+		return view.Plan{}, err
+	}
+	p := view.PlanOf(task, def, to, order, time.Now(), state.Room)
 	if !documents {
 		return p, nil
-	}
-	order, err := t.order(ctx, task)
-	if err != nil {
-		return view.Plan{}, err
 	}
 	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition,
 		func(hash string) (*core.Definition, error) { return t.Stored(ctx, hash) })

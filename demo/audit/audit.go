@@ -210,13 +210,13 @@ func (a *auditor) order(s service, o Order, n standing) {
 // ended adds a violation if an acknowledged order has not ended.
 func (a *auditor) ended(o Order) {
 	switch o.Outcome {
-	case Processed, Undone, Refused, Error:
+	case Processed, Undone, Refused, Error, Running:
 	case Unfinished:
 		a.violation(o.ID, "", "acknowledged, and has no end", "processed, undone or error", "still running")
 	case Lost:
 		a.violation(o.ID, "", "acknowledged, and lost", "processed, undone or error", "unknown order")
 	default:
-		a.violation(o.ID, "", "no such outcome", "one of the six", fmt.Sprintf("%q", o.Outcome))
+		a.violation(o.ID, "", "no such outcome", "one of the seven", fmt.Sprintf("%q", o.Outcome))
 	}
 }
 

@@ -230,7 +230,7 @@ func TestPlanted(t *testing.T) {
 					"still running"}},
 		{"outcome left empty", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", "")}
-		}, []string{`x, engine: no such outcome; expected one of the six, found ""`}},
+		}, []string{`x, engine: no such outcome; expected one of the seven, found ""`}},
 		{"shipment of a digital order", func(w *fixture) []audit.Order {
 			w.do("x")
 			return []audit.Order{digital("x", audit.Processed)}

@@ -11,6 +11,8 @@ const (
 	Error      Outcome = "error"      // stopped, and waits for the operator
 	Unfinished Outcome = "unfinished" // acknowledged, but still running when the audit began
 	Lost       Outcome = "lost"       // acknowledged, but unknown to Stepkeeper when the audit began
+	// Running means that the run ended before the order, for a reason of its own. It is no violation.
+	Running Outcome = "running"
 )
 
 // Order describes the expected effects of one order. All fields except ID and Outcome come from the content

@@ -36,13 +36,18 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
+	idle     *time.Timer // ends the run after Options.Patience without progress
+	done     int         // number of responses and final outcomes so far
 	outageAt int // the outage starts when this number of lines have a final outcome
 	outage   bool
 	killsAt  []int         // a kill happens when one of these numbers of lines have a final outcome
 	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs the demo until its work is done, or until the time limit. The work is done when three
+// errIdle ends a run that makes no progress.
+var errIdle = errors.New("no progress")
+
+// coordinate runs the demo until its work is done, or until it makes no progress. The work is done when three
 // conditions hold:
 //
 //   - Every line has a response.
@@ -50,8 +55,10 @@ type coordinator struct {
 //   - The operator has given up every order that is still in Error.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
-	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
-	defer cancel()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d.idle = time.AfterFunc(d.o.Patience, func() { cancel(errIdle) })
+	defer d.idle.Stop()
 	up, err := d.Start(limited)
 	if err != nil {
 		return err
@@ -63,13 +70,22 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	var feeding sync.WaitGroup
 	feeding.Go(func() { feed.run(limited) })
 	err = d.watch(limited)
-	cancel()
+	idle := errors.Is(context.Cause(limited), errIdle)
+	cancel(nil)
 	feeding.Wait()
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		d.screen.event("the limit of %s has passed", d.o.Limit)
+	if err != nil && idle && ctx.Err() == nil {
+		d.screen.event("no order has ended for %s", d.o.Patience)
 		return d.look(ctx) // The report counts orders without an end as unfinished.
 	}
 	return err
+}
+
+// progress gives the run another span of Options.Patience if a line has got a response or an order has ended.
+func (d *coordinator) progress(p stage.Progress) {
+	if done := p.Answered + p.Ends(); done > d.done {
+		d.done = done
+		d.idle.Reset(d.o.Patience)
+	}
 }
 
 func (d *coordinator) drawFaults() {
@@ -92,6 +108,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 		took := time.Since(asked)
 		p := d.book.Progress()
 		d.screen.update(p)
+		d.progress(p)
 		over := p.Answered == p.Lines && p.Open == 0 && p.Stopped == d.operator.GivenUp(d.book.Stopped())
 		if !d.outage && d.o.Outage > 0 && p.Ends() >= d.outageAt && !over {
 			d.outage = true

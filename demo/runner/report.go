@@ -90,7 +90,13 @@ func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditPatience)
 	defer cancel()
-	result, err := d.Audit(ctx, d.book.Outcomes())
+	orders := d.book.Outcomes()
+	for i := range orders {
+		if orders[i].Outcome == audit.Unfinished {
+			orders[i].Outcome = audit.Running // the run ended first, which says nothing about the order
+		}
+	}
+	result, err := d.Audit(ctx, orders)
 	if err != nil {
 		return err
 	}

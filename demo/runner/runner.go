@@ -42,8 +42,8 @@ type Options struct {
 	PerSec int
 	Outage time.Duration // length of the payment outage; 0 means 3 s, a negative value means no outage
 	Kills  int           // number of kills and restarts; 0 means one, a negative value means none
-	// Limit is the time limit of the run. 0 means 55 s, and 1 s more for each 50 lines above 1,000.
-	Limit time.Duration
+	// Patience is the time after which the run ends if no order has ended meanwhile. 0 means 55 s.
+	Patience time.Duration
 }
 
 func (o Options) complete(lines int) Options {
@@ -62,8 +62,8 @@ func (o Options) complete(lines int) Options {
 	if o.Kills == 0 {
 		o.Kills = 1
 	}
-	if o.Limit <= 0 {
-		o.Limit = 55*time.Second + time.Duration(max(0, lines-1000)/50)*time.Second
+	if o.Patience <= 0 {
+		o.Patience = 55 * time.Second
 	}
 	return o
 }
@@ -126,8 +126,8 @@ func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Re
 	}
 	report.print(o.Out)
 	if report.AuditViolations > 0 || report.Unfinished > 0 {
-		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven,
-			report.AuditViolations, report.Unfinished)
+		return report, fmt.Errorf("%w: %d violations; %d orders were still under way when none had ended for %s",
+			ErrNotProven, report.AuditViolations, report.Unfinished, o.Patience)
 	}
 	return report, nil
 }

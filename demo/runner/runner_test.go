@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/demo/services"
@@ -45,8 +48,8 @@ func quick(t *testing.T, fault, orders string) runner.Options {
 	return runner.Options{
 		Orders: path, Seed: 5, Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
 		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, Rates: rates, PerSec: 200,
-		Outage: 300 * time.Millisecond,
-		Limit:  20 * time.Second,
+		Outage:   300 * time.Millisecond,
+		Patience: 20 * time.Second,
 	}
 }
 
@@ -109,14 +112,12 @@ func TestWrongEnginesAreFound(t *testing.T) {
 		{"off-by-one", "payment", "charge of another amount", "", nil},
 		{"ships-all", "shipping", "net bookings of a processed order", "expected 0, found 1", nil},
 		{"keeps-money", "payment", "net charges of an undone order", "expected 0, found 1", nil},
-		{"idle", "", "acknowledged, and has no end", "", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.fault, func(t *testing.T) {
 			o := quick(t, c.fault, some())
-			// With these two the run has no end of its own; the others take the time that they need.
-			if o.Limit = time.Minute; c.fault == "idle" || c.fault == "forgetful" {
-				o.Limit = 6 * time.Second
+			if c.fault == "forgetful" { // its run has no end of its own
+				o.Patience = 6 * time.Second
 			}
 			r, err := runner.Run(t.Context(), o)
 			if !errors.Is(err, runner.ErrNotProven) || r.AuditViolations == 0 {
@@ -136,6 +137,30 @@ func TestWrongEnginesAreFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Time up accuses nobody: orders that are under way when nothing ends any more are no violations. They prove
+// nothing either.
+func TestOrdersUnderWayAreNoViolations(t *testing.T) {
+	o := quick(t, "idle", some())
+	o.Patience, o.Kills = 2*time.Second, -1
+	r, err := runner.Run(t.Context(), o)
+	require.ErrorIs(t, err, runner.ErrNotProven)
+	require.Zero(t, r.AuditViolations, r.Violations)
+	require.Positive(t, r.Unfinished)
+	require.Contains(t, fmt.Sprint(o.Out), "is no violation")
+}
+
+// A run goes on as long as orders end, however slow the machine is.
+func TestASlowRunGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes longer than the patience of the demo")
+	}
+	o := quick(t, "", some())
+	o.Patience, o.PerSec = 8*time.Second, 12
+	r, err := runner.Run(t.Context(), o)
+	require.NoError(t, err, o.Out)
+	require.Greater(t, r.Seconds, o.Patience.Seconds())
 }
 
 // TestFilesOfAnyForm: line ends, marks, and lines that are no orders.

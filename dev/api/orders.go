@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -104,12 +102,12 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit,
 		Cursor: in.Cursor}
 	if in.OlderThan != "" {
-		age, ok := parseAge(in.OlderThan)
-		if !ok {
+		age, ok := core.ParseDuration(in.OlderThan)
+		if !ok || age > maxAge {
 			return page, problem(http.StatusBadRequest, CodeInvalid,
 				"query.olderThan is %.40q; give a time span like 30s, 90m, 12h or 7d", in.OlderThan)
 		}
-		q.Before = e.clock.Now().Add(-age)
+		q.Before = e.clock.Now().Add(-age.Std())
 	}
 	page.Orders, page.Next, err = e.backend.List(ctx, q)
 	if page.Orders == nil {
@@ -118,15 +116,7 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	return page, err
 }
 
-func parseAge(text string) (time.Duration, bool) {
-	const maxDays = 36500
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n <= maxDays
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d >= 0
-}
+const maxAge = 36500 * core.Day
 
 // ofOrder turns an error of the backend into a problem that names the order. For a nil error it returns nil.
 func ofOrder(id string, err error) error {

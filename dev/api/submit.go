@@ -73,13 +73,13 @@ func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > MaxWait {
+	d, ok := core.ParseDuration(text)
+	if !ok || d > core.DurationOf(MaxWait) {
 		return 0, problem(http.StatusBadRequest, CodeInvalid,
 			"query.wait is %.40q; give a duration from 0s to %s, like 30s, and ask again if it takes longer",
 			text, MaxWait)
 	}
-	return d, nil
+	return d.Std(), nil
 }
 
 func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Duration) {

@@ -100,7 +100,7 @@ func everyEntrance(t *testing.T, number string) {
 	for queue, body := range map[string]string{
 		port.Intake: fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number),
 		port.Control: fmt.Sprintf(
-			`{"schema":1,"kind":"answer","orderId":"output","id":"i","name":"paid","by":"ann","value":{"n":%s}}`, number),
+			`{"schema":1,"kind":"answer","orderId":"output","id":"i","event":"paid","by":"ann","value":{"n":%s}}`, number),
 		port.Replies: fmt.Sprintf(`{"schema":1,"task":"output","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":%s}`, number),
 	} {
 		site.quarantines(s, queue, body)

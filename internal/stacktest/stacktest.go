@@ -43,7 +43,13 @@ var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": 
 const ask = `workflow: ask
 steps:
   approve:
-    approval: {question: May it go on?, answers: [go, halt], need: 2, timeout: 1h, onTimeout: undo}
+    approval:
+      question: '${ "May " + orderId + " go on?" }'
+      show: {end: "${ order.end }"}
+      answers: [go, halt]
+      need: 2
+      timeout: 1h
+      onTimeout: undo
 `
 
 func workflowOf(name, policy string) string {

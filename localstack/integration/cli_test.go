@@ -111,7 +111,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"undo": func(t *testing.T) {
 			o := failing(t, 9)
-			s.cli(t, "", ok, []string{"undo", o.id}, "undo accepted")
+			s.cli(t, "", ok, []string{"undo", o.id, "--yes"}, "undo accepted")
 			s.cli(t, "", notProcessed, []string{"watch", o.id}, "Compensated")
 		},
 		"resolve": func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 			all, err := c.DeadLetters(t.Context(), queue, 100)
 			return err == nil && strings.Contains(fmt.Sprint(all), l.ID)
 		})
-		s.cli(t, "", code, []string{"dead-letters", action, queue, l.ID, "--reason", "tried by a test",
+		s.cli(t, "", code, []string{"dead-letters", action, queue, l.ID, "--yes", "--reason", "tried by a test",
 			"--file", file}, l.ID+": "+want)
 	}
 

@@ -25,6 +25,12 @@ type Assembly struct {
 // Template is a CloudFormation template.
 type Template map[string]any
 
+// Resources returns the number of resources.
+func (t Template) Resources() int {
+	all, _ := t["Resources"].(map[string]any)
+	return len(all)
+}
+
 // ErrNoApp means that a folder contains no CDK app.
 var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 

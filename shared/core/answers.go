@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // decision returns the decision about a step. The text at states the time of the decision. It is empty if
@@ -132,16 +130,11 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 }
 
 func readTimeout(text string) (Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {
-			return Duration(n) * Day, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
+	d, ok := ParseDuration(text)
+	if !ok {
 		return 0, errors.New(`timeout is no duration, like "48h" or "7d"`)
 	}
-	return DurationOf(d), nil
+	return d, nil
 }
 
 // Decided reports whether the step's round has ended with a decision.

@@ -145,11 +145,14 @@ type RaiseAlert struct {
 // applies only to content that has an item or row of its own.
 type EraseContent struct{ OrderID, Hash string }
 
-// Accepted lists the commands that a task accepts right after it has stopped in Error or was undone.
+// Accepted lists the commands that a task accepts after it has stopped in Error or was undone.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
 	Resolve  bool `json:"resolve"` // Resolve of the step that caused the Error
+	// ResolveFrom is the time from which a Resolve is accepted. Before, a call may still take effect. The zero
+	// value means that it is accepted at once.
+	ResolveFrom Time `json:"resolveFrom,omitzero"`
 }
 
 func (SendRequest) effect()  {}
@@ -206,7 +209,11 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
 	if i := t.Index(t.Reason.Step); i >= 0 {
 		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
-		a.Accepts.Resolve = t.ResolveRefusal(def, i, NotHappened, t.End.At) == ""
+		quiet := max(t.End.At, t.LastActivity(def, i)+1)
+		a.Accepts.Resolve = t.ResolveRefusal(def, i, NotHappened, quiet) == ""
+		if a.Accepts.Resolve && quiet > t.End.At {
+			a.Accepts.ResolveFrom = quiet
+		}
 		if t.Steps[i].Attempted() {
 			a.Key = Key(t.OrderID, t.Run, t.Reason.Step)
 		}

@@ -185,7 +185,7 @@ type Answered struct {
 	ID    string          `json:"id,omitempty"`
 	Run   int             `json:"run,omitempty"`
 	Step  string          `json:"step,omitempty"`
-	Name  string          `json:"name,omitempty"`
+	Name  string          `json:"event,omitempty"`
 	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
 	Value json.RawMessage `json:"value,omitempty"`
 	By    string          `json:"by,omitempty"`

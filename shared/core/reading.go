@@ -60,8 +60,11 @@ func (t *Task) StartedAt() Time {
 }
 
 // Terminal reports whether the task is Processed, Compensated, Cancelled or Closed.
-func (t *Task) Terminal() bool {
-	switch t.ProcessState {
+func (t *Task) Terminal() bool { return t.ProcessState.Terminal() }
+
+// Terminal reports whether a task in this state has come to an end other than Error.
+func (s State) Terminal() bool {
+	switch s {
 	case Processed, Compensated, Cancelled, Closed:
 		return true
 	}

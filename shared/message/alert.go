@@ -108,8 +108,13 @@ func (a Alert) For(deployment, options string) Alert {
 		if a.Phase == core.Undoing {
 			otherwise = core.Undone
 		}
-		add("If the service did the step", "resolve", a.OrderID, a.Step, string(core.Happened))
-		add("If it did not happen, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
+		from := ""
+		if t := a.Accepts.ResolveFrom; t != 0 {
+			from = ", from " + t.String()
+		}
+		add("If the service did the step"+from, "resolve", a.OrderID, a.Step, string(core.Happened))
+		add("If it did not happen, or was undone by hand"+from, "resolve", a.OrderID, a.Step,
+			string(otherwise))
 	}
 	return a
 }

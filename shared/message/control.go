@@ -331,7 +331,7 @@ func checkAnswer(a core.Answered) error {
 	case (a.Step == "") == (a.Name == "") && a.Token == "":
 		return unreadable("an answer names a step, or an event, and not both")
 	case a.Name != "" && !stepPattern.MatchString(a.Name):
-		return unreadable("name %.60q is no event's name", a.Name)
+		return unreadable("event %.60q is no event's name", a.Name)
 	case a.Step != "" && a.Round < 1:
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", a.Round)
 	case a.Token == "" && !core.PersonName(a.By):

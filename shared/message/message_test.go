@@ -308,10 +308,10 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 func TestAnswersAreChecked(t *testing.T) {
 	const good = `{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
 	for change, want := range map[string]string{
-		`"x":"x"`: "", `"step":"","round":0,"name":"bought"`: "", `"by":"","token":"t"`: "",
+		`"x":"x"`: "", `"step":"","round":0,"event":"bought"`: "", `"by":"","token":"t"`: "",
 		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event",
-		`"name":"bought"`: "not both", `"round":0`: "round",
-		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who",
+		`"event":"bought"`: "not both", `"round":0`: "round",
+		`"step":"","event":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who",
 		`"value":null,"by":"a<b"`:                 "says who",
 		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
 		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) +

@@ -4,26 +4,29 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // An alert offers the commands that the task accepts: none that the point of no return or a forgotten key
-// forbids, and no fact before the step's calls are over.
+// forbids. It offers a fact from the time at which the step's calls are over.
 func TestAlertOffersWhatIsAccepted(t *testing.T) {
+	const later = core.Time(1) // stands for a time after the alert
 	for name, c := range map[string]struct {
 		change func(def *core.Definition)
 		after  core.Duration // the failure comes
 		want   core.Accepted
 	}{
 		"it stops": {func(*core.Definition) {}, core.Second,
-			core.Accepted{Resubmit: true, Undo: true}},
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later}},
 		"past its point of no return": {func(def *core.Definition) {
 			def.Steps[0].PointOfNoReturn = true
-		}, core.Second, core.Accepted{Resubmit: true}},
-		"its service forgets keys soon": {forgets(10 * core.Second), core.Second, core.Accepted{Undo: true}},
+		}, core.Second, core.Accepted{Resubmit: true, Resolve: true, ResolveFrom: later}},
+		"its service forgets keys soon": {forgets(10 * core.Second), core.Second, core.Accepted{Undo: true, Resolve: true, ResolveFrom: later}},
 		"its service forgets keys later": {forgets(core.Day), core.Second,
-			core.Accepted{Resubmit: true, Undo: true}},
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later}},
 		"its calls are over": {func(*core.Definition) {}, core.Hour,
 			core.Accepted{Resubmit: true, Undo: true, Resolve: true}},
 	} {
@@ -52,9 +55,18 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a",
 			Attempts: 1, FirstTry: noon, LastTry: noon, Key: orderID + "/0/a",
 			Code: "declined", Message: "no funds", At: noon.Add(c.after), Accepts: c.want}
-		if got == nil || *got != want {
-			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
+		require.NotNil(t, got, name)
+		from := max(got.Accepts.ResolveFrom, dec.Task.End.At)
+		for at, accepted := range map[core.Time]bool{from - 1: got.Accepts.ResolveFrom == 0, from: true} {
+			v, err := protocol.Decide(def, nil, dec.Task, core.Resolve{ID: "r", Command: got.Command, Step: "a",
+				Fact: core.NotHappened}, protocol.At{Now: at, By: "s"})
+			require.NoError(t, err, name)
+			require.Equal(t, accepted, v.Verdict.Accepted, "%s: at %s: %s", name, at, v.Verdict.Reason)
 		}
+		if got.Accepts.ResolveFrom > got.At {
+			got.Accepts.ResolveFrom = later
+		}
+		require.Equal(t, want, *got, name)
 	}
 }
 

@@ -18,6 +18,9 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}
+	if r.t.Erased != nil { // no text of the answer is stored (P52, erase removes content, not identity)
+		return r.refuseAnswer(-1, e, isErased)
+	}
 	steps, reason := r.t.Addressed(r.def, e)
 	if reason != "" {
 		return r.refuseAnswer(-1, e, reason)

@@ -30,9 +30,14 @@ func (r *deciding) reject(reason string) (string, error) {
 	return "refused: " + reason, nil
 }
 
+// storeVerdict stores the verdict on a command. An erased task stores no text of the command's sender (P52,
+// erase removes content, not identity).
 func (r *deciding) storeVerdict(accepted bool, reason string) {
-	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.ID, Command: r.Name, Accepted: accepted,
-		Reason: reason, At: r.at.Now, By: r.From.By, Note: core.TrimMessage(r.From.Reason)})
+	v := core.Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
+	if r.t.Erased == nil {
+		v.By, v.Note = r.From.By, core.TrimMessage(r.From.Reason)
+	}
+	r.addVerdict(&r.t.Commands.Verdicts, v)
 }
 
 // addVerdict adds a verdict to a list of the task. If the document has no space for the verdict's texts,

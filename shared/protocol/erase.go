@@ -28,9 +28,9 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	}
 	t.ContentHash = e.KnownHash
 	t.Erase()
+	r.accept("")
 	t.Erased = &core.Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
 	r.eraseContent()
-	r.accept("")
 	return ""
 }
 

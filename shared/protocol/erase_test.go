@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -130,6 +132,41 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
 			dec.Task.Erased.By != "ann" {
 			t.Errorf("%s: %+v, %v", id, dec, err)
+		}
+	}
+}
+
+// P52: nothing that people write into a command afterwards is stored in an erased order, whatever the verdict.
+func TestErasedOrderStoresNoTextOfLaterCommands(t *testing.T) {
+	from := core.Sender{By: secret, Reason: "of " + secret}
+	value := json.RawMessage(`"` + secret + `"`)
+	for _, end := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed} {
+		for name, ev := range map[string]core.Event{
+			"cancel":     core.Cancel{OrderID: orderID, ID: "c", Run: inRun, Sender: from},
+			"old cancel": core.Cancel{OrderID: orderID, ID: "c", Run: inRun - 1, Sender: from},
+			"undo":       core.UndoCommand{ID: "c", Command: 5, Sender: from},
+			"old undo":   core.UndoCommand{ID: "c", Command: 3, Sender: from},
+			"resubmit":   core.Resubmit{ID: "c", Command: 5, Step: "a", Input: value, Sender: from},
+			"resolve":    core.Resolve{ID: "c", Command: 5, Step: "a", Fact: core.Happened, Sender: from},
+			"close":      core.Close{ID: "c", Command: 5, Sender: from},
+			"erase":      core.Erase{ID: "c", Command: 5, KnownHash: "c0ffee", Sender: from},
+			"answer": core.Answered{ID: "c", Run: inRun, Step: "w", Round: 1, By: secret, Value: value,
+				Note: secret},
+			"answer to no step": core.Answered{ID: "c", Run: inRun, Step: secret, Round: 1, By: secret,
+				Value: value},
+		} {
+			question := asked(`"pay?"`).Steps[0]
+			d := newDesk(t, workflow(step("a"), step("b"), question))
+			d.task = ended(end)
+			d.task.Steps = append(d.task.Steps, core.Step{Name: question.Name, State: core.Skipped})
+			d.decide(erase("e1"))
+			dec, err := d.try(ev)
+			require.NoError(t, err, "%s, %s", end, name)
+			require.NotNil(t, dec.Verdict, "%s, %s", end, name)
+			doc, err := state.EncodeTask(dec.Task)
+			require.NoError(t, err)
+			require.NotContains(t, string(doc), secret, "%s, %s", end, name)
+			require.NotEmpty(t, dec.Verdict.Reason, "%s, %s: the sender learns why", end, name)
 		}
 	}
 }

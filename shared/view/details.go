@@ -223,7 +223,7 @@ func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time)
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && (step == "" || step == s.Name) {
-			from = max(from, s.LastStop().Add(def.Agents[def.Steps[i].Agent].ClockSkew)+1)
+			from = max(from, t.LastActivity(def, i)+1)
 		}
 	}
 	return from

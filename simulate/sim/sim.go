@@ -129,6 +129,11 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 		t.Fatal(err)
 	}
 	c.scenario = fitted
+	if c.wanted == "" {
+		for _, f := range simulate.Overstated(c.scenario) {
+			t.Errorf("%s: %s\nfix: %s", f.Responsible, f.Text, f.Fix)
+		}
+	}
 	c.replay(t)
 	r := simulate.Find(c.scenario, c.search)
 	switch {

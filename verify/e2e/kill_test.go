@@ -56,7 +56,7 @@ func TestKilledAtRandom(t *testing.T) {
 	var out bytes.Buffer
 	report, err := runner.Run(t.Context(), runner.Options{
 		Orders: orders, Seed: seed(t), Binary: binary, Workflows: dir, Dir: filepath.Join(dir, "run"),
-		Out: &out, PerSec: 50, Outage: time.Second, Kills: kills, Limit: 75 * time.Second,
+		Out: &out, PerSec: 50, Outage: time.Second, Kills: kills, Patience: 75 * time.Second,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &out)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -328,6 +330,30 @@ func TestCancel(t *testing.T) {
 		}
 		if x, err := c.Wait(t.Context(), "running"); err != nil || x.State != core.Cancelled {
 			t.Errorf("%+v %v", x, err)
+		}
+	})
+}
+
+// Who decides sees what it is about, also if the order's content is stored apart from its task.
+func TestQuestionOnAStack(t *testing.T) {
+	stores(t, func(t *testing.T, w *stacktest.Deployment) {
+		c := w.Client()
+		for id, end := range map[string]string{"small": "x", "large": strings.Repeat("x", 60_000)} {
+			submit(t, c, order(id, "ask", end))
+			for x := range c.Follow(t.Context(), id) {
+				if x == nil || x.Steps[0].State == core.Waiting {
+					break
+				}
+			}
+			x, err := c.Get(t.Context(), id)
+			require.NoError(t, err)
+			var asked struct {
+				Question string
+				Show     struct{ End string }
+			}
+			require.NoError(t, json.Unmarshal(x.Steps[0].Input, &asked), "%s", x.Steps[0].Input)
+			require.Equal(t, "May "+id+" go on?", asked.Question)
+			require.Equal(t, end, asked.Show.End)
 		}
 	})
 }

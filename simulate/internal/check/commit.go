@@ -333,6 +333,9 @@ func (m *move) erased() {
 		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 ||
 			s.Answers != nil && len(s.Answers.Votes) > 0
 	}
+	for _, v := range t.Commands.Verdicts {
+		held = held || v.At > t.Erased.At && (v.By != "" || v.Note != "")
+	}
 	if held {
 		m.fail("P52", "it was erased, and its document still holds what was sent")
 	}

@@ -23,6 +23,9 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 		s := &t.Steps[i]
 		d := &def.Steps[i]
 		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
+		if s.Children.ResolveRefusal(core.Undone) == "" {
+			return s.Name, core.Undone // by hand
+		}
 		doubtful := inDoubt(s)
 		// The operator states only one fact after each claim.
 		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
@@ -73,9 +76,8 @@ func operate(w *world.Simulation) {
 		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
 			kind = message.Move
 		}
-		// A parent cannot undo a closed child; see shared/protocol/testdata/stories/child-closed.story.
-		if kind == message.Close && t.Parent != nil {
-			kind = message.Undo
+		if t.Parent != nil && (kind == message.Undo || kind == message.Close) {
+			o, t, kind = giveUp(w, o, t)
 		}
 		if c := Command(w, o, t, kind); c != nil {
 			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
@@ -86,6 +88,28 @@ func operate(w *world.Simulation) {
 	} else {
 		w.After(10*60_000, func() { operate(w) })
 	}
+}
+
+// giveUp returns the command that gives up a stopped child, and the order that gets the command. A child
+// accepts no Undo, so the operator cancels the order above all others. If that is not possible any more, the
+// operator resubmits the child. After many commands in vain the operator closes the child, and states later
+// that its effects were undone by hand, because a parent cannot undo a closed child (see
+// shared/protocol/testdata/stories/child-closed.story).
+func giveUp(w *world.Simulation, o *world.Order, t *core.Task) (*world.Order, *core.Task, message.ControlKind) {
+	top, above := o, t
+	for above != nil && above.Parent != nil {
+		if top = w.ByID[above.Parent.OrderID]; top == nil {
+			return o, t, message.Resubmit
+		}
+		above = w.Store.Task(top.Id)
+	}
+	switch {
+	case above != nil && above.ProcessState == core.Processing && !above.Undo.CancelAsked && !past(w, above):
+		return top, above, message.Cancel
+	case triedInVain(w, o, t):
+		return o, t, message.Close
+	}
+	return o, t, message.Resubmit
 }
 
 // erase sends the command Erase for an order in any state. It ignores child orders, because tests of the
@@ -145,6 +169,9 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &def.Steps[i]
+		if s.Children.ResolveRefusal(core.Undone) == "" {
+			return true
+		}
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
 				// The task can be undone only after the operator has stated the result (P22a, a proven

@@ -74,6 +74,9 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 }
 
 func (m *Model) addressed(c core.Answered) (steps []int) {
+	if m.T.Erased != nil { // no step of an erased order takes an answer, or stores its refusal
+		return nil
+	}
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]
 		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {

@@ -76,15 +76,48 @@ func (v *Violation) responsible(sc Scenario) Party {
 	return ReportToUs
 }
 
+// overstates reports whether a service offers less than the workflow, or the workflow of a child order,
+// declares.
 func (sc *Scenario) overstates() bool {
-	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
-		s, declared := sc.Services[d.Agent], sc.Definition.Agents[d.Agent].KeyRetention
-		if s.Grade != "" && slices.Index(strength, s.Grade) < slices.Index(strength, d.Grade) ||
-			s.Forgets > 0 && (declared == 0 || s.Forgets < declared) {
-			return true
+	if len(sc.Overstated()) > 0 {
+		return true
+	}
+	for _, def := range WithChildren(sc.Definition) {
+		for agent, d := range def.Agents {
+			if forgets := sc.Services[agent].Forgets; forgets > 0 && (d.KeyRetention == 0 ||
+				forgets < d.KeyRetention) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// Overstated returns the steps of the workflow and of its child orders whose grade is stronger than the grade
+// that the service of an agent has.
+func (sc *Scenario) Overstated() (all []Overstatement) {
+	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
+	for _, def := range WithChildren(sc.Definition) {
+		for i := range def.Steps {
+			d := &def.Steps[i]
+			for _, agent := range d.AllAgents() {
+				grade := sc.Services[agent].Grade
+				if grade != "" && slices.Index(strength, grade) < slices.Index(strength, d.Grade) {
+					all = append(all, Overstatement{def.Name, d.Name, agent, d.Grade, grade})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Overstatement is a step whose declared grade the service of an agent does not have.
+type Overstatement struct {
+	Workflow, Step, Agent string
+	Declared, Offered     core.Grade
+}
+
+// WithChildren returns a definition and the definitions of its child orders.
+func WithChildren(def *core.Definition) []*core.Definition {
+	return append([]*core.Definition{def}, ChildrenOf(def)...)
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
@@ -150,7 +152,7 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	case *float64:
 		set.Float64Var(v, name, *v, about.Text)
 	case *time.Duration:
-		set.DurationVar(v, name, *v, about.Text)
+		set.Var((*duration)(v), name, about.Text)
 	case *[]string:
 		set.StringSliceVar(v, name, *v, about.Text)
 	case Whole:
@@ -159,7 +161,7 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 		set.StringToStringVar(v, name, *v, about.Text)
 	}
 	f := set.Lookup(name)
-	if _, isMap := to.(*map[string]string); isMap || f.DefValue == "-1" {
+	if _, isMap := to.(*map[string]string); isMap || f.DefValue == "-1" || f.DefValue == "0s" {
 		// With this value the help prints no default. The text of the flag states the default.
 		f.DefValue = "0"
 	}
@@ -171,6 +173,25 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // The flag exists, so there is no error.
 	_ = set.SetAnnotation(name, titled, []string{title})
 	return about
+}
+
+// duration is the value of a flag. It reads the notation of workflow files, so that 7d works too, and a minus
+// sign, because some flags have a meaning for a negative time.
+type duration time.Duration
+
+func (d *duration) Type() string   { return "duration" }
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+func (d *duration) Set(text string) error {
+	text, minus := strings.CutPrefix(text, "-")
+	v, ok := core.ParseDuration(text)
+	if !ok || v > core.Duration(math.MaxInt64/time.Millisecond) {
+		return errors.New("it is no span of time")
+	}
+	if *d = duration(v.Std()); minus {
+		*d = -*d
+	}
+	return nil
 }
 
 // check returns an error if the flag's value is out of range or not in the list of values. If the value
@@ -224,22 +245,33 @@ func amount(text string) float64 {
 
 // Group returns a command that only has subcommands. Without arguments the command prints a help text.
 func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
-	cmd := a.Command(path, nil, func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0 && !cmd.HasParent():
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), texts.Commands["beginner"].Long)
-			return err
-		case len(args) == 0:
-			return cmd.Help()
-		}
-		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-		cmd.SuggestionsMinimumDistance = 2
-		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-			do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
-		}
-		return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
-	})
+	cmd := a.Command(path, nil, runGroup)
 	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, nil
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// runGroup runs a command that only has subcommands. Without arguments it prints a help text. Any argument is
+// a mistake, because cobra would have found a subcommand of that name.
+func runGroup(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0 && !cmd.HasParent():
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), texts.Commands["beginner"].Long)
+		return err
+	case len(args) == 0:
+		return cmd.Help()
+	}
+	do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
+	}
+	if cmd.HasParent() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		do += "\nits commands: " + strings.Join(names, ", ")
+	}
+	return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
 }

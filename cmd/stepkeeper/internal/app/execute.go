@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
@@ -21,6 +23,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)
 	root.SetArgs(args)
+	refuseUnknown(root)
 	started := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		started = true
@@ -39,6 +42,29 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	reported := asFailure(ctx, err, started, cmd)
 	a.printError(a.Streams.Err, reported)
 	return reported.Code
+}
+
+// refuseUnknown makes cobra's own commands help and completion refuse a name that they do not know, instead of
+// printing a help text with exit code 0.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = cobra.ArbitraryArgs, runGroup
+		case "help":
+			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err != nil || about.HasSubCommands() && len(rest) > 0 {
+					return runGroup(about, rest)
+				}
+				about.InitDefaultHelpFlag()
+				about.InitDefaultVersionFlag()
+				return about.Help()
+			}
+		}
+	}
 }
 
 // output is a writer that records the first error. A command that prints text therefore need not check each
@@ -82,13 +108,29 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
+// kinds describes the values of flags by their type, for people.
+var kinds = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
+	"duration": "a time like 500ms, 90s, 1h30m or 7d", "bool": "true or false",
+	"stringToString": "KEY=VALUE, and several separated by commas",
+}
+
 // asFailure returns err with an exit code and advice. If the command has not started, the reason is a mistake
 // in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error
+	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		if errors.Is(err, strconv.ErrRange) {
+			return failure.New(failure.Usage, "give a smaller number", "--%s %.60s is out of range", flag.Name,
+				invalid.GetValue())
+		}
+		return failure.New(failure.Usage, "give "+kinds[flag.Value.Type()], "--%s cannot be %.60q", flag.Name,
+			invalid.GetValue())
 	case !started:
 		what, rest, _ := strings.Cut(err.Error(), "\n")
 		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())

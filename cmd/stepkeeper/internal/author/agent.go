@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -81,7 +82,7 @@ func runAgentNew(o *agentOptions) error {
 	}
 	fmt.Fprintf(o.app.Streams.Out, "wrote the agent %s to %s: %s\n\nNow make %s call your service, and try "+
 		"it:\n\n  cd %s\n  %s\n\nREADME.md says how to run it.\n", o.agent.Name, o.dir,
-		strings.Join(files, ", "), serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
+		strings.Join(files, ", "), serviceFile[o.agent.Language], message.Quoted(o.dir), strings.Join(tryIt(o.agent), "\n  "))
 	return nil
 }
 

@@ -44,7 +44,10 @@ func NewAWS(a *app.App) *cobra.Command {
 }
 
 func runUp(ctx context.Context, a *app.App) error {
-	if err := localstack.Start(ctx, a.Streams.Err); err != nil {
+	done := a.Streams.Meanwhile("installing and starting LocalStack, up to 15 minutes the first time")
+	err := localstack.Start(ctx, a.Streams.Err)
+	done()
+	if err != nil {
 		return failure.Wrap(err, failure.General, "the lines above name the cause", "LocalStack does not run")
 	}
 	return nil
@@ -87,7 +90,9 @@ func needCDK() error {
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
+	done := o.app.Streams.Meanwhile("building the functions and the template")
 	assembly, err := stack.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
+	done()
 	switch {
 	case errors.Is(err, stack.ErrNoApp):
 		return nil, failure.Wrap(err, failure.NotFound,
@@ -132,7 +137,10 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 		return failure.Wrap(err, failure.General, "", "nothing was deployed")
 	}
 	fmt.Fprintf(o.app.Streams.Err, "deploying the stack %s to %s …\n", assembly.Stack, endpoint)
+	done := o.app.Streams.Meanwhile(fmt.Sprintf("deploying %d resources, about 7 minutes",
+		assembly.Template.Resources()))
 	outputs, err := stack.Deploy(ctx, c, assembly)
+	done()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
 	}

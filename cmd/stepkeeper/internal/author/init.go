@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 type initOptions struct {
@@ -56,7 +57,7 @@ func runInit(o *initOptions) error {
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",
 		o.dir, strings.Join(files, ", "))
 	if o.dir != "." {
-		fmt.Fprintf(out, "  cd %s\n", o.dir)
+		fmt.Fprintf(out, "  cd %s\n", message.Quoted(o.dir))
 	}
 	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
 		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -71,7 +73,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	search := simulate.Search{Seeds: o.seeds, First: o.first,
 		Time: time.Duration(o.minutes * float64(time.Minute))}
 	if search.Seeds == 0 && search.Time == 0 {
-		search.Seeds = 20_000
+		search.Seeds, search.Time = 20_000, time.Minute
 	}
 	if err := o.print(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
 		return err
@@ -89,6 +91,7 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	if o.wrong() != nil {
 		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
 	}
+	o.findings = append(o.findings, simulate.Overstated(sc)...)
 	defer simulate.Spacious()()
 	return o.find(ctx, sc, s)
 }
@@ -128,7 +131,7 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 			return sc, failure.Wrap(err, failure.NotFound, "give --services a YAML file",
 				"the services cannot be read")
 		}
-		if sc.Services, err = simulate.ParseServices(data, def); err != nil {
+		if sc.Services, err = simulate.ParseServices(data, def, beside(o.file)...); err != nil {
 			return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`", "%s is not right",
 				o.services)
 		}
@@ -145,6 +148,18 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		sc.Only = append(sc.Only, simulate.FaultNamed(name))
 	}
 	return sc, nil
+}
+
+// beside returns the workflows in the folder of a workflow file, because one file of services may serve them
+// all. It leaves out what cannot be read as a workflow.
+func beside(file string) (all []*core.Definition) {
+	files, _ := source.LoadDir(filepath.Dir(file), source.Options{})
+	for _, f := range files {
+		if f.Definition != nil {
+			all = append(all, f.Definition)
+		}
+	}
+	return all
 }
 
 // moved returns a scenario in which an order continues after a move. The order moves to def. If def is nil,
@@ -227,8 +242,30 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 		}
 		if !s.ErrIsTerminal() && time.Since(reported) > 10*time.Second {
 			reported = time.Now()
-			fmt.Fprintf(s.Err, "%d seeds, %d orders, nothing broken so far\n", seeds, orders)
+			fmt.Fprintf(s.Err, "%s, %d orders, nothing broken so far; %s left\n", share(seeds, search.Seeds),
+				orders, left(search, seeds, time.Since(began)))
 		}
 	}
 	return simulate.Find(sc, search)
+}
+
+// share returns how many of the seeds are done, such as "500 of 20000 seeds (2 %)". A total of 0 means that
+// only the time limits the search.
+func share(seeds, total int) string {
+	if total == 0 {
+		return fmt.Sprintf("%d seeds", seeds)
+	}
+	return fmt.Sprintf("%d of %d seeds (%d %%)", seeds, total, 100*seeds/total)
+}
+
+// left estimates how long the search still takes. The search ends at the first of its limits.
+func left(search simulate.Search, seeds int, took time.Duration) time.Duration {
+	rest := search.Time - took
+	if search.Seeds > 0 && seeds > 0 {
+		byPace := time.Duration(float64(took) / float64(seeds) * float64(search.Seeds-seeds))
+		if search.Time == 0 || byPace < rest {
+			rest = byPace
+		}
+	}
+	return max(rest, 0).Round(time.Second)
 }

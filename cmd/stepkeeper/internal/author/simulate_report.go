@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -22,9 +23,9 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	if a.JSON() {
 		return o.printReport(r)
 	}
-	if o.wrong() != nil {
+	if err := o.wrong(); err != nil && r.Seeds == 0 {
 		o.printFindings()
-		return o.wrong()
+		return err
 	}
 	out, style := a.Streams.Out, a.Streams.Style()
 	if stopped {
@@ -44,7 +45,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	o.printFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
-		return nil
+		return o.wrong()
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
 	fmt.Fprintln(out, r.Violation.Explain(o.scene))
@@ -54,7 +55,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	if o.test != "" {
 		fmt.Fprintf(out, "regression test: %s\n", o.test)
 	}
-	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", o.tape)
+	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 	return broken(r.Violation)
 }
 
@@ -70,12 +71,12 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong returns an error if the run without faults found a problem that is more than advice.
+// wrong returns an error if a finding is more than advice.
 func (o *simulateOptions) wrong() error {
 	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return nil
 	}
-	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
+	return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
 }
 
 // Simulated is the JSON form of a simulation's report. It lacks the diagram of the text report.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -123,7 +124,10 @@ func Open(name string) (*List, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
 	}
-	lock := flock.New(name + ".lock")
+	lock := flock.New(name, flock.SetFlag(os.O_RDONLY)) // the list itself, so that no other file is left
+	if runtime.GOOS == "windows" {                      // there a lock would also keep this process from reading the list
+		lock = flock.New(name + ".lock")
+	}
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		if err == nil {
 			err = ErrBusy

@@ -71,11 +71,11 @@ func (w Where) query() (client.Query, error) {
 		case "id":
 			q.IDPrefix = value
 		case "older":
-			d, err := time.ParseDuration(value)
-			if err != nil || d <= 0 {
-				return q, fmt.Errorf("older is %.40q: write a duration like 90m", value)
+			d, ok := core.ParseDuration(value)
+			if !ok || d <= 0 {
+				return q, fmt.Errorf("older is %.40q: write a duration like 90m or 7d", value)
 			}
-			q.OlderThan = d
+			q.OlderThan = d.Std()
 		default:
 			hint := ""
 			if near := suggest.Nearest(key, Keys); near != "" {

@@ -28,6 +28,8 @@ type approval struct {
 	Who      []string  `json:"who,omitempty"` // empty if anyone may answer
 	Since    core.Time `json:"since"`
 	Until    core.Time `json:"until"`
+	// Show holds the fields that help to decide.
+	Show json.RawMessage `json:"show,omitempty"`
 }
 
 func newApprovals(a *app.App) *cobra.Command {
@@ -36,7 +38,11 @@ func newApprovals(a *app.App) *cobra.Command {
 	return a.Command("approvals", flags, func(cmd *cobra.Command, _ []string) error {
 		open, err := app.Ask(cmd.Context(), a, "open approvals",
 			func(c *client.Client, ctx context.Context) ([]approval, error) {
-				return openApprovals(ctx, c, workflow)
+				open, err := openApprovals(ctx, c, workflow)
+				if err == nil && len(open) == 0 {
+					err = a.KnownWorkflow(ctx, c, workflow)
+				}
+				return open, err
 			})
 		if err == nil && len(open) == 0 && !a.JSON() {
 			fmt.Fprintln(a.Streams.Err, "no approval is open")
@@ -78,7 +84,7 @@ func openApprovals(ctx context.Context, c *client.Client, workflow string) (all 
 				Since: st.ClaimedAt, Until: st.WakeAt}
 			var asked core.Question
 			if json.Unmarshal(st.Input, &asked) == nil {
-				q.Question = asked.Question
+				q.Question, q.Show = asked.Question, asked.Show
 			}
 			all = append(all, q)
 		}

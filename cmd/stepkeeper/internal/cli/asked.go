@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 )
 
-// askedOptions holds the options of undo, close and erase. On a terminal these commands first ask for
-// confirmation, because their effect cannot be reverted.
+// askedOptions holds the options of undo, close and erase. These commands first ask for confirmation, because
+// their effect cannot be reverted.
 type askedOptions struct {
 	orderCommand
 	yes    bool
@@ -59,15 +59,12 @@ func runAsked(ctx context.Context, o *askedOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if !o.yes && o.app.Streams.Interactive() {
-		what := o.ids[0]
-		if len(o.ids) > 1 {
-			what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
-		}
-		ok, err := confirm(o.app, fmt.Sprintf(o.doubt, what), o.action.Command, "nothing was "+o.done)
-		if err != nil || !ok {
-			return err
-		}
+	what := o.ids[0]
+	if len(o.ids) > 1 {
+		what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
+	}
+	if err := confirm(o.app, o.yes, fmt.Sprintf(o.doubt, what), "nothing was "+o.done); err != nil {
+		return err
 	}
 	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		return o.send(ctx, c, id)

@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -104,7 +105,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return failure.New(failure.NotFound, "check the filters with `stepkeeper list`",
 			"no order matches, so nothing was sent")
 	}
-	if ok, err := o.confirmed(orders); err != nil || !ok {
+	if err := o.confirm(orders); err != nil {
 		return err
 	}
 	o.file = cmp.Or(o.file, h.File())
@@ -142,7 +143,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	})
 	bar.Done()
 	if err = errors.Join(err, l.Close()); err != nil {
-		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+o.file+"`",
+		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+message.Quoted(o.file)+"`",
 			"the list %s", o.file)
 	}
 	return o.report(&r)
@@ -186,7 +187,7 @@ func (o *bulkOptions) advise(r *bulk.Report) {
 		fmt.Fprintln(out, "fix the cause first")
 	}
 	if n := len(r.NotSent) + len(r.Unknown); n > 0 {
-		fmt.Fprintf(out, "`%s bulk continue %s` sends to the %s not sent or unknown\n", program, o.file,
+		fmt.Fprintf(out, "`%s bulk continue %s` sends to the %s not sent or unknown\n", program, message.Quoted(o.file),
 			view.Count(n, "order"))
 	}
 	if n := len(r.Again); n > 0 {
@@ -241,18 +242,14 @@ func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	return nil
 }
 
-func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
-	if o.yes {
-		return true, nil
+// confirm shows what would happen and asks the user. With --yes it does neither.
+func (o *bulkOptions) confirm(orders []bulk.Order) error {
+	if !o.yes {
+		if err := o.printPlan(orders, false); err != nil {
+			return err
+		}
 	}
-	if !o.app.Streams.Interactive() {
-		return false, failure.New(failure.Usage,
-			"look with --dry-run, then add --yes: without a terminal nobody can confirm",
-			"selected: %s, and nothing was sent", view.Count(len(orders), "order"))
-	}
-	if err := o.printPlan(orders, false); err != nil {
-		return false, err
-	}
-	return confirm(o.app, fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")),
-		"bulk "+o.action.Command, "nothing was sent")
+	n := view.Count(len(orders), "order")
+	return confirm(o.app, o.yes, fmt.Sprintf("Send %s to %s?", o.action.Command, n),
+		"selected: "+n+", and nothing was sent")
 }

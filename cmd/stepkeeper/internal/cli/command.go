@@ -119,17 +119,24 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, confirm returns an error with the text
-// not.
-func confirm(a *app.App, question, what, not string) (bool, error) {
+// confirm asks the user before a command whose effect cannot be reverted. If yes is true, it does not ask.
+// Without a terminal nobody can answer, so a script must give --yes. not is the text of the error if the user
+// declines or cannot answer.
+func confirm(a *app.App, yes bool, question, not string) error {
+	if yes {
+		return nil
+	}
+	if !a.Streams.Interactive() {
+		return failure.New(failure.Usage, "add --yes: without a terminal nobody can confirm", "%s", not)
+	}
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
-		return false, failure.Wrap(err, failure.General, "", "%s", what)
+		return failure.Wrap(err, failure.General, "", "%s", not)
 	}
 	if !ok {
-		return false, failure.New(failure.General, "answer y, or give --yes", "%s", not)
+		return failure.New(failure.General, "answer y, or give --yes", "%s", not)
 	}
-	return true, nil
+	return nil
 }
 
 // each calls send for each order and prints the verdict. It returns an error with the worst exit code of the

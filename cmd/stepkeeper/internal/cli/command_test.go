@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/golden"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -30,6 +33,12 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"resubmit", "stopped"}, message.Control{OrderID: "stopped",
 			Event: core.Resubmit{Command: 4}}},
 		{
+			[]string{"resubmit", "stopped", "--deadline", "2d"},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4,
+					Deadline: core.TimeOf(noon.Add(time.Minute + 48*time.Hour))}},
+		},
+		{
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
 			message.Control{OrderID: "stopped",
 				Event: core.Resubmit{Command: 4,
@@ -41,17 +50,17 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 				Event: core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
 		},
 		{
-			[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"},
+			[]string{"undo", "stopped", "--yes", "--by", "eve", "--reason", "asked to"},
 			message.Control{OrderID: "stopped",
 				Event: core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}}},
 		},
 		{
-			[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"},
+			[]string{"close", "stopped", "--yes", "--reason", "refunded", "--by", "ann"},
 			message.Control{OrderID: "stopped",
 				Event: core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}}},
 		},
 		{
-			[]string{"erase", "stopped", "--reason", "asked to", "--by", "ann"},
+			[]string{"erase", "stopped", "--yes", "--reason", "asked to", "--by", "ann"},
 			message.Control{OrderID: "stopped",
 				Event: core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}}},
 		},
@@ -115,7 +124,7 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	for i, args := range [][]string{
 		{"resubmit", "stopped"},
-		{"undo", "stopped"},
+		{"undo", "stopped", "--yes"},
 		{"cancel", "running"},
 		{"cancel", "none", "--unknown"},
 		{"resolve", "stopped", "zone", "happened"},
@@ -131,9 +140,9 @@ func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	c := call{server: serve(t, b).URL}
-	c.run(t, "undo", "stopped", "--command", "3").want(t, failure.Refused,
+	c.run(t, "undo", "stopped", "--yes", "--command", "3").want(t, failure.Refused,
 		"stopped: undo refused: the command number is another one now")
-	c.run(t, "undo", "stopped", "--command", "0").want(t, failure.Refused,
+	c.run(t, "undo", "stopped", "--yes", "--command", "0").want(t, failure.Refused,
 		"stopped: undo refused: the command number is another one now")
 	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused",
 		"there is no order missing")
@@ -143,7 +152,7 @@ func TestCommandsRefused(t *testing.T) {
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
 	golden.Assert(t, r.out, "cancel.jsonl")
-	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
+	call{}.run(t, "undo", "stopped", "--yes").want(t, failure.Unreachable)
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
 	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
@@ -195,7 +204,7 @@ func TestCommandsRefused(t *testing.T) {
 	}
 	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
-	c.run(t, "close", "stopped", "--reason", "why") // the sender is the user of this computer
+	c.run(t, "close", "stopped", "--yes", "--reason", "why") // the sender is the user of this computer
 	if len(b.commands) != 1 || b.commands[0].Event.(core.Close).By == "" {
 		t.Errorf("sent: %+v", b.commands)
 	}
@@ -239,6 +248,7 @@ func TestBulk(t *testing.T) {
 	for where, want := range map[string][]string{
 		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"},
 		"workflow=order,step=zone": nil,
+		"state=processed,older=7d": nil,
 		"state=Compensated":        nil, "code=http-422,step=charge": {"other"}, "id=st": {"stopped"},
 	} {
 		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where",
@@ -264,7 +274,7 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t,
 		failure.NotFound, "no order matches")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
-		"selected: 2 orders", "--dry-run", "--yes")
+		"selected: 2 orders", "it would end as it stands: stopped other", "add --yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	} else {
@@ -282,6 +292,9 @@ func TestBulk(t *testing.T) {
 		"2 fixed: stopped other")
 	if len(b.commands) != 2 {
 		t.Fatalf("sent: %+v", b.commands)
+	}
+	if left, _ := filepath.Glob("*"); len(left) != 1 || left[0] != "mine.jsonl" {
+		t.Errorf("it leaves %q behind", left)
 	}
 	sent := core.CommandOf(b.commands[0].Event)
 	for _, field := range []struct {
@@ -335,21 +348,31 @@ func TestCancelBeforeTheOrder(t *testing.T) {
 	c.run(t, "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
 }
 
-func TestUndoAsks(t *testing.T) {
+// A command whose effect cannot be reverted asks. Without a terminal nobody can answer: then it needs --yes.
+func TestCommandsThatAsk(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	c := call{server: serve(t, b).URL, terminal: true, in: "n\n"}
+	c := call{server: serve(t, b).URL}
+	for _, args := range [][]string{
+		{"undo", "stopped"},
+		{"close", "stopped", "--reason", "why"},
+		{"erase", "stopped", "--reason", "why"},
+		{"bulk", "undo", "--where", "state=Error", "--reason", "why"},
+		{"dead-letters", "discard", "replies", "x", "--reason", "why"},
+	} {
+		c.terminal, c.in = false, "yes\n"
+		c.run(t, args...).want(t, failure.Usage, "add --yes: without a terminal nobody can confirm")
+		c.terminal, c.in = true, "n\n"
+		c.run(t, args...).want(t, failure.General, "[y/N]", "answer y, or give --yes")
+		require.Empty(t, b.commands, "%v", args)
+	}
 	c.run(t, "undo", "stopped").want(t, failure.General, "Give up stopped", "nothing was undone")
 	c.run(t, "undo", "stopped", "running").want(t, failure.General, "2 orders (stopped, …)")
-	if len(b.commands) != 0 {
-		t.Error("no was taken for yes")
-	}
+	require.Empty(t, b.commands, "no was taken for yes")
 	c.in = "yes\n"
 	c.run(t, "undo", "stopped").want(t, failure.OK, "accepted")
-	c.in = ""
-	c.run(t, "undo", "stopped", "--yes").want(t, failure.OK, "accepted")
-	c.terminal = false
-	if r := c.run(t, "undo", "stopped"); r.code != failure.OK || r.err != "" {
-		t.Errorf("a script is not asked: %+v", r)
+	c.terminal, c.in = false, ""
+	if r := c.run(t, "undo", "stopped", "--yes"); r.code != failure.OK || r.err != "" {
+		t.Errorf("with --yes a script is not asked: %+v", r)
 	}
 }

@@ -172,7 +172,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if err != nil {
 		return err
 	}
-	if ok, err := o.confirmed(ctx, c); err != nil || !ok {
+	if err := o.confirm(ctx, c); err != nil {
 		return err
 	}
 	code := failure.OK
@@ -206,24 +206,17 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// confirmed asks the user before the command handles all messages of a queue or discards any message. Without
-// a terminal it does not ask. It then returns an error if the command would handle all messages.
-func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bool, error) {
+// confirm asks the user before the command handles all messages of a queue or discards any message.
+func (o *deadLetterOptions) confirm(ctx context.Context, c *client.Client) error {
 	a := o.app
-	switch {
-	case o.yes || o.DryRun || o.action == "redrive" && !o.All:
-		return true, nil
-	case !a.Streams.Interactive() && o.All:
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
-			"--all needs --yes if there is no terminal, and nothing was done")
-	case !a.Streams.Interactive():
-		return true, nil
+	if o.yes || o.DryRun || o.action == "redrive" && !o.All {
+		return nil
 	}
 	which := view.Count(len(o.IDs), "message")
 	if o.All {
 		all, err := c.DeadLetterQueues(ctx)
 		if err != nil {
-			return false, explainQueue(a, err, o.Queue)
+			return explainQueue(a, err, o.Queue)
 		}
 		which = "all messages"
 		for _, q := range all {
@@ -232,8 +225,8 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 			}
 		}
 	}
-	return confirm(a, fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which,
-		o.Queue), "dead-letters "+o.action, "nothing was done")
+	return confirm(a, false, fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which,
+		o.Queue), "nothing was done")
 }
 
 // print prints the result for one message. It counts the message in reported, and stores the worst exit code

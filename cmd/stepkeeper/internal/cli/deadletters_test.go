@@ -250,7 +250,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies",
 		"dead-letters look replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
-	do("redrive", "replies", "--all").want(t, failure.Usage, "--all needs --yes")
+	do("redrive", "replies", "--all").want(t, failure.Usage, "add --yes")
 	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage,
 		"--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")

@@ -66,10 +66,10 @@ func TestDoctorOfAServer(t *testing.T) {
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
 	run().want(t, failure.General, "failed   server: it accepts no orders now",
 		"failed   store: disk is full",
-		"failed   agent mail: unauthorized since noon", "fix: the server's log says more",
+		"failed   agent mail: unauthorized since noon", "fix: give the disk of the data folder free space",
 		"fix: repair the service behind agent mail (its last failure is above)",
 		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
-		"fix: is the agent seats running?")
+		"fix: start the agent seats, or write")
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[6]["fix"] == nil {
 		t.Fatalf("%v", lines)
@@ -102,7 +102,7 @@ func TestDoctorOfAServer(t *testing.T) {
 		"fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
 	run().want(t, failure.General, "failed   message path: orders cannot be sent: only reads pass",
-		"fix: is there a proxy before the server")
+		"fix: give --server the server's own address, or let the proxy before it pass POST")
 	status, refusal = http.StatusOK, "{}"
 	run().want(t, failure.General,
 		"failed   message path: the server did not reject a test order, but returned status 200")

@@ -107,7 +107,7 @@ var inline = regexp.MustCompile("(?s)`([^`]+)`")
 
 var (
 	drawing  = regexp.MustCompile(`[▶◀│─÷×→]|^\s*Shards N = |orders/s`)
-	programs = regexp.MustCompile(`(?m)^\s*([A-Z_]+=\S+ )*(stepkeeper|bin/stepkeeper|make|go|aws|bash|sed|pip|python3?|export|echo|mkdir|cd|npx?|infra/node_modules/\S+|localstack/\S+|[a-z]+\(\) \{)( |$)`)
+	programs = regexp.MustCompile(`(?m)^\s*([A-Z_]+=\S+ )*(stepkeeper|bin/stepkeeper|make|go|aws|bash|curl|printf|sed|pip|python3?|export|echo|mkdir|cd|npx?|infra/node_modules/\S+|localstack/\S+|[a-z]+\(\) \{)( |$)`)
 )
 
 // TestEverySnippet: each block in a document is code that is checked, or a drawing.

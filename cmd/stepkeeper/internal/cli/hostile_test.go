@@ -78,7 +78,7 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		task.Steps, task.Reason.Step = []core.Step{s, answered}, "charge"
 		task.Attempts.Last[0].Step, task.Attempts.Last[0].Outcome = "charge", core.OutcomeFailed
 		b.put(&task)
-		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo"}} {
+		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo", "--yes"}} {
 			c.printsHarmlessly(t, append(command, task.OrderID)...)
 		}
 		c.printsHarmlessly(t, "show", "--output", "json", task.OrderID)
@@ -86,7 +86,7 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 	c.printsHarmlessly(t, "list")
 	c.printsHarmlessly(t, "list", "--output", "json")
 	b.refuse = hostile
-	for _, command := range [][]string{{"cancel", "o-error"}, {"close", "o-error", "--reason", "no"}} {
+	for _, command := range [][]string{{"cancel", "o-error"}, {"close", "o-error", "--yes", "--reason", "no"}} {
 		c.printsHarmlessly(t, command...)
 	}
 }

@@ -36,6 +36,13 @@ func TestInit(t *testing.T) {
 		failure.OK, "valid, workflow booking")
 }
 
+// The lines that it prints can be pasted into a shell, whatever the folder's name.
+func TestInitQuotesTheFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "init", "my $HOME shop").want(t, failure.OK, "  cd 'my $HOME shop'\n")
+	call{}.run(t, "agent", "new", "courier", "--dir", "it's").want(t, failure.OK, `  cd 'it'\''s'`+"\n")
+}
+
 // Existing files are not changed, and nothing is written beside them.
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -162,7 +162,7 @@ func TestList(t *testing.T) {
 		{"--state error", "stopped"},
 		{"--state Processed", "processed"},
 		{"--workflow provision", "stopped"},
-		{"--older-than 30m", "processed"},
+		{"--older-than 30m", "processed"}, {"--older-than 1d", ""},
 		{"--limit 1", "stopped"},
 		{"--limit 3", "stopped processed running"},
 		{"--limit 1 --all", "stopped processed running"},
@@ -198,9 +198,11 @@ func TestList(t *testing.T) {
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {
-		r := c.run(t, "list", "--workflow", "provisoin", "--output", format)
-		r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?",
-			"workflow list")
+		for _, command := range []string{"list", "approvals"} {
+			r := c.run(t, command, "--workflow", "provisoin", "--output", format)
+			r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?",
+				"workflow list")
+		}
 	}
 }
 

@@ -26,8 +26,8 @@ type submitLine struct {
 	Known    bool         `json:"known"`            // true if the order existed before
 	Queued   bool         `json:"queued,omitempty"` // true if the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
-	State    core.State   `json:"state,omitempty"`  // final state; only with --wait
-	Ended    bool         `json:"ended"`            // true if the order has ended; only with --wait
+	State    core.State   `json:"state,omitempty"`  // absent if it is unknown, as of a queued order
+	Ended    bool         `json:"ended"`            // true if the order has ended; with --wait also in Error
 	Error    *submitError `json:"error,omitempty"`
 
 	// Unattended lists the request queues of the workflow that have no consumer.

@@ -55,12 +55,12 @@ func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if o.deadline == "" {
 		return deadline, nil
 	}
-	if d, err := time.ParseDuration(o.deadline); err == nil && d > 0 {
-		return now.Add(d), nil
+	if d, ok := core.ParseDuration(o.deadline); ok && d > 0 {
+		return now.Add(d.Std()), nil
 	}
 	if deadline, err = core.ParseTime(o.deadline); err != nil {
 		return deadline, failure.New(failure.Usage,
-			"write a time like 2026-11-21T10:00:00Z, or a duration like 2h",
+			"write a time like 2026-11-21T10:00:00Z, or a duration like 2h or 3d",
 			"--deadline %q is neither a time nor a duration", o.deadline)
 	}
 	return deadline, nil

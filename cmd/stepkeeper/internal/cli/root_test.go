@@ -167,6 +167,9 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"shwo", "x"}, []string{`no command "shwo"`, "did you mean `stepkeeper show`?"}},
 		{[]string{"workflow", "valdate"}, []string{"did you mean `stepkeeper workflow validate`?"}},
 		{[]string{"nonsense"}, []string{"see `stepkeeper --help`"}},
+		{[]string{"completion", "tcsh"}, []string{`no command "tcsh"`, "bash, fish, powershell, zsh"}},
+		{[]string{"help", "nonsense"}, []string{`no command "nonsense"`}},
+		{[]string{"help", "workflow", "valdate"}, []string{"did you mean `stepkeeper workflow validate`?"}},
 		{[]string{"show"}, []string{"the ID of an order", "stepkeeper show ID"}},
 		{[]string{"show", "a", "b"}, []string{"the ID of an order"}},
 		{[]string{"show", "../etc/passwd"}, []string{"is no order's ID"}},
@@ -176,7 +179,12 @@ func TestWrongCalls(t *testing.T) {
 			[]string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
 		{[]string{"show", "a", "--output", "xml"}, []string{"--output json"}},
 		{[]string{"show", "a", "--timeout", "-1s"}, []string{"out of range"}},
-		{[]string{"show", "a", "--timeout", "soon"}, []string{"invalid argument"}},
+		{[]string{"show", "a", "--timeout", "soon"}, []string{`--timeout cannot be "soon"`, "give a time like", "7d"}},
+		{[]string{"simulate", "a.yaml", "--orders", "many"}, []string{`--orders cannot be "many"`,
+			"give a whole number"}},
+		{[]string{"simulate", "a.yaml", "--seed", "-1"}, []string{`--seed cannot be "-1"`, "a whole number from 0"}},
+		{[]string{"simulate", "a.yaml", "--minutes", "x"}, []string{`--minutes cannot be "x"`, "give a number"}},
+		{[]string{"undo", "a", "--yes=perhaps"}, []string{`--yes cannot be "perhaps"`, "true or false"}},
 		{[]string{"show", "a", "--server", "localhost"}, []string{"cannot be used", "http://127.0.0.1:8377"}},
 		{[]string{"show", "a", "--server", "ftp://localhost"}, []string{"cannot be used"}},
 		{[]string{"list", "--state", "Done"}, []string{"--state cannot be", "Compensated"}},
@@ -323,7 +331,7 @@ doctor
 cost
 submit -
 cancel running
-undo processed
+undo processed --yes
 resubmit stopped
 answer asking approve yes --by ann
 simulate ../../../../workflows/order.yaml --seeds 1

@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -69,12 +70,21 @@ func TestCommandsOnAStack(t *testing.T) {
 	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
 		`"kind": "alert"`)
 	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
-	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused,
+	run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
 		"o-4: undo refused: the order has accepted another command")
 	w.Broken.Store(false)
 	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
 	run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
+	run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
+	for x := range w.Client().Follow(t.Context(), "q-1") {
+		if x == nil || x.Steps[0].State == core.Waiting {
+			break
+		}
+	}
+	run("", "approvals").want(t, failure.OK, "May q-1 go on?")
+	run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
+	run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
 	run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
 	run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
 	run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")

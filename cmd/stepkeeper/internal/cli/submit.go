@@ -301,7 +301,7 @@ func (s *submission) answered(r client.Result) {
 	delete(s.places, r.Line)
 	s.mu.Unlock()
 	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
-		Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
+		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

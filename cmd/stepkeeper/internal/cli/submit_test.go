@@ -81,6 +81,12 @@ func TestSubmitWait(t *testing.T) {
 			t.Errorf("%v", l)
 		}
 	}
+	for i, l := range decodeLines(t, c.run(t, "submit", mixed, "--output", "json").out) {
+		want := []any{"Processed", "Compensated", "Error"}[i]
+		if l["state"] != want || l["ended"] != (want != "Error") || l["known"] != true {
+			t.Errorf("without --wait: %v, want the state %s", l, want)
+		}
+	}
 	c.in = orderLine("w-7", "")
 	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable,
 		"acknowledged before this: 1 order;")

@@ -59,7 +59,7 @@ answer asking approve yes --by ann --command-id c1
 approvals
 approvals --workflow order
 cancel running --command-id c1
-close stopped --by ann --reason refunded --command-id c1
+close stopped --yes --by ann --reason refunded --command-id c1
 dead-letters list
 list --state Error
 move stopped --definition latest --dry-run
@@ -71,7 +71,6 @@ resubmit processed --command-id c1
 show asking
 show processed
 undo stopped running --yes
-undo stopped running
 bulk close --where state=Error --reason settled --dry-run
 watch processed
 watch stopped
@@ -113,8 +112,8 @@ resubmit stopped --deadline yesterday
 resubmit stopped --definition newest
 resubmit a/b
 undo
-undo missing
-undo stopped running --command 2
+undo missing --yes
+undo --yes stopped running --command 2
 cancel missing
 resolve stopped zone
 resolve stopped zone perhaps

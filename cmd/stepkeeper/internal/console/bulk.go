@@ -272,7 +272,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again},
 		{"refused", "", report.Refused}, {"unknown, or running", "", report.Unknown},
 		{"not sent", "", report.NotSent}},
-		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
+		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + message.Quoted(b.File)}}, nil
 }
 
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {

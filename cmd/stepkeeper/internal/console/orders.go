@@ -60,12 +60,12 @@ func (f filter) query() (client.Query, error) {
 			client.ErrInvalid, f.State)
 	}
 	if f.Older != "" {
-		d, err := time.ParseDuration(f.Older)
-		if err != nil || d < 0 {
-			return q, fmt.Errorf("%w: %.50q is not an age; write it like 10m or 24h", client.ErrInvalid,
+		d, ok := core.ParseDuration(f.Older)
+		if !ok {
+			return q, fmt.Errorf("%w: %.50q is not an age; write it like 10m, 24h or 7d", client.ErrInvalid,
 				f.Older)
 		}
-		q.OlderThan = d
+		q.OlderThan = d.Std()
 	}
 	if f.Step+f.Code+f.Prefix != "" {
 		q.PageSize = 500

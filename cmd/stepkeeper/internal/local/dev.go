@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,11 +27,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // drainTime is how long `dev` may continue after a signal.
@@ -136,20 +137,18 @@ func (o *devOptions) check() error {
 	return nil
 }
 
-// keeping parses the flag --keep, which is a number of days such as 30d. It returns 0 if the flag is not set.
+// keeping parses the flag --keep. It returns 0 if the flag is not set.
 func (o *devOptions) keeping() (time.Duration, error) {
 	if o.keep == "" {
 		return 0, nil
 	}
-	const day = 24 * time.Hour
-	least := int(sqlite.MinKeep / day)
-	text, inDays := strings.CutSuffix(o.keep, "d")
-	days, err := strconv.Atoi(text)
-	if !inDays || err != nil || days < least || days > 36500 {
-		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: a "+
-			"request or a repeated order can arrive that late", least), "--keep %q is refused", o.keep)
+	keep, ok := core.ParseDuration(o.keep)
+	if !ok || keep < core.DurationOf(sqlite.MinKeep) || keep > 36500*core.Day {
+		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %s: a "+
+			"request or a repeated order can arrive that late", workflow.Short(core.DurationOf(sqlite.MinKeep))),
+			"--keep %q is refused", o.keep)
 	}
-	return time.Duration(days) * day, nil
+	return keep.Std(), nil
 }
 
 // checkLoopback returns an error if the address is not on the loopback interface. Other machines must not

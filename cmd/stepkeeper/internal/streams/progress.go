@@ -1,8 +1,14 @@
 package streams
 
 import (
+	"fmt"
+	"sync"
+	"time"
+
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Progress is a progress bar on standard error. It prints nothing if standard error is not a terminal.
@@ -41,4 +47,36 @@ func (p *Progress) Done() {
 	p.bar.Abort(true)
 	p.pool.Wait()
 	p.bar = nil
+}
+
+const beat = 15 * time.Second
+
+// Meanwhile says on standard error every 15 seconds that a long step goes on, and for how long, until the
+// caller calls done. It returns done.
+func (s *Streams) Meanwhile(step string) (done func()) {
+	stop, began := make(chan struct{}), time.Now()
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
+			s.report(step, began, stop)
+			return nil
+		})
+	})
+	return func() {
+		close(stop)
+		ended.Wait()
+	}
+}
+
+func (s *Streams) report(step string, began time.Time, stop <-chan struct{}) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			fmt.Fprintf(s.Err, "%s: %s so far\n", step, time.Since(began).Round(time.Second))
+		}
+	}
 }

@@ -3,6 +3,8 @@ package streams_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -23,6 +25,20 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 			t.Errorf("without colours: %q", got)
 		}
 	}
+}
+
+// A long step says every 15 seconds that it goes on, and nothing more once it has ended.
+func TestMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := streams.Test(false)
+		done := s.Meanwhile("deploying")
+		time.Sleep(31 * time.Second)
+		done()
+		time.Sleep(time.Minute)
+		if want := "deploying: 15s so far\ndeploying: 30s so far\n"; b.Err.String() != want {
+			t.Errorf("%q, want %q", b.Err.String(), want)
+		}
+	})
 }
 
 func TestConfirm(t *testing.T) {

@@ -1,0 +1,68 @@
+package embedded_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+)
+
+// blocks returns the indented blocks of a page.
+func blocks(t *testing.T, page string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, part := range strings.Split(string(text), "\n\n") {
+		if strings.HasPrefix(part, "    ") {
+			all = append(all, strings.ReplaceAll(part[4:], "\n    ", "\n")+"\n")
+		}
+	}
+	return all
+}
+
+// Each call of the page about HTTP does what the page says, with the workflow of the page.
+func TestCallsOfThePage(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl")
+	}
+	all := blocks(t, "../../docs/how-to/http-orders.md")
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "purchase.yaml"), []byte(all[0]), 0o600))
+	started, ended := make(chan embedded.Started, 1), make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		ended <- embedded.Run(ctx, embedded.Options{Data: t.TempDir(), Workflows: folder, Listen: "127.0.0.1:0",
+			Ready: func(s embedded.Started) { started <- s }})
+	}()
+	var address string
+	select {
+	case s := <-started:
+		address = s.Address
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	want := []string{`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`,
+		`"id":"approval-17","command":"answer","accepted":true`,
+		`"id":"evt-77","command":"answer","accepted":true`, `"state":"Processed","ended":true`,
+		`"id":"cancel-p-2","command":"cancel","accepted":true`}
+	require.Len(t, all, len(want)+1, "blocks of the page")
+	for i, block := range all[1:] {
+		// Following does not end by itself.
+		lines := strings.ReplaceAll(block, "--no-buffer", "--no-buffer --max-time 2")
+		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", address)
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", lines).CombinedOutput()
+		if lines == strings.ReplaceAll(block, "http://127.0.0.1:8377", address) {
+			require.NoError(t, err, "%s\n%s", block, out)
+		}
+		require.Contains(t, string(out), want[i], block)
+	}
+	stop()
+	require.NoError(t, <-ended)
+}
