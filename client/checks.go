@@ -132,7 +132,7 @@ func CheckUnattended(all []Unattended) []Check {
 	for _, u := range all {
 		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("no consumer, %s waiting",
 			view.Count(u.Waiting, "message")), cmp.Or(u.Fix, "start the agent "+u.Agent+", or write the right name of the "+
-				"agent into the workflow")}
+			"agent into the workflow")}
 		if u.Since != 0 {
 			c.Text += ", since " + u.Since.String()
 		}
