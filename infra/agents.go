@@ -40,12 +40,12 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		s.addMappings(id, s.invoked(name), name, policies...)
 		return nil
 	}
-	folder, err := s.agentFolder(name, a)
+	archive, err := s.agentArchive(name, a)
 	if err != nil {
 		return err
 	}
 	f, role := s.addFunction(function{
-		id: id, folder: folder, language: build.LanguageOf(a.Folder),
+		id: id, archive: archive, language: build.LanguageOf(a.Folder),
 		description: fmt.Sprintf("agent of the %s service", name),
 		memory:      a.Memory, timeout: a.Timeout, reserved: a.Reserved,
 		environment: s.agentEnvironment(name, a), access: s.agentAccess(name, a), loops: true,
@@ -85,23 +85,16 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	}
 }
 
-func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
-	if a.Folder != "" {
-		folder, err := filepath.Abs(a.Folder)
-		if err != nil {
-			return "", fmt.Errorf("agent %q: %w", name, err)
-		}
-		if build.LanguageOf(folder) != build.GoLanguage {
-			out := filepath.Join(s.content.Dir, "agent-"+name)
-			if err := build.Bundle(folder, out, s.props.X86); err != nil {
-				return "", fmt.Errorf("agent %q: %w", name, err)
-			}
-			return out, nil
-		}
-		return s.content.Folder("agent-"+name, folder, nil)
+func (s *Stepkeeper) agentArchive(name string, a Agent) (string, error) {
+	if a.Folder == "" {
+		return s.content.Archive("agent-"+name, build.HTTPAgent,
+			map[string][]byte{deployment.AgentFile: s.content.Settings[name]})
 	}
-	return s.content.Folder("agent-"+name, build.HTTPAgent,
-		map[string][]byte{deployment.AgentFile: s.content.Settings[name]})
+	folder, err := filepath.Abs(a.Folder)
+	if err != nil {
+		return "", fmt.Errorf("agent %q: %w", name, err)
+	}
+	return s.content.Archive("agent-"+name, folder, nil)
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {

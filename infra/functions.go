@@ -17,17 +17,17 @@ import (
 )
 
 type function struct {
-	id, folder, description string
-	language                build.Language // language of an agent's program; the zero value means Go
-	memory                  int
-	timeout                 time.Duration
-	environment             map[string]*string
-	access                  []awsiam.PolicyStatement
-	loops                   bool // true for the Scheduler and for agents, which invoke each other
-	reserved                int
-	vpc                     awsec2.IVpc
-	subnets                 *awsec2.SubnetSelection
-	groups                  []awsec2.ISecurityGroup
+	id, archive, description string
+	language                 build.Language // language of an agent's program; the zero value means Go
+	memory                   int
+	timeout                  time.Duration
+	environment              map[string]*string
+	access                   []awsiam.PolicyStatement
+	loops                    bool // true for the Scheduler and for agents, which invoke each other
+	reserved                 int
+	vpc                      awsec2.IVpc
+	subnets                  *awsec2.SubnetSelection
+	groups                   []awsec2.ISecurityGroup
 }
 
 var (
@@ -68,7 +68,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Description: str("Stepkeeper: " + f.description),
 		Runtime:     runtimeOf[f.language](), Handler: str(handlerOf[f.language]),
 		Architecture: awslambda.Architecture_ARM_64(),
-		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
+		Code:         awslambda.Code_FromAsset(str(f.archive), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
 		// CloudWatch charges for Lambda's own log lines too, so the level limits these lines.
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,

@@ -19,7 +19,7 @@ import (
 // addScheduler adds the Scheduler's function. Each queue has a separate event source mapping, so that a flood
 // of orders does not delay replies.
 func (s *Stepkeeper) addScheduler() error {
-	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
+	archive, err := s.content.Archive("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Stepkeeper) addScheduler() error {
 		environment[deployment.VarFairQueues] = str("true")
 	}
 	f, role := s.addFunction(function{
-		id: "Scheduler", folder: folder,
+		id: "Scheduler", archive: archive,
 		description: "claims steps in their order, sends requests, takes replies",
 		memory:      s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
 		environment: environment, access: s.schedulerAccess(), loops: true,

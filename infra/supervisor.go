@@ -25,7 +25,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	folder, err := s.content.Folder("supervisor", build.Supervisor, s.content.Scheduled)
+	archive, err := s.content.Archive("supervisor", build.Supervisor, s.content.Scheduled)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Stepkeeper) addSupervisor() error {
 	// Lambda uses the function's role to send failed invocations to the queue MissedSweeps.
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
-		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
+		id: "Supervisor", archive: archive, description: "hands back what is overdue, asks, alerts",
 		memory: s.props.Tuning.SupervisorMemory, timeout: time.Minute, environment: environment,
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
 		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,

@@ -1,14 +1,10 @@
 package build_test
 
 import (
-	"archive/zip"
-	"bytes"
-	"compress/flate"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -172,33 +168,23 @@ func request(agent, operation, input string) func(id string) any {
 // sizes builds a function as it is deployed, and packs it as CDK does.
 func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
 	t.Helper()
-	out := filepath.Join(dir, f.name+"-deployed")
-	if err := build.Go(build.Binary{Package: f.pkg, Out: out}); err != nil {
+	folder := filepath.Join(dir, f.name+"-deployed")
+	program, archive := filepath.Join(folder, "bootstrap"), folder+".zip"
+	for name, text := range f.files {
+		placeFile(t, folder, name, string(text))
+	}
+	if err := errors.Join(os.MkdirAll(folder, 0o755), build.Go(build.Binary{Package: f.pkg, Out: program}),
+		build.Zip(folder, archive)); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	z.RegisterCompressor(zip.Deflate,
-		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
-	files := map[string][]byte{"bootstrap": data}
-	maps.Copy(files, f.files)
-	for name, text := range files {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = w.Write(text)
-		}
+	size := func(file string) int64 {
+		info, err := os.Stat(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return info.Size()
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return int64(len(data)), int64(b.Len())
+	return size(program), size(archive)
 }
 
 // forThisMachine builds a function in a folder with its files.

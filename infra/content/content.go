@@ -117,13 +117,23 @@ func (a *Content) Compile(workflows []string) error {
 	return errors.Join(errs...)
 }
 
-// Folder builds a package, and writes the program and the files to a new folder. It returns the folder.
-func (a *Content) Folder(name, pkg string, files map[string][]byte) (string, error) {
+// Archive builds a function and returns its archive, which contains the program and the files. The argument pkg
+// is the package of a program in Go, or the folder of an agent in any language.
+func (a *Content) Archive(name, pkg string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(a.Dir, name)
-	if err := a.fill(folder, pkg, files); err != nil {
+	archive := folder + ".zip"
+	write := func() error { return a.fill(folder, pkg, files) }
+	if language := build.LanguageOf(pkg); language == build.Python || language == build.TypeScript {
+		write = func() error { return build.Bundle(pkg, folder, a.X86) }
+	}
+	err := write()
+	if err == nil {
+		err = build.Zip(folder, archive)
+	}
+	if err != nil {
 		return "", fmt.Errorf("function %s cannot be built: %w", name, err)
 	}
-	return folder, nil
+	return archive, nil
 }
 
 func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
@@ -138,10 +148,8 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 		}
 		a.built[pkg] = binary
 	}
-	bootstrap := filepath.Join(folder, "bootstrap")
-	// The hash of the CDK asset includes the mode, so the mode must be the same on every machine.
-	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
-		os.Chmod(bootstrap, 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o755),
+		os.Link(binary, filepath.Join(folder, "bootstrap"))); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {

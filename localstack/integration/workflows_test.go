@@ -1,11 +1,15 @@
 package integration
 
 import (
+	"archive/zip"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	functions "github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -182,14 +186,26 @@ func chain(name string, links int, onFailure string) string {
 // definition has a budget that its own retries cannot use up, so this one is lowered by hand.
 const tightBudget = 3
 
-// tighten lowers the budget in what the Scheduler is deployed with.
+// tighten lowers the budget in the archives that the Scheduler is deployed with.
 func tighten(assembly string) error {
-	files, err := filepath.Glob(filepath.Join(assembly, "asset.*", "workflows", "tight.json"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no function has the compiled workflow tight.json: %w", err)
+	archives, err := filepath.Glob(filepath.Join(assembly, "asset.*.zip"))
+	if err != nil {
+		return err
 	}
-	for _, file := range files {
+	tightened := 0
+	for _, archive := range archives {
+		folder, err := os.MkdirTemp(assembly, "tight-")
+		if err != nil {
+			return err
+		}
+		if err := extract(archive, folder); err != nil {
+			return err
+		}
+		file := filepath.Join(folder, "workflows", "tight.json")
 		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) { // the function of another actor
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -198,12 +214,22 @@ func tighten(assembly string) error {
 			return err
 		}
 		definition.HopBudget = tightBudget
-		if data, err = workflow.Encode(definition); err != nil { // its bytes are what a hash is made of
+		data, err = workflow.Encode(definition) // its bytes are what a hash is made of
+		if err := errors.Join(err, os.WriteFile(file, data, 0o600), functions.Zip(folder, archive)); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			return err
-		}
+		tightened++
+	}
+	if tightened == 0 {
+		return errors.New("no function has the compiled workflow tight.json")
 	}
 	return nil
+}
+
+func extract(archive, folder string) error {
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.CopyFS(folder, r), r.Close())
 }
