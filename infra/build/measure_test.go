@@ -174,7 +174,7 @@ func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
 		placeFile(t, folder, name, string(text))
 	}
 	if err := errors.Join(os.MkdirAll(folder, 0o755), build.Go(build.Binary{Package: f.pkg, Out: program}),
-		build.Zip(folder, archive)); err != nil {
+		build.ZipFile(archive, folder)); err != nil {
 		t.Fatal(err)
 	}
 	size := func(file string) int64 {

@@ -15,26 +15,31 @@ import (
 // entryTime is the time of every entry of an archive, the earliest that the format can express.
 var entryTime = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Zip writes the content of a folder to the archive out, which is the code of a function. Each entry has one of
+// Zip writes an archive with the content of a folder, which is the code of a function. Each entry has one of
 // two sets of rights, 0755 for folders and programs and 0644 for all other files, and the same time. Lambda runs
 // functions as a user who owns none of the files, so a function cannot read a file that only its owner may read.
 // Without fixed rights, the archive would depend on the umask of the machine that built it. Equal contents give
 // equal bytes, and the hash of the archive covers the rights.
-func Zip(folder, out string) error {
-	file, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	w := zip.NewWriter(file)
+func Zip(out io.Writer, folder string) error {
+	w := zip.NewWriter(out)
 	w.RegisterCompressor(zip.Deflate,
 		func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
-	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err
 		}
 		return addEntry(w, folder, path)
 	})
-	return errors.Join(err, w.Close(), file.Close())
+	return errors.Join(err, w.Close())
+}
+
+// ZipFile is like Zip, and writes the archive to a file.
+func ZipFile(file, folder string) error {
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(Zip(out, folder), out.Close())
 }
 
 // addEntry adds a folder, or a file with its content. An entry for a link has the content of the link's target.

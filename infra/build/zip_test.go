@@ -5,6 +5,7 @@ package build_test
 import (
 	"archive/zip"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,7 @@ func TestZip(t *testing.T) {
 		}
 		require.NoError(t, os.Chmod(filepath.Join(folder, "bin", "tool"), os.FileMode(0o777&^umask)))
 		change(folder)
-		require.NoError(t, build.Zip(folder, out))
+		require.NoError(t, build.ZipFile(out, folder))
 		require.Equal(t, "agent.json 644, bin/ 755, bin/tool 755, bootstrap 755, workflows/ 755, "+
 			"workflows/order.json 644", entries(t, out))
 		data, err := os.ReadFile(out)
@@ -65,6 +66,6 @@ func TestZip(t *testing.T) {
 func TestZipRefusesWhatIsNoFile(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600))
-	require.ErrorContains(t, build.Zip(folder, filepath.Join(t.TempDir(), "out.zip")),
+	require.ErrorContains(t, build.Zip(io.Discard, folder),
 		"pipe is neither a file nor a folder")
 }

@@ -128,7 +128,7 @@ func (a *Content) Archive(name, pkg string, files map[string][]byte) (string, er
 	}
 	err := write()
 	if err == nil {
-		err = build.Zip(folder, archive)
+		err = build.ZipFile(archive, folder)
 	}
 	if err != nil {
 		return "", fmt.Errorf("function %s cannot be built: %w", name, err)

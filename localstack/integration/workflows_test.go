@@ -215,7 +215,7 @@ func tighten(assembly string) error {
 		}
 		definition.HopBudget = tightBudget
 		data, err = workflow.Encode(definition) // its bytes are what a hash is made of
-		if err := errors.Join(err, os.WriteFile(file, data, 0o600), functions.Zip(folder, archive)); err != nil {
+		if err := errors.Join(err, os.WriteFile(file, data, 0o600), functions.ZipFile(archive, folder)); err != nil {
 			return err
 		}
 		tightened++

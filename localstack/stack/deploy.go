@@ -1,15 +1,11 @@
 package stack
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -215,14 +212,6 @@ func pack(path string, zipped bool) ([]byte, error) {
 		return os.ReadFile(path)
 	}
 	var buffer bytes.Buffer
-	w := zip.NewWriter(&buffer)
-	w.RegisterCompressor(zip.Deflate,
-		func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
-	if err := w.AddFS(os.DirFS(path).(fs.ReadDirFS)); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return buffer.Bytes(), nil
+	err := build.Zip(&buffer, path)
+	return buffer.Bytes(), err
 }

@@ -99,7 +99,8 @@ func TestPlainTemplate(t *testing.T) {
 		}
 	}
 	archive, err := zip.OpenReader(filepath.Join(dir, "abc.zip"))
-	if err != nil || len(archive.File) != 1 || archive.File[0].Name != "bootstrap" {
+	if err != nil || len(archive.File) != 1 || archive.File[0].Name != "bootstrap" ||
+		archive.File[0].Mode().Perm() != 0o755 {
 		t.Errorf("the zip of the function: %+v %v", archive, err)
 	}
 }
