@@ -162,6 +162,48 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 	}
 }
 
+// The handler returns only when no operation runs any more, even if one ignores the end of its time. Otherwise Lambda
+// would freeze the process, and continue the operation with a later batch (P25).
+func TestTheHandlerWaitsForItsOperations(t *testing.T) {
+	s := awsstub.New(t)
+	type result struct {
+		answer events.SQSEventResponse
+		err    error
+	}
+	over, release, returned := make(chan struct{}), make(chan struct{}), make(chan result, 1)
+	a := worker.Config{Agent: "payment", Retry: worker.Retry{Tries: 1},
+		Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
+			<-ctx.Done()
+			close(over)
+			<-release
+			return nil, nil
+		}}}}
+	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond) // of which 2 s are in reserve
+	defer cancel()
+	go func() {
+		answer, err := f(ctx, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil)}})
+		returned <- result{answer, err}
+	}()
+	<-over
+	select {
+	case <-returned:
+		t.Error("the handler returned while the operation ran")
+	default:
+	}
+	close(release)
+	got := <-returned
+	if ids := again(t, got.answer, got.err); ids != "" {
+		t.Errorf("come again: %s", ids)
+	}
+	if got := outcomes(t, s.Sent("replies")); got != "a done" {
+		t.Errorf("replies: %s", got)
+	}
+}
+
 // A reply that cannot be sent makes its request come again, and does not use up Lambda's time.
 func TestRepliesThatCannotBeSent(t *testing.T) {
 	s := awsstub.New(t)

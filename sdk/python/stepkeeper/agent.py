@@ -46,6 +46,7 @@ class Agent:
         self.concurrency, self.visibility = concurrency, visibility
         self.operations: dict[str, Operation] = {}
         self.sqs, self.queues = sqs, ()  # set by _connect
+        self.sources: dict[str, str] = {}  # on Lambda the addresses of all queues, by the names in their ARNs
         self.stopping = False  # set by a signal, which must take no lock
         self.lock, self.in_hand = threading.Lock(), {}  # the poller's requests by their receipts
 
@@ -85,6 +86,7 @@ class Agent:
                     raise RuntimeError(f"the program is agent {self.name!r}, deployed as agent {deployed!r}")
                 urls = json.loads(env["STEPKEEPER_QUEUES"])
                 given = [urls[name] for name in names]
+                self.sources = {url.rpartition("/")[2]: url for url in urls.values()}
             elif not any(given):
                 given = [address(self.sqs, env.get("STEPKEEPER_QUEUE_PREFIX", "") + name) for name in names]
             if missing := ", ".join(name for name, url in zip(ADDRESSES, given) if not url):
@@ -92,19 +94,36 @@ class Agent:
             self.queues = tuple(given)
 
     def handler(self, event: dict[str, Any], context: Any = None) -> dict[str, Any]:
-        """Handles a batch of requests on Lambda. Those that must come again are its batchItemFailures."""
+        """Handles a batch of requests on Lambda. Those that must come again are its batchItemFailures.
+
+        It returns only when no operation runs any more. Otherwise Lambda would freeze the process, and continue
+        the operation with a later batch, when its time is over (P25). If an operation does not end, Lambda ends
+        the process.
+        """
         self._connect()
         left = context.get_remaining_time_in_millis() if context is not None else 60_000
         end, records = self.now() + max(0, left - RESERVE), event.get("Records") or []
         pool = ThreadPoolExecutor(max(1, min(len(records), 50)))
         handled = [pool.submit(self.handle, r["body"], r["messageId"], end) for r in records]
-        done, _ = wait(handled, max(0, end - self.now()) / 1000)
-        pool.shutdown(wait=False, cancel_futures=True)
-        again = [r for r, f in zip(records, handled) if f not in done or not f.result()]
-        for r in again:
-            self._return(r["receiptHandle"], r.get("attributes", {}), left * 6 / 1000)
-        self._measure(len(again))
-        return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in again]}
+        pool.shutdown(wait=False)
+        _, late = wait(handled, max(0, end - self.now()) / 1000)
+        returned = 0
+        for r, f in zip(records, handled):
+            if f in late or not f.result():
+                returned += 1
+                self._return(self._source(r), r["receiptHandle"], r.get("attributes", {}), left * 6 / 1000)
+            elif late:  # if Lambda ends the process, it deletes none of the messages
+                self._delete(self._source(r), r["receiptHandle"])
+        self._measure(returned)
+        if late:
+            log.error("%d operations did not end when their time was over; Lambda ends the process if they go on",
+                      len(late))
+        return {"batchItemFailures": [{"itemIdentifier": r["messageId"]}
+                                      for r, f in zip(records, handled) if not f.result()]}
+
+    def _source(self, record: dict[str, Any]) -> str:
+        """Returns the queue of a record. An agent may have a second queue, for high priority (P46)."""
+        return self.sources.get(record.get("eventSourceARN", "").rpartition(":")[2], self.queues[0])
 
     def _measure(self, returned: int) -> None:
         """Writes the metric of returned requests to the log, in CloudWatch's embedded metric format."""
@@ -158,11 +177,14 @@ class Agent:
         handled = self.handle(message["Body"], message["MessageId"])
         with self.lock:
             self.in_hand.pop(receipt, None)  # before it comes again, so that it is not hidden once more
-        if not handled:
-            self._return(receipt, message.get("Attributes", {}), self.visibility)
-            return
+        if handled:
+            self._delete(self.queues[0], receipt)
+        else:
+            self._return(self.queues[0], receipt, message.get("Attributes", {}), self.visibility)
+
+    def _delete(self, queue: str, receipt: str) -> None:
         try:
-            self.sqs.delete_message(QueueUrl=self.queues[0], ReceiptHandle=receipt)
+            self.sqs.delete_message(QueueUrl=queue, ReceiptHandle=receipt)
         except Exception:
             log.warning("a handled request was not deleted; it comes again with its key", exc_info=True)
 
@@ -170,16 +192,16 @@ class Agent:
         """Keeps the running requests invisible."""
         while not ended.wait(self.visibility / 3):
             for receipt in list(self.in_hand):
-                self._hide(receipt, self.visibility)
+                self._hide(self.queues[0], receipt, self.visibility)
 
-    def _return(self, receipt: str, attributes: dict[str, str], most: float) -> None:
+    def _return(self, queue: str, receipt: str, attributes: dict[str, str], most: float) -> None:
         """Makes a message come again after 2 s, 4 s and so on, not only when its visibility timeout ends."""
         received = int(attributes.get("ApproximateReceiveCount", 1))
-        self._hide(receipt, min(2 ** min(max(received, 1), 12), most))
+        self._hide(queue, receipt, min(2 ** min(max(received, 1), 12), most))
 
-    def _hide(self, receipt: str, seconds: float) -> None:
+    def _hide(self, queue: str, receipt: str, seconds: float) -> None:
         try:
-            self.sqs.change_message_visibility(QueueUrl=self.queues[0], ReceiptHandle=receipt,
+            self.sqs.change_message_visibility(QueueUrl=queue, ReceiptHandle=receipt,
                                                VisibilityTimeout=int(seconds))
         except Exception:
             log.warning("the time at which a request comes again could not be set", exc_info=True)

@@ -10,6 +10,7 @@ class Queues:
     def __init__(self):
         self.sent = {"replies": [], "quarantine": [], "intake": []}
         self.waiting, self.wanted, self.deleted, self.hidden, self.fails = [], [], [], [], 0
+        self.hidden_on = []  # the queues of hidden
         self.changed = threading.Condition()
 
     def get_queue_url(self, QueueName):
@@ -40,6 +41,7 @@ class Queues:
         self._note(self.deleted, ReceiptHandle)
 
     def change_message_visibility(self, QueueUrl, ReceiptHandle, VisibilityTimeout):
+        self.hidden_on.append(QueueUrl)
         self._note(self.hidden, (ReceiptHandle, VisibilityTimeout))
 
     def _note(self, where, what):

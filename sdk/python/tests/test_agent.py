@@ -201,9 +201,12 @@ class Context:
         return self.left
 
 
-def record(receipt, received=1, **change):
+ARN = "arn:aws:sqs:eu-central-1:1:"
+
+
+def record(receipt, received=1, queue="shop-coats", **change):
     return {"messageId": "m-" + receipt, "receiptHandle": receipt, "body": body(**change),
-            "attributes": {"ApproximateReceiveCount": str(received)}}
+            "attributes": {"ApproximateReceiveCount": str(received)}, "eventSourceARN": ARN + queue}
 
 
 def test_a_batch_on_lambda_fails_in_part(monkeypatch, capsys):
@@ -226,12 +229,37 @@ def test_a_batch_on_lambda_fails_in_part(monkeypatch, capsys):
     assert bench.agent.handler(event, Context(1000))["batchItemFailures"]  # no time is left for a call
 
 
-def test_one_call_that_hangs_on_lambda_does_not_fail_the_others(monkeypatch):
-    release = threading.Event()
-    bench = Bench(lambda call: release.wait(20) if call.order_id == "o-2" else None)
-    event = {"Records": [record("a"), record("b", task="o-2")]}
-    assert bench.agent.handler(event, Context(2200)) == {"batchItemFailures": [{"itemIdentifier": "m-b"}]}
+def test_a_request_is_returned_to_its_queue(monkeypatch):
+    at = "https://sqs/1/shop-"
+    monkeypatch.setenv("STEPKEEPER_QUEUES", json.dumps(
+        {"requests-coats": at + "coats", "replies": "replies", "quarantine": "quarantine",
+         "requests-coats-high": at + "coats-high"}))
+    bench = Bench()
+    no_queue = record("c", schema=2)
+    del no_queue["eventSourceARN"]
+    event = {"Records": [record("a", schema=2), record("b", queue="shop-coats-high", schema=2), no_queue]}
+    assert len(bench.agent.handler(event, Context(10_000))["batchItemFailures"]) == 3
+    assert [receipt for receipt, _ in bench.queues.hidden] == ["a", "b", "c"]
+    assert bench.queues.hidden_on == [at + "coats", at + "coats-high", at + "coats"]
+
+
+def test_the_handler_returns_when_no_operation_runs_any_more(monkeypatch):
+    release, answer = threading.Event(), []
+
+    def slow(call):
+        if call.order_id == "o-2":
+            release.wait(20)
+    bench = Bench(slow)
+    event = {"Records": [record("a"), record("b", task="o-2"), record("c", key=""), record("d", schema=2)]}
+    batch = threading.Thread(target=lambda: answer.append(bench.agent.handler(event, Context(2200))))
+    batch.start()
+    # What is handled is deleted, and what is not comes again soon, also if Lambda ends the process now.
+    bench.queues.until(lambda: len(bench.queues.deleted) == 2 and len(bench.queues.hidden) == 2)
+    assert (sorted(bench.queues.deleted), sorted(bench.queues.hidden)) == (["a", "c"], [("b", 2), ("d", 2)])
+    assert batch.is_alive() and answer == []
     release.set()
+    batch.join(20)
+    assert answer == [{"batchItemFailures": [{"itemIdentifier": "m-d"}]}]
 
 
 def test_an_agent_deployed_under_another_name_is_refused(monkeypatch):

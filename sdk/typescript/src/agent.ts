@@ -31,7 +31,9 @@ export interface AgentOptions {
 
 /** The parts of an event of Lambda that the handler reads. */
 export interface SqsEvent {
-  Records?: { messageId: string; receiptHandle: string; body: string; attributes?: Attributes }[];
+  Records?: {
+    messageId: string; receiptHandle: string; body: string; eventSourceARN?: string; attributes?: Attributes;
+  }[];
 }
 
 type Attributes = { ApproximateReceiveCount?: string };
@@ -71,33 +73,49 @@ export class Agent {
     this.ledger ??= table ? new DynamoLedger(table) : folder ? new FileLedger(folder) : undefined;
     const names = ["requests-" + this.name, "replies", "quarantine"], deployed = env("STEPKEEPER_QUEUES");
     let urls = ADDRESSES.map(env);
+    const sources = new Map<string, string>(); // on Lambda the addresses of all queues, by the names in their ARNs
     if (deployed) { // on Lambda
       const name = env("STEPKEEPER_AGENT") ?? this.name;
       if (name !== this.name) throw new Error(`the program is agent ${this.name}, deployed as agent ${name}`);
-      urls = names.map((queue) => (JSON.parse(deployed) as Record<string, string>)[queue]);
+      const all = JSON.parse(deployed) as Record<string, string>;
+      urls = names.map((queue) => all[queue]);
+      for (const url of Object.values(all)) sources.set(url.slice(url.lastIndexOf("/") + 1), url);
     } else if (urls.every((url) => !url)) {
       const prefix = env("STEPKEEPER_QUEUE_PREFIX") ?? "";
       urls = await Promise.all(names.map((queue) => address(this.sqs, prefix + queue)));
     }
     const [requests, replies, quarantine] = urls;
-    if (requests && replies && quarantine) return { requests, replies, quarantine };
+    if (requests && replies && quarantine) return { requests, replies, quarantine, sources };
     const missing = ADDRESSES.filter((_, i) => !urls[i]).join(", ");
     throw new Error(`${missing} not set, and others are; all three are outputs of the stack`);
   }
 
-  /** Handles a batch of requests on Lambda. Those that must come again are its batchItemFailures. */
+  /**
+   * Handles a batch of requests on Lambda. Those that must come again are its batchItemFailures. It returns only
+   * when no operation runs any more. Otherwise Lambda would freeze the process, and continue the operation with a
+   * later batch, when its time is over (P25). If an operation does not end, Lambda ends the process.
+   */
   readonly handler = async (event: SqsEvent, context?: { getRemainingTimeInMillis(): number }) => {
-    await this.connect();
+    const { requests, sources } = await this.connect();
     const left = context?.getRemainingTimeInMillis() ?? 60_000, records = event.Records ?? [];
     const time = Math.max(0, left - RESERVE), end = this.now() + time, timer = new AbortController();
-    const over = pause(time, false, { signal: timer.signal }).catch(() => false);
-    const handled = await Promise.all(records.map((r) =>
-      Promise.race([this.handle(r.body, r.messageId, end), over])));
+    const handled = records.map((r) => this.handle(r.body, r.messageId, end));
+    const over = pause(time, undefined, { signal: timer.signal }).catch(() => undefined);
+    const inTime = await Promise.all(handled.map((h) => Promise.race([h, over])));
     timer.abort();
-    const again = records.filter((_, i) => !handled[i]);
-    await Promise.all(again.map((r) => this.returned(r.receiptHandle, r.attributes, left * 6 / 1000)));
-    this.measure(again.length);
-    return { batchItemFailures: again.map((r) => ({ itemIdentifier: r.messageId })) };
+    const late = inTime.filter((h) => h === undefined).length;
+    await Promise.all(records.map(async (r, i) => {
+      // An agent may have a second queue, for high priority (P46).
+      const queue = sources.get(r.eventSourceARN?.split(":").at(-1) ?? "") ?? requests;
+      if (!inTime[i]) return this.returned(queue, r.receiptHandle, r.attributes, left * 6 / 1000);
+      if (late > 0) return this.delete(queue, r.receiptHandle); // an ended process deletes none of the messages
+    }));
+    this.measure(inTime.filter((h) => !h).length);
+    if (late > 0) {
+      this.log(`${late} operations did not end when their time was over; Lambda ends the process if they go on`);
+    }
+    const results = await Promise.all(handled);
+    return { batchItemFailures: records.filter((_, i) => !results[i]).map((r) => ({ itemIdentifier: r.messageId })) };
   };
 
   /** Writes the metric of returned requests to the log, in CloudWatch's embedded metric format. */
@@ -149,22 +167,26 @@ export class Agent {
 
   private async work(requests: string, message: Message, visibility: number): Promise<void> {
     const receipt = message.ReceiptHandle!;
-    const keeper = setInterval(() => void this.hide(receipt, visibility), visibility * 1000 / 3);
+    const keeper = setInterval(() => void this.hide(requests, receipt, visibility), visibility * 1000 / 3);
     const handled = await this.handle(message.Body!, message.MessageId);
     clearInterval(keeper);
-    if (!handled) return this.returned(receipt, message.Attributes, visibility);
-    await this.sqs.deleteMessage({ QueueUrl: requests, ReceiptHandle: receipt }).catch((why) =>
+    await (handled ? this.delete(requests, receipt)
+      : this.returned(requests, receipt, message.Attributes, visibility));
+  }
+
+  private async delete(QueueUrl: string, ReceiptHandle: string): Promise<void> {
+    await this.sqs.deleteMessage({ QueueUrl, ReceiptHandle }).catch((why) =>
       this.log("a handled request was not deleted; it comes again with its key", why));
   }
 
   /** Makes a message come again after 2 s, 4 s and so on, not only when its visibility timeout ends. */
-  private returned(receipt: string, attributes: Attributes | undefined, most: number): Promise<void> {
+  private returned(queue: string, receipt: string, attributes: Attributes | undefined, most: number): Promise<void> {
     const received = Number(attributes?.ApproximateReceiveCount ?? 1);
-    return this.hide(receipt, Math.min(2 ** Math.min(Math.max(received, 1), 12), most));
+    return this.hide(queue, receipt, Math.min(2 ** Math.min(Math.max(received, 1), 12), most));
   }
 
-  private async hide(ReceiptHandle: string, seconds: number): Promise<void> {
-    const VisibilityTimeout = Math.floor(seconds), QueueUrl = (await this.connect()).requests;
+  private async hide(QueueUrl: string, ReceiptHandle: string, seconds: number): Promise<void> {
+    const VisibilityTimeout = Math.floor(seconds);
     await this.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout }).catch((why) =>
       this.log("the time at which a request comes again could not be set", why));
   }

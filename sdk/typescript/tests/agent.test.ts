@@ -137,8 +137,9 @@ test("progress restarts the timeout", async () => {
   assert.equal(short.queues.sent.replies!.length, 0); // not a step with a maxDuration
 });
 
-const record = (receipt: string, received = 1, change = {}) => ({
+const record = (receipt: string, received = 1, change = {}, queue = "shop-coats") => ({
   messageId: "m-" + receipt, receiptHandle: receipt, body: body(change),
+  eventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
   attributes: { ApproximateReceiveCount: String(received) },
 });
 const context = (left: number) => ({ getRemainingTimeInMillis: () => left });
@@ -158,10 +159,30 @@ test("a batch on Lambda fails in part", async () => {
   assert.equal((await bench.agent.handler({ Records: [record("a")] }, context(1000))).batchItemFailures.length, 1);
 });
 
-test("one call that hangs on Lambda does not fail the others", async () => {
-  const bench = new Bench((call) => call.orderId === "o-2" ? new Promise(() => {}) : null);
-  const event = { Records: [record("a"), record("b", 1, { task: "o-2" })] };
-  assert.deepEqual((await bench.agent.handler(event, context(2050))).batchItemFailures, [{ itemIdentifier: "m-b" }]);
+test("a request is returned to its queue", async () => {
+  const at = "https://sqs/1/shop-";
+  process.env.STEPKEEPER_QUEUES = JSON.stringify({ "requests-coats": at + "coats", replies: "replies",
+    quarantine: "quarantine", "requests-coats-high": at + "coats-high" });
+  const bench = new Bench(), newer = { schema: 2 };
+  const event = { Records: [record("a", 1, newer), record("b", 1, newer, "shop-coats-high"),
+    { ...record("c", 1, newer), eventSourceARN: undefined }] };
+  assert.equal((await bench.agent.handler(event, context(10_000))).batchItemFailures.length, 3);
+  assert.deepEqual(bench.queues.hidden.map(([receipt]) => receipt), ["a", "b", "c"]);
+  assert.deepEqual(bench.queues.hiddenOn, [at + "coats", at + "coats-high", at + "coats"]);
+});
+
+test("the handler returns when no operation runs any more", async () => {
+  let release = () => {}, ended = false;
+  const bench = new Bench((call) => call.orderId === "o-2" ? new Promise<void>((resolve) => release = resolve) : null);
+  const event = { Records: [record("a"), record("b", 1, { task: "o-2" }), record("c", 1, { key: "" }),
+    record("d", 1, { schema: 2 })] };
+  const answer = bench.agent.handler(event, context(2050)).finally(() => ended = true);
+  // What is handled is deleted, and what is not comes again soon, also if Lambda ends the process now.
+  await until(() => bench.queues.deleted.length === 2 && bench.queues.hidden.length === 2);
+  assert.deepEqual([bench.queues.deleted.sort(), bench.queues.hidden.sort()], [["a", "c"], [["b", 2], ["d", 2]]]);
+  assert.equal(ended, false);
+  release();
+  assert.deepEqual(await answer, { batchItemFailures: [{ itemIdentifier: "m-d" }] });
 });
 
 test("an agent finds its queues", async () => {

@@ -14,6 +14,7 @@ export class Queues {
   wanted: number[] = [];
   deleted: string[] = [];
   hidden: [string, number][] = [];
+  hiddenOn: string[] = []; // the queues of hidden
   fails = 0;
 
   private fail(): void {
@@ -43,7 +44,8 @@ export class Queues {
     this.deleted.push(ReceiptHandle);
   }
 
-  async changeMessageVisibility({ ReceiptHandle, VisibilityTimeout }: Input) {
+  async changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout }: Input) {
+    this.hiddenOn.push(QueueUrl);
     this.hidden.push([ReceiptHandle, VisibilityTimeout]);
   }
 
