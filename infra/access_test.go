@@ -417,9 +417,21 @@ func TestChildOrders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.Workflows = append(p.Workflows, parent,
-			child)
+	families := func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, parent, child) }
+	x := template(t, families)
+	// All queues of the Scheduler share its reserved concurrency.
+	most := 0.0
+	for _, m := range x.of("AWS::Lambda::EventSourceMapping") {
+		if target(m.Properties["FunctionName"]) == "Scheduler" {
+			most += at(m.Properties, "ScalingConfig", "MaximumConcurrency").(float64)
+		}
+	}
+	same(t, "functions of the Scheduler that may run at once", most, 20)
+	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
+		"Tuning.ReservedSchedulers is 19; 20 to 1000 are possible": func(stack awscdk.Stack, p *infra.Props) {
+			families(stack, p)
+			p.Tuning.ReservedSchedulers = 19
+		},
 	})
 	rights := map[string][]string{}
 	for _, s := range allowed(x) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,14 @@ type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
 	threshold float64
-	periods   int
-	below     bool // the alarm goes off below the threshold, or without data
+	period    time.Duration // period of the metric; the zero value means one minute
+	periods   int           // number of periods beyond the threshold that raise the alarm
+	// gap is the number of periods in which the cause of the alarm shows itself at least once. It is above 1 if
+	// the metric has no data between two occurrences. The zero value means 1. Such an alarm looks at gap periods
+	// for each period that raises it, because it needs no consecutive ones.
+	gap       int
+	below     bool // the alarm goes off below the threshold
+	expected  bool // every period has data, so the alarm goes off without it
 	silent    bool // the alarm notifies nobody
 	essential bool // AlarmsEssential includes the alarm
 }
@@ -42,7 +49,8 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	s.deadAlarm("Quarantine", "the quarantine has messages that were refused; run stepkeeper "+
 		"dead-letters list", s.quarantine)
-	s.deadAlarm("MissedSweeps", "the schedule could not start sweeps; run stepkeeper doctor", s.missed)
+	s.deadAlarm("MissedSweeps", "a sweep failed in all its attempts, or could not start; read the log of the "+
+		"Supervisor, and run stepkeeper dead-letters look missed-sweeps", s.missed)
 	s.addAlarm(alarm{
 		id: "OldestOverdue",
 		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +
@@ -52,15 +60,18 @@ func (s *Stepkeeper) addAlarms() {
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		}),
+		// Sweeps begin some seconds early or late, so a period may contain none.
+		period: s.props.SweepInterval, gap: 2,
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
 	})
 	s.addAlarm(alarm{
 		id: "NoSweeps",
 		text: "the schedule does not start the Supervisor, so nobody notices lost work; run stepkeeper " +
 			"doctor",
-		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
-		threshold: 1, periods: 5, below: true, essential: true,
-		silent: s.props.Paused,
+		metric: s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
+		period: s.props.SweepInterval, threshold: 1, periods: 5, below: true, expected: true,
+		essential: true,
+		silent:    s.props.Paused,
 	})
 	for _, name := range s.agentNames() {
 		s.notCalledAlarm(name)
@@ -71,15 +82,17 @@ func (s *Stepkeeper) addAlarms() {
 	for _, name := range sorted(s.ledgers) {
 		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
 	}
+	s.lagAlarms()
 	for _, name := range sorted(s.functions) {
 		f := s.invoked(name)
 		s.returnedAlarm(name)
+		gap := max(leastGap, int(math.Ceil(s.repeated(name).Minutes())))
 		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
-			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
+			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3, gap: gap,
 			essential: s.props.Canary != nil})
 		s.addAlarm(alarm{id: pascal(name) + "Throttles",
 			text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
-			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
+			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3, gap: gap})
 	}
 }
 
@@ -110,7 +123,26 @@ func (s *Stepkeeper) returnedAlarm(function string) {
 		DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
 			deployment.MetricFunction: str(function)},
 	})
+	a.period = period
 	s.addAlarm(a)
+}
+
+// leastGap is the smallest gap, in minutes, of an alarm whose metric has no data in a minute without work. A
+// busy function has data in every minute. A function with one order in a while has data only when it runs.
+const leastGap = 5
+
+// repeated returns the time after which an invocation that failed is certainly repeated. The messages of an
+// invocation of an agent or of the Scheduler come again after the visibility timeout.
+func (s *Stepkeeper) repeated(function string) time.Duration {
+	t := s.props.Tuning
+	switch function {
+	case deployment.FunctionSupervisor:
+		return s.props.SweepInterval
+	case deployment.FunctionScheduler:
+		return visibility(t.SchedulerTimeout, max(t.Intake.Window, t.Replies.Window, t.Control.Window))
+	}
+	a := s.props.Agents[function]
+	return visibility(a.Timeout, a.Window)
 }
 
 // notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
@@ -129,7 +161,8 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
 				deployment.MetricAgent: str(agent)},
 		}),
-		threshold: 1, periods: 2,
+		// An agent that makes the Scheduler wait, by a time in its reply, reports less often.
+		period: 10 * time.Minute, threshold: 1, periods: 2, gap: 2,
 	})
 }
 
@@ -141,12 +174,15 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
-// maxPeriods is the maximum number of periods of an alarm. CloudWatch evaluates at most one day, and the
-// longest period of these alarms is an hour.
-const maxPeriods = 24
+// CloudWatch looks at most at one day. The longest period of these alarms is an hour, so Tuning.Thresholds may
+// ask for maxPeriods.
+const (
+	longestLook = 24 * time.Hour
+	maxPeriods  = int(longestLook / time.Hour)
+)
 
 // kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
-var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Returned", "Throttles"}
+var kinds = []string{"Age", "Dead", "Errors", "Lag", "NotCalled", "Returned", "Throttles"}
 
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
@@ -169,9 +205,11 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
 		return
 	}
+	most := int(longestLook / cmp.Or(a.period, time.Minute))
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: str("Stepkeeper " + *s.Construct.Node().Path() + ": " + a.text), Metric: a.metric,
-		Threshold: &a.threshold, EvaluationPeriods: num(a.periods),
+		Threshold: &a.threshold, DatapointsToAlarm: num(a.periods),
+		EvaluationPeriods:  num(min(a.periods*max(a.gap, 1), most)),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 	}
@@ -180,6 +218,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	}
 	if a.below {
 		props.ComparisonOperator = awscloudwatch.ComparisonOperator_LESS_THAN_THRESHOLD
+	}
+	if a.expected {
 		props.TreatMissingData = awscloudwatch.TreatMissingData_BREACHING
 	}
 	made := awscloudwatch.NewAlarm(s.Construct, str(a.id+"Alarm"), props)
@@ -193,13 +233,58 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // show the problem only later.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled; raise its capacity",
-		threshold: 1, periods: 3,
+		threshold: 1, periods: 3, gap: leastGap,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
 			Label: str("throttled requests"),
 			UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttles("Read", "", t, index),
 				"writes": throttles("Write", "", t, index)},
 		})})
+}
+
+// maxLag is the age of an item in the main Region at which its absence in a replica raises an alarm. DynamoDB
+// usually copies an item within seconds.
+const maxLag = time.Minute
+
+// lagAlarms adds an alarm for each replica of each table that this deployment makes (rule 14). DynamoDB reports
+// the lag of the items that it copies. It reports nothing if it copies nothing, so missing data may mean that the
+// replication has stopped. Each sweep writes to the table Orders, so its alarm goes off without data too. The
+// other tables may have no writes for a long time, so one period with late copies only is enough for their alarms.
+func (s *Stepkeeper) lagAlarms() {
+	made := map[string]awsdynamodb.ITableV2{"Orders": s.orders, "Definitions": s.definitions}
+	for agent, ledger := range s.ledgers {
+		made["Ledger"+pascal(agent)] = ledger
+	}
+	for agent := range s.props.Tables.Ledgers {
+		delete(made, "Ledger"+pascal(agent))
+	}
+	if s.props.Tables.Orders != "" {
+		delete(made, "Orders")
+	}
+	if s.props.Tables.Definitions != "" {
+		delete(made, "Definitions")
+	}
+	for _, id := range sorted(made) {
+		statistic, periods, orders := "Minimum", 1, id == "Orders"
+		if orders {
+			statistic, periods = "Maximum", 5
+		}
+		for _, r := range s.props.Replicas {
+			s.addAlarm(alarm{
+				id: id + pascal(r.Region) + "Lag",
+				text: fmt.Sprintf("the copy of table %s in %s is behind, or is not updated; a fail-over now would "+
+					"lose writes", id, r.Region),
+				metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+					Namespace: str("AWS/DynamoDB"), MetricName: str("ReplicationLatency"),
+					Statistic: &statistic, Period: seconds(s.props.SweepInterval),
+					DimensionsMap: &map[string]*string{"TableName": made[id].TableName(),
+						"ReceivingRegion": str(r.Region)},
+				}),
+				period: s.props.SweepInterval, threshold: float64(maxLag.Milliseconds()), periods: periods,
+				expected: orders, silent: s.props.Paused && orders,
+			})
+		}
+	}
 }
 
 func minute(statistic string) *awscloudwatch.MetricOptions { return every(time.Minute, statistic) }

@@ -62,6 +62,7 @@ func TestExample(t *testing.T) {
 	x := read(t, a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack))
 	same(t, "functions", len(x.of("AWS::Lambda::Function")), 6)
 	same(t, "tables stay", x.of("AWS::DynamoDB::GlobalTable")["Orders"].DeletionPolicy, "Retain")
+	same(t, "statuses stay", x.of("AWS::SQS::Queue")["ShopStatus"].DeletionPolicy, "RetainExceptOnCreate")
 	same(t, "reply-to", target(at(variables(x, "Scheduler"), "STEPKEEPER_REPLY_TO")), `{"shop":"ShopStatus"}`)
 	for _, p := range loose(x) {
 		t.Error(p)

@@ -21,7 +21,11 @@ type Provisioned struct {
 }
 
 // Range is the range of a scaled capacity, 1 to 1,000,000 units per second. In Min, 0 means 1.
-type Range struct{ Min, Max Throughput }
+//
+// Seed is the capacity that a table on demand gets at the moment of the change to provisioned capacity. The table
+// has orders then, and DynamoDB scales only minutes later, so Seed must be enough for them. The default is Max.
+// Set it if Max exceeds the account's quota.
+type Range struct{ Min, Max, Seed Throughput }
 
 const maxUnits = 1_000_000
 
@@ -35,7 +39,8 @@ func (c *checker) billing(p *Props) {
 	c.within("Billing.Target", complete.Target, 20, 90)
 	complete.Orders = c.units("Billing.Orders", b.Orders)
 	if b.Index == (Range{}) {
-		complete.Index = Range{Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third()}
+		complete.Index = Range{Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third(),
+			Seed: complete.Orders.Seed.third()}
 	} else {
 		complete.Index = c.units("Billing.Index", b.Index)
 	}
@@ -51,15 +56,19 @@ func (t Throughput) third() Throughput {
 
 func (c *checker) units(what string, r Range) Range {
 	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
-	c.bounds(what+": Writes", r.Min.Writes, r.Max.Writes)
-	c.bounds(what+": Reads", r.Min.Reads, r.Max.Reads)
+	r.Seed = Throughput{Writes: cmp.Or(r.Seed.Writes, r.Max.Writes), Reads: cmp.Or(r.Seed.Reads, r.Max.Reads)}
+	c.bounds(what+": Writes", r.Min.Writes, r.Seed.Writes, r.Max.Writes)
+	c.bounds(what+": Reads", r.Min.Reads, r.Seed.Reads, r.Max.Reads)
 	return r
 }
 
-func (c *checker) bounds(what string, least, most int) {
+func (c *checker) bounds(what string, least, seed, most int) {
 	if least < 1 || most < least || most > maxUnits {
 		c.wrong("%s is %d to %d; 1 to %d units per second are possible, with Max at least Min", what, least,
 			most, maxUnits)
+	} else if seed < least || seed > most {
+		c.wrong("%s begins with a Seed of %d; %d to %d are possible, which are its Min and Max", what, seed,
+			least, most)
 	}
 }
 
@@ -68,14 +77,14 @@ func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 		return awsdynamodb.Billing_OnDemand(nil)
 	}
 	return awsdynamodb.Billing_Provisioned(&awsdynamodb.ThroughputProps{
-		ReadCapacity:  b.capacity(r.Min.Reads, r.Max.Reads),
-		WriteCapacity: b.capacity(r.Min.Writes, r.Max.Writes),
+		ReadCapacity:  b.capacity(r.Min.Reads, r.Seed.Reads, r.Max.Reads),
+		WriteCapacity: b.capacity(r.Min.Writes, r.Seed.Writes, r.Max.Writes),
 	})
 }
 
-func (b *Provisioned) capacity(least, most int) awsdynamodb.Capacity {
+func (b *Provisioned) capacity(least, seed, most int) awsdynamodb.Capacity {
 	return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{
-		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(least),
+		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(seed),
 		TargetUtilizationPercent: num(b.Target),
 	})
 }

@@ -16,7 +16,8 @@ func provisioned(_ awscdk.Stack, p *infra.Props) {
 		Max: infra.Throughput{Writes: 6_000, Reads: 4_000}}}
 }
 
-// Provisioned capacity of the table and its index scales between its bounds; other tables stay on demand.
+// Provisioned capacity of the table and its index scales between its bounds; other tables stay on demand. A table
+// that was on demand until then begins with enough for the orders that it has.
 func TestBilling(t *testing.T) {
 	x := template(t, provisioned)
 	tables := x.of("AWS::DynamoDB::GlobalTable")
@@ -29,19 +30,28 @@ func TestBilling(t *testing.T) {
 	index, replica := at(orders, "GlobalSecondaryIndexes", 0), at(orders, "Replicas", 0)
 	for what, c := range map[string][2]any{
 		"mode":   {orders["BillingMode"], "PROVISIONED"},
-		"writes": {scaled(orders["WriteProvisionedThroughputSettings"], "Write"), "10 to 6000 from 10 at 70"},
+		"writes": {scaled(orders["WriteProvisionedThroughputSettings"], "Write"), "10 to 6000 from 6000 at 70"},
 		"reads": {scaled(at(replica, "ReadProvisionedThroughputSettings"), "Read"),
-			"1 to 4000 from 1 at 70"},
+			"1 to 4000 from 4000 at 70"},
 		"writes of the index": {scaled(at(index, "WriteProvisionedThroughputSettings"), "Write"),
-			"4 to 2000 from 4 at 70"},
+			"4 to 2000 from 2000 at 70"},
 		"reads of the index": {scaled(at(replica, "GlobalSecondaryIndexes", 0,
-			"ReadProvisionedThroughputSettings"), "Read"), "1 to 1334 from 1 at 70"},
+			"ReadProvisionedThroughputSettings"), "Read"), "1 to 1334 from 1334 at 70"},
 		"Definitions": {tables["Definitions"].Properties["BillingMode"], "PAY_PER_REQUEST"},
 		"a ledger":    {tables["LedgerShipping"].Properties["BillingMode"], "PAY_PER_REQUEST"},
 		"class":       {at(replica, "TableClass"), nil},
 	} {
 		same(t, what, c[0], c[1])
 	}
+	x = template(t, func(stack awscdk.Stack, p *infra.Props) {
+		provisioned(stack, p)
+		p.Billing.Orders.Seed = infra.Throughput{Writes: 900, Reads: 90}
+	})
+	orders = x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties
+	same(t, "writes with a seed", scaled(orders["WriteProvisionedThroughputSettings"], "Write"),
+		"10 to 6000 from 900 at 70")
+	same(t, "writes of the index with a seed", scaled(at(orders, "GlobalSecondaryIndexes", 0,
+		"WriteProvisionedThroughputSettings"), "Write"), "4 to 2000 from 300 at 70")
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.TableClass = awsdynamodb.TableClass_STANDARD_INFREQUENT_ACCESS
 	})
@@ -55,6 +65,11 @@ func TestBillingRefused(t *testing.T) {
 		"Billing.Orders: Reads is 1 to 0; 1 to 1000000 units per second are possible": func(_ awscdk.Stack,
 			p *infra.Props) {
 			p.Billing = &infra.Provisioned{Orders: infra.Range{Max: infra.Throughput{Writes: 1}}}
+		},
+		"Billing.Orders: Writes begins with a Seed of 7000; 10 to 6000 are possible": func(stack awscdk.Stack,
+			p *infra.Props) {
+			provisioned(stack, p)
+			p.Billing.Orders.Seed.Writes = 7_000
 		},
 		"Billing.Target is 95; 20 to 90 are possible": func(stack awscdk.Stack, p *infra.Props) {
 			provisioned(stack, p)

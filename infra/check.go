@@ -241,10 +241,10 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, content.Least, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3 of docs/reference/aws-rules.md
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
-	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers,
-		t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
 	t.SystemLogLevel = cmp.Or(t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
+	t.IntakeRetention = cmp.Or(t.IntakeRetention, maxRetention)
+	c.spanning("Tuning.IntakeRetention", t.IntakeRetention, time.Minute, maxRetention, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
 	for _, name := range slices.Sorted(maps.Keys(t.Thresholds)) {
@@ -260,6 +260,18 @@ func (c *checker) tuning(t *Tuning) {
 		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder,
 			time.Second)
 	}
+}
+
+// reservedSchedulers checks the Scheduler's reserved concurrency against the mappings of all its queues. Workflows
+// with child orders add the queue tasks.
+func (p Props) reservedSchedulers(made *content.Content) error {
+	c, t := &checker{}, p.Tuning
+	mapped := t.Intake.MaxConcurrency + t.Replies.MaxConcurrency + t.Control.MaxConcurrency
+	if len(made.Children) > 0 {
+		mapped += t.Control.MaxConcurrency
+	}
+	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers, mapped)
+	return errors.Join(c.problems...)
 }
 
 // reserved checks a reserved concurrency n. mapped is the concurrency of the function's mappings. If n is

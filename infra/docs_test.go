@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/internal/reference"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 var pages = []string{"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
@@ -82,6 +84,20 @@ func TestDocs(t *testing.T) {
 	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
 		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
+	}
+}
+
+// An operator who fails over compares what the last sweep wrote. The metric of the lag never has a zero.
+func TestFailOverComparesTheCopies(t *testing.T) {
+	text := page(t, "aws-fail-over.md")
+	lease := dynamo.LeasePrefix + strings.TrimSuffix(port.SweepLease(0), "0") + "$shard"
+	for _, want := range []string{`{\"` + dynamo.OrderKey + `\": {\"S\": \"` + lease + `\"}}`, "Item.Until.N"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("aws-fail-over.md lacks %s", want)
+		}
+	}
+	if strings.Contains(text, "`ReplicationLatency` is zero") {
+		t.Error("aws-fail-over.md waits for a metric that never has a zero")
 	}
 }
 

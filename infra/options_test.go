@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
@@ -110,6 +111,7 @@ func TestTuning(t *testing.T) {
 		p.PagesPerSweep, p.FairQueues, p.OutcomeMetrics = 200, true, true
 		p.TracesEndpoint = "http://10.0.0.5:4318"
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
+		p.Tuning.IntakeRetention, p.Priorities = 36*time.Hour, map[string]int{"intake": 2}
 		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
 			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
 		a := p.Agents["payment"]
@@ -117,6 +119,9 @@ func TestTuning(t *testing.T) {
 		p.Agents["payment"] = a
 	})
 	functions, tables := x.of("AWS::Lambda::Function"), x.of("AWS::DynamoDB::GlobalTable")
+	for queue, hours := range map[string]int{"Intake": 36, "IntakeHigh": 36, "Replies": 4 * 24} {
+		same(t, queue+": hours kept", x.of("AWS::SQS::Queue")[queue].Properties["MessageRetentionPeriod"], hours*3600)
+	}
 	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), 200)
 	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
 	for _, f := range []string{"Scheduler", "Supervisor"} {

@@ -67,7 +67,7 @@ func (s *Stepkeeper) addOutputs() {
 	}
 	s.exportMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
-	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "queue of the sweeps that the schedule could not start")
+	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "queue of the sweeps that failed or did not start")
 	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts of orders in Error")
 	if s.alarms != nil {
 		s.output("AlarmsTopic", *s.alarms.TopicArn(), "alarms")

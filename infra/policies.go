@@ -152,6 +152,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		access = append(access, allow("DeadLetterKeys", useKey, keys...))
 	}
 	return append(access,
+		allow("Subscribers", []string{"sns:GetTopicAttributes"}, s.topics()...),
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),

@@ -115,9 +115,10 @@ type Props struct {
 	State *State
 	// DeadLetters contains your own dead-letter queues, by the source queue: "intake", "replies", "control",
 	// "requests-<agent>". Each must be a standard queue of the stack's account and Region, with a retention
-	// above 4 days. Each source queue needs a separate dead-letter queue. The construct creates all other
-	// dead-letter queues, and refuses messages from all principals there. For your own queues, do the same:
-	// an operator would redrive a message that somebody else has sent to a dead-letter queue.
+	// of 14 days, because SQS counts it from the time at which the message was sent first. Each source queue
+	// needs a separate dead-letter queue. The construct creates all other dead-letter queues, and refuses
+	// messages from all principals there. For your own queues, do the same: an operator would redrive a message
+	// that somebody else has sent to a dead-letter queue.
 	DeadLetters map[string]awssqs.IQueue
 	// Paused deploys all resources, but disables the event source mappings and the schedule. It is for a
 	// standby Region (rule 14). External agents continue to run. To stop a deployment for a short time, such
@@ -217,8 +218,9 @@ type Tuning struct {
 	MaxReceives int
 	// ReservedSchedulers and ReservedSupervisors are the reserved concurrencies of the two functions (default
 	// none). A deployment with a reservation fails in a new account, because its quota is too small (rule
-	// 33). ReservedSchedulers must be at least the sum of MaxConcurrency of Intake, Replies and Control. Two
-	// concurrent executions of the Supervisor do no harm.
+	// 33). ReservedSchedulers must be at least the sum of MaxConcurrency of Intake, Replies and Control. If a
+	// workflow has child orders, the value of Control counts twice, because it is also the value of the queue
+	// tasks. Two concurrent executions of the Supervisor do no harm.
 	ReservedSchedulers, ReservedSupervisors int
 	// SystemLogLevel is the level of Lambda's own log lines (default WARN). WARN omits the lines START, END
 	// and REPORT, which are the larger part of a healthy function's log. Lambda's metrics contain the same
@@ -226,6 +228,9 @@ type Tuning struct {
 	SystemLogLevel awslambda.SystemLogLevel
 	// Warm is the initial throughput of new tables, for a busy first day.
 	Warm Warm
+	// IntakeRetention is the time for which the intake queues keep messages, 1 m to 14 days (default 14 days).
+	// SQS deletes an order that the Scheduler does not take in this time, for example in a paused deployment.
+	IntakeRetention time.Duration
 	// OldestMessage is the age at which a message in the queues intake, replies and control raises an alarm
 	// (default 5 m). For the queue control, the age is at least 20 m, because messages in this queue may have
 	// a delay of 15 m.
@@ -251,7 +256,7 @@ type Tuning struct {
 // Threshold replaces the defaults of an alarm. A field with the value 0 means the default.
 type Threshold struct {
 	Value   float64 // threshold in the metric's unit: messages, seconds, failures or throttled requests
-	Periods int     // number of consecutive periods, 1 to 24
+	Periods int     // number of periods beyond the threshold that raise the alarm, 1 to 24
 }
 
 // Mapping configures the event source mapping of a function's queue. Partial batch responses are always on

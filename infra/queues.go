@@ -22,10 +22,12 @@ type queue struct {
 	oldest  time.Duration                // age of a message that raises the alarm
 }
 
-// Retention of messages. Dead letters stay longer, so that operators have time to find the cause (rule 6).
+// Retention of messages (rule 6). Messages of tasks can be sent again. Dead letters stay as long as SQS allows, so
+// that operators have time to find the cause. So do orders in the intake queues, by default, because no other copy
+// of an order exists before the Scheduler has stored its task.
 const (
-	retention     = 4 * 24 * time.Hour
-	deadRetention = 14 * 24 * time.Hour
+	retention    = 4 * 24 * time.Hour
+	maxRetention = 14 * 24 * time.Hour
 )
 
 func (s *Stepkeeper) addQueues() {
@@ -79,13 +81,20 @@ func (s *Stepkeeper) ownQueues() []string {
 
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
 	id, dead := queueID(name), s.deadOf(name)
-	props := s.queueProps(retention)
-	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3 states the factor
+	keep := retention
+	if name == port.Intake || name == port.High(port.Intake) {
+		keep = s.props.Tuning.IntakeRetention
+	}
+	props := s.queueProps(keep)
+	props.VisibilityTimeout = seconds(visibility(timeout, m.Window))
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,
 		MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
 	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m,
 		oldest: oldest}
 }
+
+// visibility returns the visibility timeout of a queue. Rule 3 states the factor.
+func visibility(timeout, window time.Duration) time.Duration { return 6*timeout + window }
 
 func queueID(name string) string {
 	if name == port.Tasks {
@@ -95,7 +104,7 @@ func queueID(name string) string {
 }
 
 func (s *Stepkeeper) deadQueue(id, why string) awssqs.Queue {
-	q := awssqs.NewQueue(s.Construct, str(id), s.queueProps(deadRetention))
+	q := awssqs.NewQueue(s.Construct, str(id), s.queueProps(maxRetention))
 	Accept(q, "AwsSolutions-SQS3", "A dead-letter queue is asked for. This queue has none: "+why+".")
 	return q
 }

@@ -74,7 +74,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	}
 	made.Emulated, made.Bus = emulated, complete.ReplyToBuses[core.Events] != nil
 	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
-		alike(made.Hashes))
+		complete.reservedSchedulers(made), alike(made.Hashes))
 	if err != nil {
 		made.Close()
 		panic(refused(id, err))
@@ -147,6 +147,9 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.Construct.Node().AddValidation(&limits.Policies{Construct: s.Construct})
+	if s.props.Profile == ProfileProduction && s.props.AlarmEmail == "" {
+		s.Construct.Node().AddValidation(&subscribers{s})
+	}
 	return nil
 }
 

@@ -19,9 +19,14 @@ import (
 
 // Limits for the invocations by the schedule (rule 16). An invocation goes to the queue MissedSweeps if it
 // does not start in time, or if all its attempts fail. The next invocation does the same work.
+//
+// Lambda starts the second attempt one minute after the first one has failed, and the third attempt two minutes
+// after the second one. It starts no attempt for an event that is older than attemptsAge, so attemptsAge covers
+// these waits and three attempts.
 const (
 	tickRetries = 2
-	tickAge     = 60 // seconds
+	sweepTime   = time.Minute // time limit of one attempt
+	attemptsAge = (1+2)*time.Minute + (1+tickRetries)*sweepTime
 )
 
 func (s *Stepkeeper) addSupervisor() error {
@@ -52,7 +57,7 @@ func (s *Stepkeeper) addSupervisor() error {
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
 		id: "Supervisor", archive: archive, description: "hands back what is overdue, asks, alerts",
-		memory: s.props.Tuning.SupervisorMemory, timeout: time.Minute, environment: environment,
+		memory: s.props.Tuning.SupervisorMemory, timeout: sweepTime, environment: environment,
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
 		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
@@ -63,7 +68,8 @@ func (s *Stepkeeper) addSupervisor() error {
 	invocations := awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
 		&awslambda.CfnEventInvokeConfigProps{
 			FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
-			MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
+			MaximumEventAgeInSeconds: num(int(max(attemptsAge, s.props.SweepInterval).Seconds())),
+			MaximumRetryAttempts:     num(tickRetries),
 			DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
 				OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{
 					Destination: s.missed.QueueArn()},
@@ -112,7 +118,8 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
 			Arn: f.FunctionArn(), RoleArn: role.RoleArn(), Input: str(`{"from":"schedule"}`),
 			RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{
-				MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries)},
+				MaximumEventAgeInSeconds: num(int(s.props.SweepInterval.Seconds())),
+				MaximumRetryAttempts:     num(tickRetries)},
 			DeadLetterConfig: &awsscheduler.CfnSchedule_DeadLetterConfigProperty{Arn: s.missed.QueueArn()},
 		},
 	})
@@ -130,7 +137,7 @@ func (s *Stepkeeper) addRule(f awslambda.IFunction) {
 		Enabled:     jsii.Bool(!s.props.Paused),
 		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f,
 			&awseventstargets.LambdaFunctionProps{
-				DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second),
+				DeadLetterQueue: s.missed, MaxEventAge: seconds(s.props.SweepInterval),
 				RetryAttempts: num(tickRetries),
 				Event:         awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),
 			})},

@@ -27,8 +27,8 @@ func (s *Stepkeeper) addTables() {
 		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{index}, ttl: s.props.TaskTTL > 0}
 	if b := s.props.Billing; b != nil {
 		orders.capacity = b.Orders
-		index.ReadCapacity = b.capacity(b.Index.Min.Reads, b.Index.Max.Reads)
-		index.WriteCapacity = b.capacity(b.Index.Min.Writes, b.Index.Max.Writes)
+		index.ReadCapacity = b.capacity(b.Index.Min.Reads, b.Index.Seed.Reads, b.Index.Max.Reads)
+		index.WriteCapacity = b.capacity(b.Index.Min.Writes, b.Index.Seed.Writes, b.Index.Max.Writes)
 	}
 	s.orders = s.table(orders)
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})

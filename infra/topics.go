@@ -1,11 +1,15 @@
 package infra
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -37,6 +41,42 @@ func (s *Stepkeeper) addTopics() {
 			"AlarmTopic or its key was made elsewhere: their policies have to let cloudwatch.amazonaws.com "+
 				"publish and use the key; otherwise alarms notify no subscriber")
 	}
+}
+
+// subscribers is a CDK validation that warns if a deployment for production has a topic without a subscriber. The
+// CDK runs it after the app has added its subscriptions.
+type subscribers struct{ s *Stepkeeper }
+
+// Validate returns no problem, because a person may subscribe to the topic after the deployment.
+func (v *subscribers) Validate() *[]*string {
+	var silent []string
+	for _, t := range []struct {
+		name  string
+		topic awssns.ITopic
+	}{{"Alerts (orders that need a person)", v.s.alerts}, {"Alarms", v.s.alarms}} {
+		// The subscriptions of an imported topic are unknown.
+		if t.topic != nil && t.topic.Node().DefaultChild() != nil && !subscribed(t.topic) {
+			silent = append(silent, t.name)
+		}
+	}
+	if len(silent) > 0 {
+		v.s.warn("no-subscriber", "nobody receives what these topics publish, because they have no subscriber: "+
+			"%s; set AlarmEmail, or subscribe to the topics; acknowledge this warning if you subscribe outside "+
+			"the app", strings.Join(silent, ", "))
+	}
+	return &[]*string{}
+}
+
+// subscribed reports whether the app has a subscription to the topic, in any stack.
+func subscribed(topic awssns.ITopic) bool {
+	stack := awscdk.Stack_Of(topic)
+	own := fmt.Sprint(stack.Resolve(topic.TopicArn()))
+	for _, c := range *topic.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER) {
+		if s, is := c.(awssns.CfnSubscription); is && fmt.Sprint(stack.Resolve(s.TopicArn())) == own {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
@@ -74,6 +114,15 @@ func (s *Stepkeeper) allowAlarms(key awskms.IKey) bool {
 func (s *Stepkeeper) fromThisAccount() map[string]any {
 	return map[string]any{
 		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
+}
+
+// topics returns the ARNs of the topics for alerts and alarms.
+func (s *Stepkeeper) topics() []*string {
+	arns := []*string{s.alerts.TopicArn()}
+	if s.alarms != nil {
+		arns = append(arns, s.alarms.TopicArn())
+	}
+	return arns
 }
 
 func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {

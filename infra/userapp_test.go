@@ -105,7 +105,11 @@ func userModule(t *testing.T) string {
 		"go.sum": text("go.sum"), "main.go": page[1], "other/main.go": otherKinds,
 		"shipping/main.go":     shippingAgent,
 		"workflows/order.yaml": text("workflows/order.yaml"),
-		"mine/bootstrap":       "a function of the user's own",
+		"project/aws/main.go": strings.ReplaceAll(
+			text("cmd/stepkeeper/internal/scaffold/template/aws/aws/main.go.tmpl"), "{{.Name}}", "shop"),
+		"project/workflows/order.yaml": text("workflows/order.yaml"),
+		"project/agents.yaml":          text("infra/app/agents.yaml"),
+		"mine/bootstrap":               "a function of the user's own",
 		"agents.yaml": strings.Replace(text("infra/app/agents.yaml"), "    url: https://payment.example\n",
 			"    url: https://payment.example\n    headers: {Authorization: \"Bearer "+
 				"${env:PAYMENT_TOKEN}\"}\n", 1),
@@ -133,14 +137,18 @@ func TestUsersOwnApp(t *testing.T) {
 			t.Fatalf("go build %s: %v\n%s", pkg, err, text)
 		}
 		app := exec.Command(binary)
-		app.Dir, app.Env = dir, append(append(os.Environ(), "CDK_OUTDIR="+out, "GOFLAGS=", "GOWORK=off"),
+		app.Dir = dir
+		if pkg == "./project/aws" { // the app of stepkeeper init --aws
+			app.Dir = filepath.Join(dir, pkg)
+		}
+		app.Env = append(append(os.Environ(), "CDK_OUTDIR="+out, "GOFLAGS=", "GOWORK=off"),
 			environment...)
 		text, err := app.CombinedOutput()
 		return string(text), err
 	}
-	synthesised := func(pkg, stack string) tmpl {
+	synthesised := func(pkg, stack string, environment ...string) tmpl {
 		out := t.TempDir()
-		if text, err := run(pkg, out); err != nil {
+		if text, err := run(pkg, out, environment...); err != nil {
 			t.Fatalf("%s: %v\n%s", pkg, err, text)
 		}
 		data, err := os.ReadFile(filepath.Join(out, stack+".template.json"))
@@ -157,6 +165,14 @@ func TestUsersOwnApp(t *testing.T) {
 	x := synthesised(".", "Shop")
 	same(t, "functions", len(x.of("AWS::Lambda::Function")), 5) // the fourth agent is external
 	same(t, "secret", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"), `{"PAYMENT_TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:111122223333:secret:payment-AbCdEf"}}`)
+
+	same(t, "statuses stay", x.of("AWS::SQS::Queue")["Status"].DeletionPolicy, "RetainExceptOnCreate")
+
+	for stage, want := range map[string]string{"prod": "RetainExceptOnCreate", "dev": "Delete"} {
+		x = synthesised("./project/aws", "shop-"+stage, `CDK_CONTEXT_JSON={"stage":"`+stage+`"}`)
+		same(t, stage+": statuses", x.of("AWS::SQS::Queue")["Status"].DeletionPolicy, want)
+		same(t, stage+": orders", x.of("AWS::SQS::Queue")["Intake"].DeletionPolicy, want)
+	}
 
 	x = synthesised("./other", "Other")
 	same(t, "functions", len(x.of("AWS::Lambda::Function")), 6)

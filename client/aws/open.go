@@ -110,6 +110,9 @@ func Store(c aws.Config, o Outputs) *dynamo.Store {
 // Addresses returns the queues of a stack.
 func Addresses(c aws.Config, o Outputs) Queues {
 	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
+	if o.Tasks != "" {
+		urls[port.Tasks] = o.Tasks
+	}
 	for agent, url := range o.Requests {
 		urls[port.Requests(agent)] = url
 	}

@@ -22,7 +22,10 @@ type Outputs struct {
 	Orders, Definitions         string // names of tables
 	Intake, Control, Quarantine string // URLs of queues
 	// Replies is the URL of the queue for replies. It is "" if the stack does not have this output.
-	Replies  string
+	Replies string
+	// Tasks is the URL of the queue for messages between a task and its children. It is "" if no workflow has child
+	// orders.
+	Tasks    string
 	Shards   int  // number of shards of the index
 	Finished bool // whether ended orders are in the index
 	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
@@ -55,6 +58,8 @@ type Outputs struct {
 	// Deployment is the deployment's name in metrics. It is "" if the stack does not have this output.
 	Deployment string
 	Scheduler  string // name of the Scheduler's function
+	// Alerts and Alarms are the ARNs of the topics. Alarms is "" if the deployment has no alarms.
+	Alerts, Alarms string
 }
 
 // ErrNoStack means that no stack with the given name contains a Stepkeeper.
@@ -90,6 +95,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
+	o.Alerts, o.Alarms = values[prefix+"AlertsTopic"], values[prefix+"AlarmsTopic"]
+	o.Tasks = values[prefix+idOf(port.Tasks)+"Url"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.Schedule, o.Rule = values[prefix+"ScheduleName"], values[prefix+"RuleName"]
 	o.readQueues(values, prefix, value)

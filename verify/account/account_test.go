@@ -397,11 +397,15 @@ func (c *check) smoke(role, workflow string) {
 		strconv.Itoa(orders))
 }
 
+// unsubscribed matches what doctor reports of a stack without a subscriber, which this one is.
+var unsubscribed = regexp.MustCompile(`(?m)^failed +(alerts|alarms): nobody receives them`)
+
 // doctor runs until the stack is healthy; at first the Supervisor has not come yet.
 func (c *check) doctor() {
 	c.until("healthy stack", func() bool {
-		_, err := c.try(c.ctx, "operator", c.roleEnv("operator"), c.args(c.prefix, "doctor")...)
-		return err == nil
+		text, _ := c.try(c.ctx, "operator", c.roleEnv("operator"), c.args(c.prefix, "doctor")...)
+		return strings.Contains(text, "ok       stack: ") &&
+			len(unsubscribed.FindAllString(text, -1)) == 2 && strings.Count(text, "\nfailed ") == 2
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -59,6 +60,15 @@ type account struct {
 	noIAM, noLimits   bool
 	tableLimit        int64
 	written           float64
+	subscribers       map[string]map[string]string // attributes of topics that may be asked
+}
+
+func (a *account) topic(_ context.Context, in *sns.GetTopicAttributesInput,
+	_ ...func(*sns.Options)) (*sns.GetTopicAttributesOutput, error) {
+	if a.subscribers[*in.TopicArn] == nil {
+		return nil, errors.New("AccessDenied: GetTopicAttributes")
+	}
+	return &sns.GetTopicAttributesOutput{Attributes: a.subscribers[*in.TopicArn]}, nil
 }
 
 func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
@@ -137,6 +147,8 @@ version, ok: this program is (devel), and the stack v1.2.3; each reads what the 
 consumers, ok: every queue has a consumer; 
 sweeps, ok: the Supervisor ran within the last 3m0s; 
 overdue, ok: the oldest entry is 1m0s past its complete-by time; 
+alerts, ok: the topic has 1 subscriber; 
+alarms, ok: the topic has 2 subscribers; 
 definitions, ok: 1 of 2 are stored and can be read; each is stored with its first order; 
 messages in flight, ok: at most 0, in intake; SQS allows 120000 in a queue; 
 table writes, ok: at most 79 units a second in the last hour, of a table or its index; the quota is 100 (of this account); 
@@ -151,7 +163,7 @@ func TestChecks(t *testing.T) {
 	ok := []string{
 		"stack ok", "access ok", "message_path ok", "version ok", "messages_in_flight ok", "table_writes ok",
 		"code_storage ok", "consumers ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
-		"concurrency ok", "clock unknown",
+		"concurrency ok", "clock unknown", "alerts ok",
 	}
 	for _, c := range []struct {
 		name   string
@@ -166,6 +178,13 @@ func TestChecks(t *testing.T) {
 			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 		}, "queue intake", client.CheckFailed,
 			"no consumer, 0 messages waiting: its event source mapping is disabled",
+			"aws resume"},
+		{"the mapping of the queue between tasks is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Tasks, w.Parts.Outputs.Mappings = "url", map[string]string{port.Tasks: "m-tasks"}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+				port.Tasks: func() (port.Depth, error) { return port.Depth{Visible: 3}, nil }}}
+		}, "queue tasks", client.CheckFailed,
+			"no consumer, 3 messages waiting: its event source mapping is disabled",
 			"aws resume"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
@@ -302,6 +321,20 @@ func TestChecks(t *testing.T) {
 		{"the account may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
 			"concurrency", client.CheckUnknown, "AccessDenied", ""},
+		{"nobody has subscribed to alerts", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
+		}, "alerts", client.CheckFailed, "the topic has no subscriber",
+			"aws sns subscribe --topic-arn arn:alerts --protocol email"},
+		{"nobody has confirmed the mail about alarms", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.subscribers["arn:alarms"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}
+		}, "alarms", client.CheckFailed, "1 subscription that waits for its confirmation", "the link in the mail"},
+		{"a trial without alarms has no subscriber", func(w *stacktest.Deployment, _ *supervisor, a *account) {
+			w.Parts.Outputs.Alarms = ""
+			a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
+		}, "alerts", client.CheckOK, "nobody receives them", ""},
+		{"the topic may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			delete(a.subscribers, "arn:alerts")
+		}, "alerts", client.CheckUnknown, "AccessDenied", ""},
 		{"the tables may not be read",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
 			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
@@ -313,6 +346,10 @@ func TestChecks(t *testing.T) {
 			}, &account{
 				limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60,
 				caller: "arn:aws:sts::7:assumed-role/ops/ann",
+				subscribers: map[string]map[string]string{
+					"arn:alerts": {"SubscriptionsConfirmed": "1", "SubscriptionsPending": "1"},
+					"arn:alarms": {"SubscriptionsConfirmed": "2", "SubscriptionsPending": "0"},
+				},
 			}
 			o := &w.Parts.Outputs
 			if c.check == "" { // with its first order one of two definitions is stored
@@ -345,7 +382,8 @@ func TestChecks(t *testing.T) {
 			w.Parts.Lambda = a
 			w.Parts.Tables = a
 			w.Parts.Caller = a
-			w.Parts.Rights, w.Parts.Role = a.may, a.role
+			w.Parts.Rights, w.Parts.Role, w.Parts.Topic = a.may, a.role, a.topic
+			o.Alerts, o.Alarms = "arn:alerts", "arn:alarms"
 			w.Parts.Metrics = nil
 			c.change(w, s, a)
 			if w.Parts.Metrics == nil {
@@ -363,7 +401,7 @@ func TestChecks(t *testing.T) {
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
-				if name == c.check || name == "consumers" && c.check == "queue intake" ||
+				if name == c.check || name == "consumers" && strings.HasPrefix(c.check, "queue ") ||
 					name == "overdue" &&
 						c.name == "the leases cannot be read" || name == "messages in flight" &&
 					c.check == "consumers" || name == "code storage" && a.limit == 0 {

@@ -23,6 +23,7 @@ import (
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -184,7 +185,7 @@ func (g *guard) call(ctx context.Context, in any) (any, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	services := map[string]string{"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation",
-		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts"}
+		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts", "SNS": "sns"}
 	action := services[awsmiddleware.GetServiceID(ctx)] + ":" +
 		strings.TrimSuffix(middleware.GetOperationName(ctx), "Batch")
 	resource := g.resource(in)
@@ -226,6 +227,8 @@ func (g *guard) resource(in any) string {
 		return *x.PolicySourceArn
 	case *iam.GetRoleInput:
 		return "arn:aws:iam::" + accountID + ":role/" + *x.RoleName
+	case *sns.GetTopicAttributesInput:
+		return *x.TopicArn
 	}
 	switch {
 	case field("QueueUrl") != "":
@@ -270,6 +273,9 @@ func (g *guard) answer(in any) (any, error) {
 		return &iam.SimulatePrincipalPolicyOutput{}, nil
 	case *iam.GetRoleInput:
 		return &iam.GetRoleOutput{}, nil
+	case *sns.GetTopicAttributesInput:
+		return &sns.GetTopicAttributesOutput{Attributes: map[string]string{"SubscriptionsConfirmed": "1",
+			"SubscriptionsPending": "0"}}, nil
 	case *sts.GetCallerIdentityInput:
 		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID +
 			":assumed-role/ops/ann")}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -39,7 +40,8 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 			Queues: stack.Addresses(c, outputs)},
 		Sweeps: store, Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c),
 		Tables: dynamo.NewClient(c), Caller: sts.NewFromConfig(c),
-		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...), nil
+		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole,
+		Topic: sns.NewFromConfig(c).GetTopicAttributes}, opts...), nil
 }
 
 // Lambda reads event source mappings and the account's Lambda quotas. *lambda.Client implements this
@@ -69,6 +71,7 @@ type Parts struct {
 	Caller  Caller  // nil omits the check of the permission to send
 	Rights  Rights  // nil omits the check of the permission to send
 	Role    Role    // nil means that the client assumes roles without a path
+	Topic   Topic   // nil omits the checks of subscribers
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
 	// a consumer. The client caches the result of a check for this time. It caches the error of a failed
 	// check for six times as long. The zero value means 10 s.

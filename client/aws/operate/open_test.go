@@ -169,7 +169,7 @@ func TestReadOutputs(t *testing.T) {
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
 		Replies: at("RepliesUrl"),
 		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
-		Schedule: at("ScheduleName"),
+		Schedule:    at("ScheduleName"),
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
 		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
 		High: map[string]string{},
@@ -179,7 +179,8 @@ func TestReadOutputs(t *testing.T) {
 		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
 			"missed-sweeps": at("MissedSweepsUrl")},
-		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
+		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction"),
+		Alerts: at("AlertsTopic"), Alarms: at("AlarmsTopic")} // no workflow has children, so no Tasks
 	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
 		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
 		want.Dead["requests-"+strings.ToLower(agent)] = at("Requests" + agent + "DeadUrl")

@@ -41,7 +41,10 @@ type Tables interface {
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
-	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
+	var queues []string
+	for _, queue := range t.schedulerQueues() {
+		queues = append(queues, t.queuesOf(queue)...)
+	}
 	// Sorted agents give the same result in each run if several queues have equally many messages.
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		queues = append(queues, t.queuesOf(port.Requests(agent))...)

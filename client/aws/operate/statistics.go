@@ -329,6 +329,9 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 	}
 	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control,
 		port.Replies: t.Outputs.Replies}
+	if t.Outputs.Tasks != "" {
+		queues[port.Tasks] = t.Outputs.Tasks
+	}
 	for agent, url := range t.Outputs.Requests {
 		queues[port.Requests(agent)] = url
 	}

@@ -46,7 +46,7 @@ type seen struct {
 
 // Unattended checks the Scheduler's queues, and the queues of the agents that the workflow needs.
 func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.Unattended, error) {
-	queues := []string{port.Intake, port.Control, port.Replies}
+	queues := t.schedulerQueues()
 	needed := t.agentsOf(ctx, workflow)
 	for agent := range t.Outputs.Requests {
 		if needed == nil || slices.Contains(needed, agent) {
@@ -59,6 +59,15 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 		}
 	}
 	return t.look(ctx, queues)
+}
+
+// schedulerQueues returns the Scheduler's queues without those for high priority.
+func (t *transport) schedulerQueues() []string {
+	queues := []string{port.Intake, port.Control, port.Replies}
+	if t.Outputs.Tasks != "" {
+		queues = append(queues, port.Tasks)
+	}
+	return queues
 }
 
 // agentsOf returns the agents that a workflow needs. It returns nil if the agents are unknown, for example

@@ -48,10 +48,8 @@ func Add(app awscdk.App) (err error) {
 	for _, region := range c.list("replicas", "") {
 		props.Replicas = append(props.Replicas, infra.Replica{Region: region})
 	}
-	dev := props.Profile == infra.ProfileDev
-	if keep := c.truth("keep", !dev); !keep {
-		props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
-	} else if dev {
+	props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
+	if c.truth("keep", props.Profile != infra.ProfileDev) {
 		props.RemovalPolicy = awscdk.RemovalPolicy_RETAIN
 	}
 	if folder := c.text("prebuilt", ""); folder != "" {
@@ -79,11 +77,6 @@ func Add(app awscdk.App) (err error) {
 // warn adds warnings about settings that AWS accepts, but that cause problems after the deployment.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
-	if props.AlarmEmail == "" {
-		notes.AddWarningV2(jsii.String("stepkeeper:no-subscriber"), jsii.String(
-			"alarms, and alerts of orders that need a person, have no subscriber: add -c email=ADDRESS, "+
-				"or subscribe to the topic of the output EngineAlertsTopic"))
-	}
 	for _, name := range slices.Sorted(maps.Keys(props.Agents)) {
 		if a := props.Agents[name]; a.External && len(a.SenderARNs) == 0 {
 			notes.AddWarningV2(jsii.String("stepkeeper:silent-agent-"+name), jsii.Sprintf(
@@ -119,9 +112,13 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	if len(props.ReplyTo) > 0 {
 		return
 	}
+	removal := props.RemovalPolicy
+	if removal == awscdk.RemovalPolicy_RETAIN { // the queue of a first deployment that failed is empty
+		removal = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
+	}
 	queue := awssqs.NewQueue(stack, jsii.String("ShopStatus"), &awssqs.QueueProps{
 		EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED,
-		RetentionPeriod: awscdk.Duration_Days(jsii.Number(4)), RemovalPolicy: props.RemovalPolicy,
+		RetentionPeriod: awscdk.Duration_Days(jsii.Number(4)), RemovalPolicy: removal,
 	})
 	infra.Accept(queue, "AwsSolutions-SQS3",
 		"The example's own status queue has no dead-letter queue: its messages are read once and not "+

@@ -1,0 +1,161 @@
+package infra_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+// fires evaluates an alarm as CloudWatch does, at each minute of two days: M of the last N periods are beyond the
+// threshold. The metric has the given value at each of the times, and no data otherwise.
+func fires(t *testing.T, alarm map[string]any, value float64, times []time.Duration) bool {
+	t.Helper()
+	number := func(name string) int {
+		n, is := alarm[name].(float64)
+		require.True(t, is, "%s of %v", name, alarm)
+		return int(n)
+	}
+	period := time.Minute
+	if seconds, simple := alarm["Period"].(float64); simple {
+		period = time.Duration(seconds) * time.Second
+	}
+	of := number("EvaluationPeriods")
+	require.LessOrEqual(t, time.Duration(of)*period, 24*time.Hour, "CloudWatch looks at one day at most")
+	for now := time.Duration(of) * period; now <= 48*time.Hour; now += time.Minute {
+		beyond := 0
+		for i := range of {
+			begin, found := now-time.Duration(i+1)*period, false
+			for _, at := range times {
+				found = found || at >= begin && at < begin+period
+			}
+			if found && value >= alarm["Threshold"].(float64) || !found && alarm["TreatMissingData"] == "breaching" {
+				beyond++
+			}
+		}
+		if beyond >= number("DatapointsToAlarm") {
+			return true
+		}
+	}
+	return false
+}
+
+// occurrences lists n times, one after each interval. Every other one is late.
+func occurrences(n int, interval, late time.Duration) (all []time.Duration) {
+	for i := range n {
+		all = append(all, 6*time.Hour+time.Duration(i)*interval+time.Duration(i%2)*late)
+	}
+	return all
+}
+
+// A function that fails for each of its few messages raises its alarm, whatever its timeout is. So does a Supervisor
+// whose sweeps fail, and a task that is overdue, whatever the interval of sweeps is. A single failure does not.
+func TestAlarmsFireAtLowTraffic(t *testing.T) {
+	for _, sweep := range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, time.Hour} {
+		x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+			p.SweepInterval = sweep
+			a := p.Agents["payment"]
+			a.Timeout, a.Window = 15*time.Minute, 5*time.Minute
+			p.Agents["payment"] = a
+		})
+		alarms, queues := x.of("AWS::CloudWatch::Alarm"), x.of("AWS::SQS::Queue")
+		check := func(id string, interval, late time.Duration) {
+			t.Helper()
+			alarm := alarms[id].Properties
+			require.NotNil(t, alarm, id)
+			if !fires(t, alarm, 1e6, occurrences(4, interval, late)) {
+				t.Errorf("sweeps each %s: %s does not fire at a failure each %s", sweep, id, interval)
+			}
+			if fires(t, alarm, 1e6, occurrences(1, interval, late)) {
+				t.Errorf("sweeps each %s: %s fires at one failure", sweep, id)
+			}
+		}
+		for queue, function := range map[string]string{"Intake": "Scheduler", "RequestsInventory": "Inventory",
+			"RequestsPayment": "Payment"} {
+			again := time.Duration(queues[queue].Properties["VisibilityTimeout"].(float64)) * time.Second
+			for _, kind := range []string{"Errors", "Throttles"} {
+				check(function+kind+"Alarm", again, 2*time.Second)
+			}
+		}
+		check("SupervisorErrorsAlarm", sweep, 20*time.Second)
+		check("OldestOverdueAlarm", sweep, 50*time.Second)
+		check("InventoryNotCalledAlarm", 15*time.Minute, 0)
+		// The newest two minutes of these metrics are missing.
+		check("OrdersThrottlesAlarm", 3*time.Minute, 0)
+	}
+}
+
+// Tuning.Thresholds may ask for more periods. No alarm looks at more than CloudWatch can.
+func TestPeriodsOfAlarms(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.SweepInterval = time.Hour
+		all := map[string]infra.Threshold{"OldestOverdue": {Periods: 24}, "PaymentErrors": {Periods: 1}}
+		for _, kind := range []string{"Age", "Errors", "NotCalled", "Throttles"} {
+			all[kind] = infra.Threshold{Periods: 24}
+		}
+		p.Tuning.Thresholds = all
+	})
+	for id, a := range x.of("AWS::CloudWatch::Alarm") {
+		fires(t, a.Properties, 0, nil) // which checks the bounds
+		m, n := a.Properties["DatapointsToAlarm"].(float64), a.Properties["EvaluationPeriods"].(float64)
+		require.LessOrEqual(t, m, n, id)
+	}
+	alarm := func(id string) string {
+		p := x.of("AWS::CloudWatch::Alarm")[id].Properties
+		return fmt.Sprint(p["DatapointsToAlarm"], " of ", p["EvaluationPeriods"])
+	}
+	require.Equal(t, "24 of 24", alarm("OldestOverdueAlarm"))
+	require.Equal(t, "1 of 6", alarm("PaymentErrorsAlarm"))
+	require.Equal(t, "24 of 24", alarm("IntakeAgeAlarm"))
+}
+
+// Each table that the deployment makes has an alarm for each of its copies. The table that every sweep writes to
+// has data in each period, so that no data is a copy that is not updated.
+func TestLagAlarms(t *testing.T) {
+	replicated := func(change func(p *infra.Props)) map[string]resource {
+		lag := map[string]resource{}
+		for id, a := range template(t, func(_ awscdk.Stack, p *infra.Props) {
+			p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
+			change(p)
+		}).of("AWS::CloudWatch::Alarm") {
+			if strings.HasSuffix(id, "LagAlarm") {
+				lag[id] = a
+			}
+		}
+		return lag
+	}
+	lag := replicated(func(p *infra.Props) { p.SweepInterval = 2 * time.Minute })
+	require.Len(t, lag, 4)
+	for id, want := range map[string]string{"OrdersEuWest1LagAlarm": "Orders breaching",
+		"DefinitionsEuWest1LagAlarm":    "Definitions notBreaching",
+		"LedgerShippingEuWest1LagAlarm": "LedgerShipping notBreaching", "LedgerNotificationEuWest1LagAlarm": "LedgerNotification notBreaching"} {
+		a := lag[id].Properties
+		got := map[string]string{}
+		for _, d := range list(a["Dimensions"]) {
+			got[fmt.Sprint(at(d, "Name"))] = target(at(d, "Value"))
+		}
+		same(t, id, got["TableName"]+" "+fmt.Sprint(a["TreatMissingData"]), want)
+		same(t, id+": Region", got["ReceivingRegion"], "eu-west-1")
+		copies := occurrences(1, 0, 0) // one, or those of what each sweep writes
+		if id == "OrdersEuWest1LagAlarm" {
+			copies = nil
+			for at := 50 * time.Second; at < 48*time.Hour; at += 2 * time.Minute {
+				copies = append(copies, at)
+			}
+			same(t, id+": fires without copies", fires(t, a, 900, copies[:100]), true)
+		}
+		same(t, id+": fires if copies are late", fires(t, a, 61_000, copies), true)
+		same(t, id+": fires if copies are in time", fires(t, a, 900, copies), false)
+		same(t, id+": metric", fmt.Sprint(a["Namespace"], " ", a["MetricName"], " ", a["Threshold"], " ", a["Period"]),
+			"AWS/DynamoDB ReplicationLatency 60000 120")
+	}
+	same(t, "copies of tables that are made elsewhere", len(replicated(func(p *infra.Props) {
+		p.Tables = infra.Tables{Orders: tableOf + "Orders-2"}
+	})), 3)
+	same(t, "without copies", strings.Contains(fmt.Sprint(template(t, nil).of("AWS::CloudWatch::Alarm")), "Lag"), false)
+}
