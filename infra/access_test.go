@@ -191,6 +191,7 @@ func TestWhoMayWhat(t *testing.T) {
 		mapped = append(mapped, "arn:AWS::Partition:lambda:eu-central-1:123456789012:event-source-mapping:"+
 			mapping)
 	}
+	topics := []string{"Alerts", "Alarms"} // one statement is for queues and topics
 	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
 	want := map[string][]string{
 		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"),
@@ -218,7 +219,9 @@ func TestWhoMayWhat(t *testing.T) {
 			each("cloudformation:DescribeStacks", stackByName),
 			each("dynamodb:Query", "Orders/index/complete-by"),
 			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"},
-				dead)...),
+				dead, topics)...),
+			each("sns:GetTopicAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"},
+				dead, topics)...),
 			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"),
 			each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
 			each("sqs:ChangeMessageVisibility", dead...), each("sqs:ListMessageMoveTasks", dead...),
@@ -443,7 +446,7 @@ func TestChildOrders(t *testing.T) {
 	t.Logf("%v", rights)
 	for where, actions := range rights {
 		for _, action := range actions {
-			if where != "SchedulerRole" && action != "sqs:GetQueueAttributes" {
+			if where != "SchedulerRole" && strings.HasPrefix(action, "sqs:") && action != "sqs:GetQueueAttributes" {
 				t.Errorf("%s may %s on the queue between tasks", where, action)
 			}
 		}

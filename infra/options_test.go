@@ -423,7 +423,7 @@ func TestGrants(t *testing.T) {
 		"Mailer") {
 		t.Errorf("replies are checked against %s", text)
 	}
-	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator]")
+	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator Operator2]")
 	senders := map[string]string{}
 	for _, policy := range x.of("AWS::SQS::QueuePolicy") {
 		for _, s := range list(at(policy.Properties, "PolicyDocument", "Statement")) {

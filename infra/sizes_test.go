@@ -299,9 +299,10 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 			}
 		}
 	}
-	const queues, dead = 3 + 20 + 2, 3 + 20 + 2 + 2 // two for high priority
+	const queues, dead, topics = 3 + 20 + 2, 3 + 20 + 2 + 2, 2 // two for high priority
 	want := map[string]int{
-		"sqs:SendMessage": 2 + 21 + 2, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead,
+		"sqs:SendMessage": 2 + 21 + 2, "sqs:GetQueueAttributes": queues + dead + topics,
+		"sns:GetTopicAttributes": queues + dead + topics, "sqs:ReceiveMessage": dead,
 		"sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
 		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 2,
 		"dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues,
