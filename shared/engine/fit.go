@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -22,7 +24,8 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns a job that fails the steps whose requests are too large for a queue (P28).
+// followUp returns a job that fails the steps whose requests are too large for a queue (P28), and records the
+// numbered statuses that could not be sent (P12b, a status delays nothing else).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
@@ -33,6 +36,16 @@ func (j *Job) followUp() *Job {
 				"the request to agent %q is larger than a message of %d bytes; pass a reference instead "+
 					"of the data", r.Agent, port.MaxMessage),
 		}})
+	}
+	first := map[string]int{}
+	for _, s := range j.unsent {
+		if n, known := first[s.ReplyTo]; s.Status.Seq > 0 && (!known || s.Status.Seq < n) {
+			first[s.ReplyTo] = s.Status.Seq
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		next.Messages = append(next.Messages,
+			&Message{Event: core.Unsent{ReplyTo: name, First: first[name], Reason: j.reason}})
 	}
 	return next
 }
