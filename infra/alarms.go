@@ -76,6 +76,10 @@ func (s *Stepkeeper) addAlarms() {
 	for _, name := range s.agentNames() {
 		s.notCalledAlarm(name)
 	}
+	for _, name := range slices.Sorted(slices.Values(append(s.replyToNames(),
+		sorted(s.props.ReplyToBuses)...))) {
+		s.notSentAlarm(name)
+	}
 	s.throttleAlarm("Orders", "table Orders", s.orders, "")
 	s.throttleAlarm("Definitions", "table Definitions", s.definitions, "")
 	s.throttleAlarm("Index", "the index of table Orders", s.orders, dynamo.IndexName)
@@ -166,6 +170,23 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	})
 }
 
+// notSentAlarm adds an alarm for a reply-to whose statuses could not be sent. The orders go on, and the statuses
+// are sent again, at least once an hour (P12b, a status delays nothing else).
+func (s *Stepkeeper) notSentAlarm(replyTo string) {
+	s.addAlarm(alarm{
+		id: pascal(replyTo) + "NotSent",
+		text: fmt.Sprintf("statuses to %s could not be sent: its queue or bus was deleted, forbids it, or is "+
+			"throttled; run stepkeeper doctor", replyTo),
+		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotSent),
+			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
+				deployment.MetricReplyTo: str(replyTo)},
+		}),
+		threshold: 1, periods: 1,
+	})
+}
+
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
@@ -182,7 +203,7 @@ const (
 )
 
 // kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
-var kinds = []string{"Age", "Dead", "Errors", "Lag", "NotCalled", "Returned", "Throttles"}
+var kinds = []string{"Age", "Dead", "Errors", "Lag", "NotCalled", "NotSent", "Returned", "Throttles"}
 
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}

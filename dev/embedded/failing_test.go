@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -78,43 +77,24 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	}
 }
 
-// A submission whose messages cannot be sent repeats them until the runtime is closed. The next process sends
-// them.
-func TestCloseEndsTheTriesToSend(t *testing.T) {
+// P12b: a status that cannot be stored delays no order.
+func TestAStatusThatCannotBeStoredDelaysNoOrder(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
 	end := w.refuseWrites("INSERT", "messages")
-	submitted := make(chan error, 1)
-	go func() {
-		submitted <- s.Submit(context.Background(),
-			[]message.SubmitOrder{order(t, "one", `,"replyTo":"shop"`)})[0].Err
-	}()
-	eventually(t, "the order is stored", func() bool {
-		_, _, err := s.Task(t.Context(), "one")
-		return err == nil
-	})
-	select {
-	case err := <-submitted:
-		t.Fatalf("the status was sent: %v", err)
-	default:
+	if err := s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "one", `,"replyTo":"shop"`)})[0].Err; err != nil {
+		t.Errorf("submitted: %v", err)
 	}
-	closed := make(chan error, 1)
-	go func() { closed <- s.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(patience):
-		t.Fatal("it does not close")
-	}
-	if err := <-submitted; !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("submitted: %v, want %v", err, port.ErrUnavailable)
-	}
+	wait(t, s, "one")
+	closeRuntime(t, s)
 	end()
 	s = w.open()
 	defer closeRuntime(t, s)
-	wait(t, s, "one")
+	task, _, err := s.Task(t.Context(), "one")
+	if err != nil || len(task.Undelivered) != 1 || task.Undelivered[0].ReplyTo != "shop" {
+		t.Errorf("%+v, %v", task, err)
+	}
 }
 
 // What cannot be stored is answered as not stored, readiness says so, and sending it again succeeds.

@@ -25,7 +25,7 @@ func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status
 		return
 	}
 	switch _, err := s.cfg.Queues.ReplyTo(replyTo); {
-	case errors.Is(err, port.ErrNotFound):
+	case errors.Is(err, port.ErrNotFound) || errors.Is(err, port.ErrForbidden):
 	case err != nil:
 		s.log.Warn("its sender cannot be notified now; the message is returned to the queue", "order",
 			status.OrderID, "replyTo", replyTo, "error", err)

@@ -169,8 +169,8 @@ func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
 				w.Agents()
 			}
 			p := w.Task("parent")
-			if p.ProcessState != c.want || (p.End.ResendAt != 0) != c.unreported {
-				t.Fatalf("the parent is %s, to be reported again at %s", p.ProcessState, p.End.ResendAt)
+			if p.ProcessState != c.want || (p.ResendTime() != 0) != c.unreported {
+				t.Fatalf("the parent is %s, to be reported again at %s", p.ProcessState, p.ResendTime())
 			}
 			const id = "parent~all~2"
 			v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))

@@ -32,12 +32,14 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 	}{
 		"its commit fails": {store: world.Faulty{FailCommit: world.OnCall(2, world.ErrFailing)}},
 		"its load fails":   {store: world.Faulty{FailLoad: world.OnCall(1, world.ErrFailing)}},
-		"its effect fails": {fail: func(queue string, m port.Message) error {
-			if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusUndone {
-				return port.ErrUnavailable
-			}
-			return toOperator(queue, m)
-		}},
+		"its status fails, and cannot be recorded": {
+			store: world.Faulty{FailCommit: world.OnCall(3, world.ErrFailing)},
+			fail: func(queue string, m port.Message) error {
+				if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusUndone {
+					return port.ErrUnavailable
+				}
+				return toOperator(queue, m)
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			def := world.Definition()

@@ -177,6 +177,9 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 		if in.Err == nil {
 			in.Err = s.engine.Send(ctx, in.Answer...)
 		}
+		if errors.Is(in.Err, engine.ErrUnsent) { // the sender is gone, so the message goes to quarantine
+			in.Err, in.Answer = nil, nil
+		}
 		if in.Err != nil || len(in.Answer) > 0 && in.Refusal.Code != message.CodeTooLarge {
 			return in.Err
 		}

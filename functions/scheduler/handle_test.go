@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/world"
@@ -605,16 +607,19 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	}
 
 	w, asked = begun(t)
-	w.Refuse = "shop"
-	if failed := end(t, w, asked); len(failed) != 1 {
-		t.Error("the message that has to report the end again was deleted")
+	w.Fail = func(queue string, m port.Message) error { // the process dies before it sends the final status
+		if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusCompleted {
+			panic("killed")
+		}
+		return nil
 	}
+	require.Panics(t, func() { end(t, w, asked) })
+	w.Fail = nil
 	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.End.ResendAt == 0 || task.Due == 0 {
 		t.Errorf("settled, but not reported: %+v", task)
 	}
-	w.Refuse = ""
 	// H27: a redelivered Submit is no reason to settle, Settle is.
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Boot().Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	if w.Task("o-1").End.ResendAt == 0 {
 		t.Error("a Submit settled what it did not report")
 	}
@@ -626,7 +631,8 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	}
 }
 
-// A reply-to that the operator removed from the list cannot be notified, but the order ends all the same.
+// P12b: a reply-to that the operator removed from the list cannot be notified, but the order ends all the same.
+// If the reply-to comes back, it gets everything.
 func TestReplyToThatIsGone(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
@@ -634,12 +640,16 @@ func TestReplyToThatIsGone(t *testing.T) {
 	if failed := end(t, w, requests(t, w)); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
-	if task := w.Task("o-1"); !task.AtRest() {
-		t.Errorf("it still waits for a reply-to that is gone: %+v", task)
-	}
-	if w.Counts["status not sent: unknown reply-to"] == 0 {
-		t.Errorf("not counted: %v", w.Counts)
-	}
+	task := w.Task("o-1")
+	require.Equal(t, core.Processed, task.ProcessState)
+	require.Len(t, task.Undelivered, 1)
+	require.Equal(t, "shop", task.Undelivered[0].ReplyTo)
+	require.Equal(t, 2, task.Undelivered[0].First, "the first status that was not sent is step-finished")
+	require.NotZero(t, w.Counts["status not sent: shop"], "%v", w.Counts)
+	w.Gone = ""
+	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}}))
+	require.Empty(t, w.Task("o-1").Undelivered)
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5}, numbers(t, w))
 }
 
 func TestSubmit(t *testing.T) {
@@ -775,9 +785,10 @@ func TestRestartEmitsAgain(t *testing.T) {
 		deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies,
 		deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
-	w.Refuse = "shop" // the end of the third stays unreported
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-3 c/1 do"])))
-	w.Refuse = ""
+	last := deliver(world.Done(requests(t, w)["o-3 c/1 do"]))
+	w.Fail = func(queue string, m port.Message) error { panic("killed") } // the end stays unreported
+	require.Panics(t, func() { w.Scheduler.Handle(ctx, port.Replies, last) })
+	w.Fail = nil
 	w.Take("shop")
 	w.Clock.Advance(3 * time.Second)
 	w.Take(port.Control)
@@ -807,6 +818,15 @@ func TestRestartEmitsAgain(t *testing.T) {
 	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {
 		t.Errorf("the wait was not taken up: %+v", c)
 	}
+}
+
+// numbers takes the statuses of the reply-to, and returns their numbers.
+func numbers(t *testing.T, w *world.World) (all []int) {
+	t.Helper()
+	for _, s := range statuses(t, w, "shop") {
+		all = append(all, s.Seq)
+	}
+	return all
 }
 
 // answerOf returns the result of a submission as one word.

@@ -28,14 +28,14 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 		}
 	}
 	for _, ev := range events {
+		asked, err := w.asked(ctx, j.Task, ev)
+		if err != nil {
+			return err
+		}
+		if asked {
+			continue
+		}
 		if o, ok := ev.(core.Overdue); ok {
-			asked, err := w.asked(ctx, j.Task, o)
-			if err != nil {
-				return err
-			}
-			if asked {
-				continue
-			}
 			if o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o); err != nil {
 				return err
 			}
@@ -110,11 +110,19 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked reports whether a waiting step needs no further Wake, because the control queue has a backlog. The
-// backlog most likely contains the step's earlier Wake, and a further Wake would only lengthen the queue. The
-// step stays due for a later sweep.
-func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
-	if st := t.Step(o.Step); st == nil || st.InFlight() {
+// asked reports whether a waiting step needs no further Wake, and a report no further Settle, because the
+// control queue has a backlog. The backlog most likely contains the earlier Wake or Settle, and a further one
+// would only lengthen the queue. The step or report stays due for a later sweep.
+//
+// The sweep reads the depth before it sends its first Settle. So the Settles of a sweep never stop its Wakes.
+func (w *sweep) asked(ctx context.Context, t *core.Task, ev core.Event) (bool, error) {
+	switch ev := ev.(type) {
+	case core.Overdue:
+		if st := t.Step(ev.Step); st == nil || st.InFlight() {
+			return false, nil
+		}
+	case core.ResendDue:
+	default:
 		return false, nil
 	}
 	return w.waiting(ctx, port.Control, Scheduler)

@@ -90,7 +90,7 @@ func TestCalculate(t *testing.T) {
 	if want := 1000 * 1e6 / 1e9 * (0.25 + 0.2); !near(r.KeptPerMonth, want) {
 		t.Errorf("a million orders of 900 bytes are kept for %v a month, want %v", r.KeptPerMonth, want)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 5 + 0.3 + 1 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 +
+	idle := 7*5*3*43_800*0.4/1e6 + 5.1 + 0.3 + 1 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 +
 		8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)

@@ -113,9 +113,9 @@ func platformLog(level string) float64 {
 const (
 	mappingsFixed = 3 // event source mappings of the queues intake, replies and control
 	mappingsAgent = 1
-	// alarmsFixed includes the alarms of the example's two ledgers. The alarm for throttles counts as two,
-	// because it watches two metrics.
-	alarmsFixed = 26
+	// alarmsFixed includes the alarms of the example's two ledgers and of its reply-to. The alarm for throttles
+	// counts as two, because it watches two metrics.
+	alarmsFixed = 27
 	alarmsAgent = 6
 	// With AlarmsEssential, seven fixed alarms remain. Three are for the dead letters of intake, replies and
 	// control. The others are for the quarantine, missed sweeps, overdue tasks and absent sweeps. Each agent

@@ -92,15 +92,32 @@ func New(t testing.TB, def *core.Definition) *World {
 		Def:    def, Asked: map[string]string{}, Ledger: map[string]*Entry{},
 		Statuses: map[string]string{}, Counts: map[string]int{},
 	}
+	return w.newQueues()
+}
+
+func (w *World) newQueues() *World {
+	w.t.Helper()
 	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
-	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
+	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
 		names = append(names, port.Requests(name))
 	}
+	var err error
 	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk", core.Events},
 		names...); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return w
+}
+
+// Kill ends the process, with all queues in memory, and starts a new one. The application receives the
+// statuses that were sent.
+func (w *World) Kill() {
+	w.t.Helper()
+	w.Listen()
+	w.newQueues().Boot()
+	if _, err := w.Scheduler.Restart(Context); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // Boot starts new actors with empty caches, like a new process.

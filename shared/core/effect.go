@@ -52,76 +52,6 @@ type SendWake struct {
 // SendSettle asks the Scheduler to send the final status (P11, an end is reported until settled).
 type SendSettle struct{ OrderID string }
 
-// StatusKind names a kind of status message to the application.
-type StatusKind string
-
-// Kinds of status messages.
-const (
-	StatusReceived     StatusKind = "received"
-	StatusRefused      StatusKind = "refused"
-	StatusStarted      StatusKind = "started"
-	StatusStepFinished StatusKind = "step-finished"
-	// StatusUndoing reports that the undo of a step waits, because a call of the step may still take effect
-	// (P21, an undo waits for quiet). This status is sent once. It is lost if the send fails.
-	StatusUndoing StatusKind = "undoing"
-	// StatusProgress reports the progress of a running attempt (P43). This status is lost if the send fails.
-	StatusProgress  StatusKind = "progress"
-	StatusCompleted StatusKind = "completed"
-	StatusFailed    StatusKind = "failed" // the task is in Error and needs an operator
-	StatusUndone    StatusKind = "undone"
-	StatusCancelled StatusKind = "cancelled"
-	// StatusClosed reports that an operator closed the order (P48, close ends an order as it stands).
-	StatusClosed StatusKind = "closed"
-	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
-	// unchanged.
-	StatusCommandRefused StatusKind = "command-refused"
-)
-
-// Status is a message to the application's own queue. A final status summarises the whole order, so that the
-// loss of earlier statuses does no harm (P11).
-type Status struct {
-	Kind    StatusKind `json:"status"`
-	OrderID string     `json:"orderId"`
-	// Seq is the number of the status. It is 0 for received, refused, command-refused, undoing and progress.
-	Seq      int             `json:"seq,omitempty"`
-	Run      int             `json:"run"`
-	Workflow string          `json:"workflow,omitempty"`
-	At       Time            `json:"at"`
-	Step     string          `json:"step,omitempty"`
-	Until    Time            `json:"until,omitzero"`    // time when the undo is requested; only for undoing
-	Percent  int             `json:"percent,omitempty"` // percentage that is done; only for progress
-	Note     string          `json:"note,omitempty"`    // free text; only for progress
-	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
-	Code     string          `json:"code,omitempty"`
-	Message  string          `json:"message,omitempty"`
-	// Notes lists parts of the submission that have no effect; only for received.
-	Notes []string `json:"notes,omitempty"`
-	// Command is the name of the refused command, such as "cancel"; only for command-refused.
-	Command   string `json:"command,omitempty"`
-	CommandID string `json:"commandId,omitempty"` // ID of the refused command; only for command-refused
-	// By is the name of the operator who closed the order; only for closed.
-	By     string        `json:"by,omitempty"`
-	Reason string        `json:"reason,omitempty"` // reason for the close; only for closed
-	Steps  []StepSummary `json:"steps,omitempty"`  // summaries of all steps; only for a final status
-}
-
-// StepSummary is one step in a final status.
-type StepSummary struct {
-	Step     string `json:"step"`
-	State    State  `json:"state"`
-	Attempts int    `json:"attempts"`
-}
-
-// SendStatus is a status message to the application.
-type SendStatus struct {
-	ReplyTo string
-	Status  Status
-}
-
-// Events is the reply-to name of the event bus. The bus gets the final statuses of all orders whose workflow
-// sets Events.
-const Events = "events"
-
 // RaiseAlert alerts the operator to a task. The task has stopped in Error, or was undone after a step failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
@@ -158,31 +88,35 @@ type Accepted struct {
 func (SendRequest) effect()  {}
 func (SendWake) effect()     {}
 func (SendSettle) effect()   {}
-func (SendStatus) effect()   {}
 func (RaiseAlert) effect()   {}
 func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
-// Settles reports whether the effects include all unsettled messages of the present end: the final status,
-// the alert, and the report to the parent. An actor may settle an end only after it has itself sent all these
-// messages (P11).
-func Settles(def *Definition, t *Task, effects []Effect) bool {
+// Settles reports whether the sent effects include all unsettled messages of the present end: the final
+// status, the alert, and the report to the parent. A final status that is postponed needs no send. An actor
+// may settle an end only after it has itself sent all these messages (P11).
+func Settles(def *Definition, t *Task, sent []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false
 	}
-	status, alert, parent := t.End.Seq == 0, !RaisesAlert(def, t), t.Parent == nil
-	for _, e := range effects {
+	if t.End.Seq > 0 {
+		for _, name := range t.EndReceivers(def) {
+			if !t.Postponed(name) && !hasStatuses(sent, t.StatusesSince(name, t.End.Seq)) {
+				return false
+			}
+		}
+	}
+	alert, parent := !RaisesAlert(def, t), t.Parent == nil
+	for _, e := range sent {
 		switch e := e.(type) {
-		case SendStatus:
-			status = status || e.Status.Seq == t.End.Seq
 		case RaiseAlert:
 			alert = alert || e.At == t.End.At
 		case ChildEnded:
 			parent = parent || e.Parent == *t.Parent
 		}
 	}
-	return status && alert && parent
+	return alert && parent
 }
 
 // AlertOf returns the alert of a task. It ignores later changes of the task, so that a repeated alert has the
@@ -219,52 +153,6 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		}
 	}
 	return a
-}
-
-// Status returns a status message of the task with the common fields filled in.
-func (t *Task) Status(s Status) SendStatus {
-	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
-	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
-}
-
-// StartedStatus returns the status "started" of the task's last start.
-func (t *Task) StartedStatus() SendStatus {
-	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
-}
-
-// FinishedStatus returns the status "step finished" of a step.
-func (t *Task) FinishedStatus(s *Step) SendStatus {
-	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
-		Step:   s.Name,
-		Output: s.Output})
-}
-
-// EndReceivers returns the reply-to names that get the final status.
-func (t *Task) EndReceivers(def *Definition) (names []string) {
-	if t.ReplyTo != "" {
-		names = append(names, t.ReplyTo)
-	}
-	if def != nil && def.Events && t.ReplyTo != Events {
-		names = append(names, Events)
-	}
-	return names
-}
-
-// FinalStatus returns the final status of the present end.
-func (t *Task) FinalStatus() SendStatus {
-	s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
-		Output: t.Output,
-		Code:   t.Reason.Code, Message: t.Reason.Text}
-	if t.Closing != nil {
-		s.By, s.Reason = t.Closing.By, t.Closing.Reason
-	}
-	for i := range t.Steps {
-		step := &t.Steps[i]
-		s.Steps = append(s.Steps,
-			StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
-				Attempts: step.Attempt})
-	}
-	return t.Status(s)
 }
 
 // Request returns the request of the present claim. It reads only values that do not change before the end of

@@ -43,9 +43,9 @@ func (v *Verdict) eraseAnswer() {
 }
 
 // Erase removes the data that people and services have sent. States, times, counts, codes, hashes, and the
-// names of the senders of commands stay.
+// names of the senders of commands stay. Undelivered statuses are given up, because their outputs are removed.
 func (t *Task) Erase() {
-	t.Order, t.Output, t.Unknown = nil, nil, nil
+	t.Order, t.Output, t.Unknown, t.Undelivered = nil, nil, nil, nil
 	t.Reason.Text, t.Undo.Reason.Text = "", ""
 	if t.Closing != nil {
 		t.Closing = &Closing{By: t.Closing.By}

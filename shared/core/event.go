@@ -76,8 +76,9 @@ type Overdue struct {
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue reports that the time End.ResendAt has passed, and that the final status is still unsettled. Only
-// the Supervisor creates this event (P11, an end is reported until settled).
+// ResendDue reports that the task's ResendTime has passed: an end is still unsettled (P11, an end is reported
+// until settled), or a status is undelivered (P12b, a status delays nothing else). Only the Supervisor creates
+// this event.
 type ResendDue struct{}
 
 // Wake asks the Scheduler to continue a step. An empty Step means the whole task.
@@ -90,8 +91,17 @@ type Wake struct {
 	Early bool `json:"early,omitempty"`
 }
 
-// Settle asks the Scheduler to send all messages about the task's end, such as the final status (P11).
+// Settle asks the Scheduler to send all messages about the task's unsettled end, such as the final status
+// (P11), and the undelivered statuses (P12b).
 type Settle struct{}
+
+// Unsent reports that a receiver could not get numbered statuses. Only the Scheduler that tried to send them
+// creates this event (P12b).
+type Unsent struct {
+	ReplyTo string
+	First   int    // lowest number that was not sent
+	Reason  string // short, stable text
+}
 
 // The commands below are also the bodies of HTTP requests. Their tags describe and limit the fields. A field
 // that only an actor sets has no name in JSON.
@@ -255,6 +265,7 @@ func (DeadlinePassed) event() {}
 func (ResendDue) event()      {}
 func (Wake) event()           {}
 func (Settle) event()         {}
+func (Unsent) event()         {}
 func (Cancel) event()         {}
 func (UndoCommand) event()    {}
 func (Resubmit) event()       {}

@@ -8,10 +8,10 @@ const (
 )
 
 // Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due). This
-// is the resend time of an end, the deadline, or the complete-by time of a step. Live returns zero if no such
-// time is set.
+// is a resend time, the deadline, or the complete-by time of a step. Live returns zero if no such time is
+// set.
 func Live(t *Task) Time {
-	live := t.End.ResendAt
+	live := t.ResendTime()
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	if t.ProcessState == Processing {
 		live = earliest(live, t.Deadline.At)
@@ -117,7 +117,7 @@ func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	if t.ProcessState == Processing && t.Deadline.At.Passed(now) {
 		events = append(events, DeadlinePassed{Run: t.Run})
 	}
-	if t.End.ResendAt.Passed(now) {
+	if t.ResendTime().Passed(now) {
 		events = append(events, ResendDue{})
 	}
 	return events

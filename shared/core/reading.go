@@ -81,10 +81,11 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports whether the task is at an end that was reported (P11, an end is reported until settled). An
-// Error is an end only if no step is in flight. Sweeps ignore a task at rest.
+// AtRest reports whether the task is at an end that was reported (P11, an end is reported until settled), and
+// no status has to be sent again. An Error is an end only if no step is in flight. Sweeps ignore a task at
+// rest.
 func (t *Task) AtRest() bool {
-	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.ResendTime() == 0
 }
 
 // NextToUndo returns the index of the step that is undone next (P20, what happens next is computed). It

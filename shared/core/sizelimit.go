@@ -38,8 +38,8 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	}))
 }
 
-// Fits reports whether the document fits. It allows for later commits that only move the due time or settle
-// the end.
+// Fits reports whether the document fits. It allows for later commits that only move the due and resend times or
+// settle the end.
 func (m SizeLimit) Fits(t *Task) bool {
 	if m.Size == nil || upperBound(t) <= m.Limit {
 		return true
@@ -47,6 +47,10 @@ func (m SizeLimit) Fits(t *Task) bool {
 	c := *t
 	c.Version, c.Attention = maxCount, true
 	c.Due, c.End.ResendAt = farAfter(t), farAfter(t)
+	c.Undelivered = slices.Clone(t.Undelivered)
+	for i := range c.Undelivered {
+		c.Undelivered[i].ResendAt = farAfter(t)
+	}
 	return m.Size(&c) <= m.Limit
 }
 
@@ -92,7 +96,9 @@ const (
 	roughHeader, roughStep = 16 << 10, 1 << 10
 	roughAnswer            = 32 << 10 // upper bound of a step's answers, without the value of an event
 	roughChildren          = 96 << 10 // upper bound of a step's record of children
-	roughProgress          = 2 << 10  // upper bound of a step's progress
+	roughProgress          = 2 << 10  // upper bound of a step's progress, and of an Undelivered
+
+	maxReceivers = 2 // a reply-to, and the event bus
 
 	longTime = 30 * 365 * Day
 )
@@ -106,7 +112,8 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
 		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
-		3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Attempts.Removed)
+		3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Attempts.Removed) +
+		roughProgress*maxReceivers
 	for i := range t.Commands.Verdicts {
 		n += roughStep + 6*t.Commands.Verdicts[i].text()
 	}
@@ -153,7 +160,7 @@ func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
 	c.Undo.Why, c.Undo.CancelAsked, c.Attention = WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Start.Seq, &c.End.Seq,
+	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Told, &c.Start.Seq, &c.End.Seq,
 		&c.End.Command,
 		&c.Deadline.Seq} {
 		*n = maxCount
@@ -176,6 +183,8 @@ func longest(def *Definition, t *Task) *Task {
 			name = d
 		}
 	}
+	c.Undelivered = slices.Repeat([]Undelivered{{ReplyTo: strings.Repeat("x", MaxID), First: maxCount,
+		Reason: strings.Repeat("\x00", MaxNote), Since: far, ResendAt: far}}, maxReceivers)
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}

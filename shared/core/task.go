@@ -77,16 +77,21 @@ type Task struct {
 	Attempts     Attempts
 	Hops         int // number of counted forward claims since Start (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
-	Start        Start
-	Undo         Reversal
-	Reason       Reason   // reason why the task is undone or has stopped
-	End          End      // the zero value while the task runs
-	Closing      *Closing // record of the Close command; nil if the task is not Closed
-	Erased       *Erasure // record of the erasure; nil if the content was not erased
-	Output       json.RawMessage
-	Created      Time
-	Deadline     Deadline
-	Due          Time // indexed due time; it may be early, but is never late
+	// Told is the number up to which the statuses were sent, or are recorded in Undelivered, before the last
+	// commit. A restart sends the later ones again (P27, the embedded runtime survives its queues).
+	Told int
+	// Undelivered has an entry for each receiver that could not get a status.
+	Undelivered []Undelivered
+	Start       Start
+	Undo        Reversal
+	Reason      Reason   // reason why the task is undone or has stopped
+	End         End      // the zero value while the task runs
+	Closing     *Closing // record of the Close command; nil if the task is not Closed
+	Erased      *Erasure // record of the erasure; nil if the content was not erased
+	Output      json.RawMessage
+	Created     Time
+	Deadline    Deadline
+	Due         Time // indexed due time; it may be early, but is never late
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool

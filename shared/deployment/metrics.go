@@ -11,9 +11,12 @@ const (
 	MetricFunction  = "Function" // dimension of MetricReturned
 	// MetricReturned counts messages that a function could not handle and returned to their queue, and orders
 	// that a sweep of the Supervisor could not handle.
-	MetricReturned      = "Returned"
-	FunctionScheduler   = "scheduler"     // value of MetricFunction; an agent has its own name
-	FunctionSupervisor  = "supervisor"    // value of MetricFunction
+	MetricReturned     = "Returned"
+	FunctionScheduler  = "scheduler"  // value of MetricFunction; an agent has its own name
+	FunctionSupervisor = "supervisor" // value of MetricFunction
+	MetricReplyTo      = "ReplyTo"    // dimension of MetricNotSent
+	// MetricNotSent counts the statuses that a reply-to could not get (P12b, a status delays nothing else).
+	MetricNotSent       = "StatusesNotSent"
 	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
 	// MetricWorkflow is a dimension of all metrics below. MetricInError and MetricOldestInError exist only
 	// for workflows with orders in Error.

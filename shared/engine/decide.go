@@ -21,6 +21,9 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 			return err
 		}
 	}
+	if e.Claims && j.loaded != nil { // the Supervisor sends no status
+		at.Told = e.sending.told(j.ID, j.loaded.StatusSeq)
+	}
 	for _, m := range j.Messages {
 		before := j.decided
 		at.Now = cmp.Or(j.Now, core.TimeOf(e.Clock.Now()))
@@ -135,7 +138,7 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
-	case nil, core.Settle, core.Erase:
+	case nil, core.Settle, core.Erase: // the restart, and the resend times, send again
 		// Each Erase repeats the removal of the content (P52, erase removes content, not identity).
 		return true
 	case core.AskChild: // the child reports its end each time (P41, parent and child talk by messages)

@@ -35,9 +35,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
+// StatusNotSent is what Count gets for a status that could not be sent, with the name of its receiver.
+const StatusNotSent = "status not sent"
+
 var (
 	// ErrLost means that every try failed, usually because another writer was faster.
 	ErrLost = errors.New("not stored: other writers were faster each time")
+
+	// ErrUnsent means that the receiver of an answer is gone.
+	ErrUnsent = errors.New("the answer could not be sent")
 
 	errReload        = errors.New("load again and decide again")
 	errPanic         = errors.New("the decision panicked")
@@ -89,9 +95,12 @@ type Config struct {
 	Claims bool
 }
 
-// Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use. It has no state of its
-// own.
-type Engine struct{ Config }
+// Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use. Its only state is the
+// numbers of the statuses that it is sending.
+type Engine struct {
+	Config
+	sending sending
+}
 
 // Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not
 // fail.
@@ -176,6 +185,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
+			e.sending.begin(j.decisions())
 			changing = append(changing, j)
 			changes = append(changes,
 				state.Change{Task: j.Task, Before: j.loaded, Order: j.order, Hash: j.hash})
@@ -188,16 +198,26 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		j := changing[i]
 		if err == nil {
 			j.status = stored
-		} else if e.uncommitted(ctx, j, err) {
-			j.err = err
-			again = append(again, j)
+			continue
 		}
+		again = e.uncommitted(ctx, j, err, again)
 	}
 	return again
 }
 
-// uncommitted handles a failed commit. It reports whether Decide must load the job and decide again.
-func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
+// uncommitted handles a failed commit. It appends the job to again if Decide must load it and decide again.
+func (e *Engine) uncommitted(ctx context.Context, j *Job, err error, again []*Job) []*Job {
+	if e.loadsAgain(ctx, j, err) {
+		j.err = err
+		again = append(again, j)
+	}
+	if j.status != inDoubt {
+		e.sending.refused(j.decisions())
+	}
+	return again
+}
+
+func (e *Engine) loadsAgain(ctx context.Context, j *Job, err error) bool {
 	switch {
 	case errors.Is(err, port.ErrExists):
 		j.status = max(j.status, reread)

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -42,11 +44,22 @@ func unsendable(r core.SendRequest, err error) (core.Reply, bool) {
 	return reply, true
 }
 
-// followUp returns a job that decides the replies which stand for requests that no queue takes.
+// followUp returns a job that decides the replies which stand for requests that no queue takes, and records the
+// numbered statuses that could not be sent (P12b, a status delays nothing else).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
 		next.Messages = append(next.Messages, &Message{OrderID: j.ID, Event: r})
+	}
+	first := map[string]int{}
+	for _, s := range j.unsent {
+		if n, known := first[s.ReplyTo]; s.Status.Seq > 0 && (!known || s.Status.Seq < n) {
+			first[s.ReplyTo] = s.Status.Seq
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		next.Messages = append(next.Messages,
+			&Message{OrderID: j.ID, Event: core.Unsent{ReplyTo: name, First: first[name], Reason: j.reason}})
 	}
 	return next
 }

@@ -79,10 +79,12 @@ type Job struct {
 	decided
 
 	status  status
-	err     error         // error of the latest try
-	loaded  *core.Task    // task as stored; nil if the task does not exist
-	parent  *Job          // job that caused this follow-up job; it fails if this job fails
-	effects []core.Effect // answers and effects to send
+	err     error             // error of the latest try
+	loaded  *core.Task        // task as stored; nil if the task does not exist
+	parent  *Job              // job that caused this follow-up job; it fails if this job fails
+	effects []core.Effect     // answers and effects to send
+	unsent  []core.SendStatus // statuses among the effects that could not be sent
+	reason  string            // reason why the last of them could not be sent
 	// unsendable holds the replies that stand for requests which no queue takes.
 	unsendable []core.Reply
 	span       port.Handling
@@ -113,6 +115,34 @@ type decided struct {
 	changed bool
 	order   []byte
 	hash    string // hash of the submission that creates the task
+}
+
+// delivered returns the effects that were sent.
+func (j *Job) delivered() []core.Effect {
+	if len(j.unsent) == 0 {
+		return j.effects
+	}
+	return slices.DeleteFunc(slices.Clone(j.effects), func(e core.Effect) bool {
+		return slices.ContainsFunc(j.unsent, func(s core.SendStatus) bool { return sameAs(s)(e) })
+	})
+}
+
+// reported returns the effects that were sent about the present end of the task. For a follow-up job they
+// include the effects of its parents, if the follow-up job has loaded the same end.
+func (j *Job) reported() []core.Effect {
+	sent := slices.Clip(j.delivered())
+	for p := j.parent; p != nil && p.Task != nil && p.Task.End == j.Task.End; p = p.parent {
+		sent = append(sent, p.delivered()...)
+	}
+	return sent
+}
+
+// decisions returns the effects of all decisions of the job.
+func (j *Job) decisions() (all []core.Effect) {
+	for _, m := range j.Messages {
+		all = append(all, m.Decision.Effects...)
+	}
+	return all
 }
 
 func (j *Job) creates() bool {
@@ -159,7 +189,7 @@ func (j *Job) Owes() bool {
 
 // Again prepares a job for another try. The caller uses it if no queue delivers the messages again (P12a).
 func (j *Job) Again() {
-	j.status, j.err, j.unsendable = read, nil, nil
+	j.status, j.err, j.unsendable, j.unsent = read, nil, nil, nil
 	for _, m := range j.Messages {
 		m.Again, m.Err, m.Answer = true, nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -15,10 +16,12 @@ import (
 const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of the tasks.
-// If no queue takes a request, a follow-up job decides a reply that stands for it: the request is too large
-// (P28, what is too large fails once), or its agent has no queue (P45, "not now" is not a failure). Deliver
-// returns the follow-up jobs. After Deliver, the caller may delete each message without Err (P13, delete after
-// sending).
+// Deliver returns the follow-up jobs. After Deliver, the caller may delete each message without Err (P13, delete
+// after sending). A follow-up job changes the task if a message could not be sent:
+//
+//   - A request is too large for its queue: the step fails (P28, what is too large fails once).
+//   - The agent of a request has no queue: the step waits (P45, "not now" is not a failure).
+//   - A numbered status could not be sent: the task records this (P12b, a status delays nothing else).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -32,20 +35,27 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 		}
 		e.Decide(ctx, e.Load(ctx, further))
 		followUps = append(followUps, further...)
+		for _, j := range further {
+			if j.Err() == nil {
+				e.sending.sent(j.parent.effects)
+			}
+		}
 		jobs = further
 	}
 	return followUps
 }
 
-// deliver sends the effects of the jobs once. It returns follow-up jobs for the requests that no queue takes.
+// deliver sends the effects of the jobs once. It returns follow-up jobs for the messages that could not be
+// sent.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
-		j.effects = nil
+		j.effects, j.unsent = nil, nil
 		for _, m := range j.Messages {
 			j.effects = append(append(j.effects, m.Answer...), m.Decision.Effects...)
 		}
 		if j.err == nil && len(j.effects) > 0 {
+			j.effects = append(e.overtaken(j), j.effects...)
 			sent = append(sent, j)
 		}
 	}
@@ -55,23 +65,50 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	for _, j := range sent {
 		if j.err != nil {
 			j.Fail(j.err) // a redelivery sends the effects (P12, effects are emitted again)
-		} else if len(j.unsendable) > 0 {
-			further = append(further, j.followUp())
+			continue
 		}
+		if next := j.followUp(); len(next.Messages) > 0 {
+			further = append(further, next)
+			continue
+		}
+		e.sending.sent(j.effects)
 	}
 	return further
 }
 
+// overtaken returns the statuses that other handlings of this process have still to send, if the job is about
+// to settle the end. A restart would not find the order at rest and these statuses (P27, the embedded runtime
+// survives its queues).
+func (e *Engine) overtaken(j *Job) (more []core.Effect) {
+	t := j.Task
+	if t == nil || t.ReplyTo == "" || t.Postponed(t.ReplyTo) || !core.Settles(j.Definition, t, j.effects) {
+		return nil
+	}
+	for _, status := range t.StatusesSince(t.ReplyTo, e.sending.told(j.ID, t.StatusSeq)+1) {
+		if !slices.ContainsFunc(j.effects, sameAs(status)) {
+			more = append(more, status)
+		}
+	}
+	return more
+}
+
 // settle marks an end as reported if all messages about the end were sent (P11, an end is reported until
-// settled). It ignores a failed commit, because an unsettled end stays due and is reported again.
+// settled), and removes the records of undelivered statuses that were sent now (P12b). It ignores a failed
+// commit, because an unsettled end stays due and is reported again.
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil ||
-			!core.Settles(j.Definition, j.Task, j.effects) {
+		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil || j.Task.ResendTime() == 0 {
 			continue
 		}
-		settled := core.Settled(j.Task)
+		sent, settled := j.reported(), j.Task
+		if core.Settles(j.Definition, j.Task, sent) {
+			settled = core.Settled(settled)
+		}
+		if settled = core.Delivered(settled, sent); settled == j.Task {
+			continue
+		}
+		settled = settled.Clone()
 		settled.Version = j.Task.Version + 1
 		changes = append(changes, state.Change{Task: settled, Before: j.Task})
 	}
@@ -106,11 +143,16 @@ func (e *Engine) traced(jobs []*Job) {
 	}
 }
 
-// Send sends effects that belong to no task.
+// Send sends answers and other effects that belong to no task. The error is ErrUnsent if the receiver of an
+// answer is gone.
 func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
-	j := Job{effects: effects}
+	m := Message{Answer: effects}
+	j := Job{effects: effects, Messages: []*Message{&m}}
 	e.send(ctx, []*Job{&j})
-	return j.err
+	if err := j.Err(); err != nil || len(j.unsent) == 0 {
+		return err
+	}
+	return ErrUnsent
 }
 
 // send sends the effects of jobs. It raises alerts and removes contents first, so that the alert about an end
@@ -225,21 +267,16 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// report adds a status to the messages to send. If the reply-to is no longer deployed, report counts and
-// drops the status, because another try would not help.
+// report adds a status to the messages to send. It drops an event if no bus is deployed, because deployment
+// and dev have already reported this.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	r := p.route(key)
 	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
-		if errors.Is(err, port.ErrNotFound) {
-			log := p.sender.Logger.Warn
-			if e.ReplyTo == core.Events { // deployment and dev have already reported this
-				log = p.sender.Logger.Info
-			}
-			log("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
-				"replyTo", e.ReplyTo, "status", e.Status.Kind)
-			p.sender.count("status not sent", "unknown reply-to")
+		if errors.Is(err, port.ErrNotFound) && e.ReplyTo == core.Events {
+			p.sender.Logger.Info("event not sent: no bus is deployed", "order", e.Status.OrderID, "status",
+				e.Status.Kind)
 			return
 		}
 		r = p.open(key, q, err)
@@ -299,7 +336,7 @@ func (p *post) send(ctx context.Context, r *route) {
 }
 
 // unsent handles a message that a queue refused. It shortens a status that is too large. For a request that
-// no queue takes, deliver creates a follow-up job. Every other error makes the job fail.
+// no queue takes, and for a status, deliver creates a follow-up job. Every other error makes the job fail.
 func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	switch e := l.effect.(type) {
 	case core.SendRequest:
@@ -311,12 +348,59 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 		if errors.Is(err, port.ErrTooLarge) {
 			m := port.Message{Value: &message.Status{Schema: message.Schema, Status: short(e.Status)}}
 			err = r.queue.Send(ctx, []port.Message{m})[0]
-			if err == nil {
-				return
-			}
+		}
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			p.undelivered(l.job, e, err)
+			return
 		}
 	}
 	p.fail(l.job, fmt.Errorf("send: %w", err))
+}
+
+// undelivered handles a status that could not be sent. It never makes the job fail (P12b, a status delays
+// nothing else). A numbered status gets a follow-up job, and any other status is lost. But no refusal is lost
+// without a trace: if the receiver is unavailable, the refused message comes again. If the receiver is gone,
+// the message loses its answer, and so goes to quarantine.
+func (p *post) undelivered(i int, e core.SendStatus, err error) {
+	j, reason := p.jobs[i], reasonOf(err)
+	p.sender.Logger.Warn("status not sent", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status",
+		e.Status.Kind, "seq", e.Status.Seq, "reason", reason, "error", err)
+	p.sender.count(StatusNotSent, e.ReplyTo)
+	j.unsent, j.reason = append(j.unsent, e), reason
+	for _, m := range j.Messages {
+		switch {
+		case e.Status.Kind == core.StatusReceived || !slices.ContainsFunc(m.Answer, sameAs(e)):
+		case errors.Is(err, port.ErrUnavailable):
+			m.Err = fmt.Errorf("send: %w", err)
+		default:
+			m.Answer = nil
+		}
+	}
+}
+
+// sameAs reports whether an effect is the status.
+func sameAs(status core.SendStatus) func(e core.Effect) bool {
+	return func(e core.Effect) bool {
+		s, ok := e.(core.SendStatus)
+		return ok && s.ReplyTo == status.ReplyTo && s.Status.Kind == status.Status.Kind &&
+			s.Status.Seq == status.Status.Seq && s.Status.CommandID == status.Status.CommandID
+	}
+}
+
+// reasonOf returns a stable text for an error of a receiver, for the order's document.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, port.ErrNotFound):
+		return "it does not exist, or is not deployed as a reply-to"
+	case errors.Is(err, port.ErrForbidden):
+		return "access is denied to it, or to its KMS key"
+	case errors.Is(err, port.ErrUnavailable):
+		return "it is unavailable or throttled"
+	}
+	return "it refuses the message"
 }
 
 // short returns a status without its output, because the output is too large for a message (P28).

@@ -5,19 +5,21 @@
 //
 // States: none.
 //
-// Failures: if the bus refuses an event, or if a call fails, the error wraps port.ErrUnavailable. After a
-// failed call, the bus may have accepted the event. The engine emits the status again (P12, effects are
-// emitted again).
+// Failures: if the bus refuses an event, or if a call fails, the error wraps port.ErrNotFound,
+// port.ErrForbidden or port.ErrUnavailable. After a failed call, the bus may have accepted the event. The
+// engine emits the status again (P12b, a status delays nothing else).
 package eventbus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -136,9 +138,29 @@ func (b *Bus) send(ctx context.Context, entries []types.PutEventsRequestEntry, a
 			cause = refused[i]
 		}
 		if cause != nil {
-			errs[place] = fmt.Errorf("bus %q: put events: %w: %w", b.name, port.ErrUnavailable, cause)
+			errs[place] = fmt.Errorf("bus %q: put events: %w: %w", b.name, meaning(cause), cause)
 		}
 	}
+}
+
+// meaning returns the error of package port for a failed call or a refused event.
+func meaning(err error) error {
+	code := ""
+	var refused *Refused
+	var api smithy.APIError
+	switch {
+	case errors.As(err, &refused):
+		code = refused.Code
+	case errors.As(err, &api):
+		code = api.ErrorCode()
+	}
+	switch code {
+	case "ResourceNotFoundException":
+		return port.ErrNotFound
+	case "AccessDeniedException", "NotAuthorizedForSourceException", "UnrecognizedClientException":
+		return port.ErrForbidden
+	}
+	return port.ErrUnavailable
 }
 
 func (b *Bus) entry(m port.Message) (types.PutEventsRequestEntry, error) {

@@ -30,6 +30,8 @@ var (
 	// ErrUnavailable means that the store or queue cannot execute the call now, for example because it
 	// throttles calls or its disk is full. The call may have taken effect. The caller retries later.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrForbidden means that the caller may not use the queue or its key.
+	ErrForbidden = errors.New("forbidden")
 	// ErrReceipt means that a receipt is not valid, for example because the message was received again.
 	ErrReceipt = errors.New("receipt expired")
 	// ErrHash means that the bytes of a definition do not match its hash.

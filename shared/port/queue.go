@@ -80,6 +80,8 @@ type Sender interface {
 	//
 	//   - nil: the queue has accepted the message.
 	//   - ErrTooLarge: the message is too large.
+	//   - ErrNotFound: the queue or bus was deleted.
+	//   - ErrForbidden: the caller may not send to the queue or bus, or may not use its key.
 	//   - ErrUnavailable: the queue is full or throttled, or the result of the call is unknown.
 	Send(ctx context.Context, messages []Message) []error
 }

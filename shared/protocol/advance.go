@@ -286,7 +286,7 @@ func (r *deciding) undoStep(i int) bool {
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
 		if r.notifies(core.StatusUndoing) {
-			r.emit(r.t.Status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
+			r.tell(r.t.Status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
 				Until: s.Wait.At}))
 		}
 	default:

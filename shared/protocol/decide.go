@@ -43,6 +43,8 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 		return r.unchanged(task, ev, ignored)
 	}
 	r.keepEndStates(task)
+	r.leftEnd(task)
+	r.storeTold(task)
 	core.Reindex(r.t, r.bySupervisor())
 	r.at.SizeLimit.Trim(r.t)
 	return Decision{
@@ -82,6 +84,9 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 	}
 	if r.def != nil && r.cause != "" && task.Erased == nil {
 		r.reemit()
+	}
+	if _, settles := ev.(core.Settle); settles {
+		r.resend()
 	}
 	if r.asked {
 		r.notifyParent()
@@ -252,6 +257,9 @@ type At struct {
 	// LongestWait shortens the waits of steps, so that one can try a workflow that waits for days. 0 shortens
 	// none.
 	LongestWait core.Duration
-	SizeLimit   core.SizeLimit // limit of the stored document
-	Tokens      core.Tokens    // maker of tokens (P39); nil if no signing key exists
+	// Told is the number up to which this process knows the statuses of the order to be sent (P27, the embedded
+	// runtime survives its queues).
+	Told      int
+	SizeLimit core.SizeLimit // limit of the stored document
+	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists
 }

@@ -210,7 +210,13 @@ func begun(t testing.TB, steps ...core.StepDefinition) *desk {
 	return d
 }
 
-func (d *desk) at() protocol.At { return protocol.At{Now: d.now, By: d.by, Waits: d.waits} }
+func (d *desk) at() protocol.At {
+	at := protocol.At{Now: d.now, By: d.by, Waits: d.waits}
+	if d.task != nil { // the test sends the effects of each decision at once
+		at.Told = d.task.StatusSeq
+	}
+	return at
+}
 
 func (d *desk) wait(by core.Duration) { d.now = d.now.Add(by) }
 
@@ -413,7 +419,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 
 // liveTime returns the earliest of the live times that P9 lists, or zero if there is none.
 func liveTime(t *core.Task) core.Time {
-	times := []core.Time{t.End.ResendAt}
+	times := []core.Time{t.ResendTime()}
 	if t.ProcessState == core.Processing {
 		times = append(times, t.Deadline.At)
 	}

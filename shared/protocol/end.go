@@ -12,20 +12,6 @@ import (
 // message. The order drops a larger output, and its status reports this.
 const maxOutput = 32 << 10
 
-const defaultResendAfter = 30 * core.Second
-
-func (r *deciding) resendAfter() core.Duration {
-	if r.def == nil {
-		return defaultResendAfter
-	}
-	return r.def.ResendAfter
-}
-
-// notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
-func (r *deciding) notifies(kind core.StatusKind) bool {
-	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
-}
-
 func (r *deciding) started() {
 	r.t.Start = core.Start{}
 	if r.at.Now != r.t.Created {
@@ -33,13 +19,8 @@ func (r *deciding) started() {
 	}
 	if r.notifies(core.StatusStarted) {
 		r.t.Start.Seq, r.t.Start.Cause = nextSeq(r.t), r.cause
-		r.emit(r.t.StartedStatus())
+		r.tell(r.t.StartedStatus())
 	}
-}
-
-func nextSeq(t *core.Task) int {
-	t.StatusSeq++
-	return t.StatusSeq
 }
 
 // enterProcessed ends a task whose steps are all done. The task ends even if its output cannot be computed.
@@ -195,7 +176,7 @@ func (r *deciding) emitFinal() {
 		for _, name := range t.EndReceivers(r.def) {
 			status := t.FinalStatus()
 			status.ReplyTo = name
-			r.emit(status)
+			r.tell(status)
 		}
 	}
 	r.notifyParent()
@@ -211,23 +192,22 @@ func (r *deciding) emitFinal() {
 	}
 }
 
-func (r *deciding) settle(_ int, _ core.Event) (string, error) {
-	if r.t.End.ResendAt == 0 {
-		return "the final status was acknowledged before", nil
-	}
-	r.cause = r.t.End.Cause
-	return "sent again", nil
-}
-
 // reemit emits the earlier effects of r.cause again (P12). It begins with the numbered statuses, in their
 // order. Then it emits the messages of the claims that still stand.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
-		r.emit(r.t.StartedStatus())
+		r.tell(r.t.StartedStatus())
 	}
 	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
-		r.emit(r.t.FinishedStatus(&t.Steps[i]))
+		r.tell(r.t.FinishedStatus(&t.Steps[i]))
+	}
+	if !r.bySupervisor() {
+		for _, status := range t.StatusesSince(t.ReplyTo, t.Told+1) {
+			if status.Status.Kind == core.StatusSuperseded {
+				r.tell(status)
+			}
+		}
 	}
 	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == core.Error) {
 		r.emitEnd()
@@ -295,6 +275,7 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}
+	r.tellUntold()
 	if t.End.ResendAt != 0 {
 		r.emitFinal()
 	}

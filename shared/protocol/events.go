@@ -54,6 +54,8 @@ func aboutOf(ev core.Event, t *core.Task) about {
 		return about{kind: resendOverdue, Command: c}
 	case core.Settle:
 		return about{kind: settle, Command: c}
+	case core.Unsent:
+		return about{kind: unsent, Command: c}
 	case core.Cancel:
 		return about{kind: cancel, cause: cause(c.Name, "", e.Run), Command: c}
 	case core.Answered:

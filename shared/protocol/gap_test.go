@@ -234,6 +234,7 @@ func TestStepsDoneInErrorAreReportedByTheResubmit(t *testing.T) {
 	d := newDesk(t, workflow(step("a", stopping), step("b"), step("c")))
 	d.def.Notify = append(d.def.Notify, core.StatusStarted, core.StatusStepFinished)
 	d.decideAll(d.submit, failed("a", 1))
+	d.commit(core.Settled(d.task))
 	for _, name := range []string{"c", "b"} {
 		if effects := d.decide(done(name, 1)).Effects; len(effects) > 0 {
 			t.Errorf("in Error %s was reported: %s", name, brief(effects))

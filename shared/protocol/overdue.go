@@ -127,17 +127,6 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// resendDue asks the Scheduler to send an unsettled final status again, and sets the next resend time (P11,
-// an end is reported until settled).
-func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
-	if !r.t.End.ResendAt.Passed(r.at.Now) {
-		return notYet, nil
-	}
-	r.t.End.ResendAt = r.at.Now.Add(r.resendAfter())
-	r.emit(core.SendSettle{OrderID: r.t.OrderID})
-	return "", nil
-}
-
 // endHoldEarly ends the wait of a step whose agent can call its service again (P45, "not now" is not a
 // failure). A Wake without Early ends no wait.
 func (r *deciding) endHoldEarly(i int, ev core.Event) {

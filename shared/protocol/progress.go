@@ -31,7 +31,7 @@ func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 	s.Claim.Progress = &core.StepProgress{Percent: min(max(e.Percent, 0), 100), Note: core.ShortNote(e.Note),
 		At: r.at.Now}
 	if r.notifies(core.StatusProgress) {
-		r.emit(r.t.Status(core.Status{Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,
+		r.tell(r.t.Status(core.Status{Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,
 			Percent: s.Claim.Progress.Percent,
 			Note:    s.Claim.Progress.Note}))
 	}

@@ -42,7 +42,7 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 func (r *deciding) emitStepFinished(s *core.Step) {
 	if r.notifies(core.StatusStepFinished) {
 		s.Finish.Seq, s.Finish.Cause = nextSeq(r.t), r.cause
-		r.emit(r.t.FinishedStatus(s))
+		r.tell(r.t.FinishedStatus(s))
 	}
 }
 

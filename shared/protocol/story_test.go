@@ -367,6 +367,10 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 		s.commit(core.Settled(s.task))
 		s.printf("  reported")
 	}
+	if got := core.Delivered(s.task, dec.Effects); got != s.task && !crash {
+		s.commit(got)
+		s.printf("  delivered")
+	}
 	s.printIndex()
 }
 
@@ -409,6 +413,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
+	case "unsent": // the receiver, the lowest number, and the reason
+		return core.Unsent{ReplyTo: words[0], First: s.number(words[1]), Reason: strings.Join(words[2:], " ")}
 	case "answer":
 		return s.answer(words, run, opts)
 	case "child": // index/attempt and what it came to
@@ -582,6 +588,13 @@ func (s *story) printChanges(before, after *core.Task) {
 func (s *story) printIndex() {
 	if s.task == nil {
 		return
+	}
+	for _, u := range s.task.Undelivered {
+		again := "given up"
+		if u.ResendAt != 0 {
+			again = "again at " + u.ResendAt.String()[11:19]
+		}
+		s.printf("  %s has no status from number %d on: %s; %s", u.ReplyTo, u.First, u.Reason, again)
 	}
 	switch bucket, at := core.Index(s.task); bucket {
 	case "":

@@ -59,6 +59,7 @@ const (
 	resendOverdue
 	wakeTask
 	settle
+	unsent
 	cancel
 	undoCommand
 	resubmit
@@ -223,12 +224,9 @@ var (
 			ignore("a deadline binds only a task that goes forward")},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
-		{resendOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
-			action((*deciding).resendDue)},
-		{resendOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
-		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
-			action((*deciding).settle)},
-		{settle, []mode{going, undoing}, ignore("there is no final status to send")},
+		{resendOverdue, everyMode, action((*deciding).resendDue)},
+		{settle, everyMode, action((*deciding).settle)},
+		{unsent, everyMode, action((*deciding).unsent)},
 
 		{wakeTask, []mode{undoing}, action((*deciding).wakeUndo)},
 		{wakeTask, []mode{going, errForward, errUndo},

@@ -45,7 +45,7 @@ func TestH3StartedAgainItHasNewKeys(t *testing.T) {
 	first := d.task.Steps[0]
 	d.decideAll(failed("a", 1), undone("a", 2))
 	dec := d.decide(core.Resubmit{ID: "r1", Command: 0})
-	d.expect(dec.Effects, "Processing: a Processing/3", "do a/3")
+	d.expect(dec.Effects, "Processing: a Processing/3", "undone#1, do a/3")
 	if key := requests(dec.Effects)[0].Key; key != "o1/1/a" || d.task.Run != 1 || first.Attempt != 1 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
 	}
@@ -57,7 +57,7 @@ func TestH4ResumedItKeepsItsKeys(t *testing.T) {
 	d := begun(t, step("a", stopping))
 	d.decide(failed("a", 1))
 	dec := d.decide(core.Resubmit{ID: "r1", Command: 0})
-	d.expect(dec.Effects, "Processing: a Processing/2", "do a/2")
+	d.expect(dec.Effects, "Processing: a Processing/2", "failed#1, do a/2")
 	if key := requests(dec.Effects)[0].Key; key != "o1/0/a" || d.task.Run != 0 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
 	}
@@ -67,7 +67,7 @@ func TestH4ResumedItKeepsItsKeys(t *testing.T) {
 func TestH5UndoInDoubtIsNeverResumedForward(t *testing.T) {
 	d := undoError(t)
 	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects, "Compensating: a Compensating/4",
-		"undo a/4")
+		"failed#1, undo a/4")
 }
 
 // undoError returns a task whose undo failed as often as allowed.
@@ -173,7 +173,8 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	d.wait(1)
 	d.refused(core.Resubmit{ID: "r1", Command: 0})
 	d.decide(core.Resolve{ID: "r2", Command: 0, Step: "a", Fact: core.NotHappened})
-	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2", "do a/2")
+	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2",
+		"failed#1, do a/2")
 	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
 	d.refused(core.Resubmit{ID: "r4", Command: 2})
@@ -293,7 +294,7 @@ func TestH19HopBudgetDoesNotBindUndo(t *testing.T) {
 	d.expect(d.decide(done("a", 1)).Effects, "Error forward: a Processed/1, b Pending/0",
 		"failed#1, alert forward")
 	d.expect(d.decide(core.UndoCommand{ID: "u1", Command: 0}).Effects,
-		"Compensating: a Compensating/2, b Pending/0", "undo a/2")
+		"Compensating: a Compensating/2, b Pending/0", "failed#1, undo a/2")
 	d.expect(d.decide(undone("a", 2)).Effects, "Compensated: a Compensated/2, b Pending/0", "undone#2")
 }
 
@@ -454,7 +455,8 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 	}
 	over := begun(t, step("a"))
 	over.decideAll(failed("a", 1), undone("a", 2))
-	over.expect(over.decide(cancel("c1")).Effects, "Cancelled: a Compensated/2", "cancelled#2")
+	over.expect(over.decide(cancel("c1")).Effects, "Cancelled: a Compensated/2",
+		"undone#1, cancelled#2")
 
 	next := begun(t, step("a"))
 	next.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Command: 0})
@@ -465,6 +467,7 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	d.decideAll(later("b", 1), failed("a", 1))
+	d.commit(core.Settled(d.task))
 	firsts := []int{d.task.Steps[0].First.Nth, d.task.Steps[1].First.Nth}
 	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects,
 		"Processing: a Processing/2, b Processing/2", "do a/2, do b/2")

@@ -292,8 +292,9 @@ func meaning(err error) error {
 	case "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong":
 		return fmt.Errorf("%w: %w", port.ErrTooLarge, err)
 	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException",
-		"SignatureDoesNotMatch":
-		return err
+		"SignatureDoesNotMatch", "KmsAccessDenied", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState",
+		"KmsNotFound", "KmsOptInRequired":
+		return fmt.Errorf("%w: %w", port.ErrForbidden, err)
 	}
 	if api.ErrorFault() == smithy.FaultClient && !throttled(api.ErrorCode()) {
 		return err

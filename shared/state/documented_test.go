@@ -23,6 +23,7 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 	rows(&b, "A step's `error`", errorFields)
 	rows(&b, "A step's `corrected`", correctedFields)
 	rows(&b, "Each attempt in `attempts`", attemptFields)
+	rows(&b, "Each receiver in `undelivered`", undeliveredFields)
 	reference.Show(t, page, "members", b.String())
 
 	recorded, err := os.ReadFile("testdata/schema1/goes-well-end.txt")

@@ -64,6 +64,11 @@ var taskFields = tableOf(
 	stepsField(),
 	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops }),
 	integer("seq", "number of the last status message", func(t *core.Task) *int { return &t.StatusSeq }),
+	integer("told",
+		"number up to which the statuses were sent, or are in `undelivered`, before the last write",
+		func(t *core.Task) *int { return &t.Told }),
+	list("undelivered", "receivers that could not get a status; see below",
+		func(t *core.Task) *[]core.Undelivered { return &t.Undelivered }, undeliveredFields),
 	integer("startSeq", `number of the last status "started"`,
 		func(t *core.Task) *int { return &t.Start.Seq }),
 	text("startCause", "cause of the run", func(t *core.Task) *string { return &t.Start.Cause }),
@@ -200,6 +205,17 @@ var attemptFields = tableOf(
 	text("outcome", "`failed`, `retry-later`, `overdue`, or `superseded`: undone before a reply came",
 		func(a *core.Attempt) *core.Outcome { return &a.Outcome }),
 	text("code", "reason, a short stable word", func(a *core.Attempt) *string { return &a.Code }),
+)
+
+var undeliveredFields = tableOf(
+	text("replyTo", "logical name of the queue or bus", func(u *core.Undelivered) *string { return &u.ReplyTo }),
+	integer("first", "number of the first status that it may not have got",
+		func(u *core.Undelivered) *int { return &u.First }),
+	text("reason", "why the status could not be sent", func(u *core.Undelivered) *string { return &u.Reason }),
+	after("since", "time when it could not be sent for the first time",
+		func(u *core.Undelivered) *core.Time { return &u.Since }),
+	after("resend", "time at which the statuses are sent again; absent once they are given up",
+		func(u *core.Undelivered) *core.Time { return &u.ResendAt }),
 )
 
 func lockedBy(w *writer, name *label, t *core.Task) {

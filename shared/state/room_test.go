@@ -151,8 +151,11 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 // decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
-	d, err := protocol.Decide(f.def, []byte(`{}`), f.task, ev,
-		protocol.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
+	at := protocol.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room}
+	if f.task != nil {
+		at.Told = f.task.StatusSeq
+	}
+	d, err := protocol.Decide(f.def, []byte(`{}`), f.task, ev, at)
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
@@ -161,7 +164,7 @@ func (f *full) decide(ev core.Event) *core.Task {
 		f.t.Fatalf("%T: %v", ev, err)
 	}
 	for _, e := range d.Effects {
-		if s, ok := e.(core.SendStatus); ok && s.Status.Seq > 0 {
+		if s, ok := e.(core.SendStatus); ok && s.Status.Seq > 0 && s.Status.Kind != core.StatusSuperseded {
 			b, _ := json.Marshal(s)
 			if was, again := f.reported[s.Status.Seq]; again && was != string(b) {
 				f.t.Fatalf("status %d was reported as\n%.500s and now as\n%.500s", s.Status.Seq, was, b)
@@ -344,6 +347,9 @@ func (f *full) fill() {
 // until the order has ended.
 func (f *full) drain() {
 	f.voteAll()
+	for _, receiver := range []string{"r", "s"} { // neither the reply-to nor the bus gets a status
+		f.task = f.decide(core.Unsent{ReplyTo: strings.Repeat(receiver, 128), First: 1, Reason: worst})
+	}
 	failed := map[string]bool{}
 	for n := 0; !f.task.Terminal(); n++ {
 		if n > 500 {

@@ -24,41 +24,43 @@ import (
 
 // Task is the public form of an order's task.
 type Task struct {
-	OrderID    string          `json:"orderId"`
-	Version    int64           `json:"version" doc:"version of the stored document; it grows with each change"`
-	Workflow   string          `json:"workflow,omitempty" doc:"absent if a cancel came before the order"`
-	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
-	Deployed   string          `json:"deployed,omitempty" doc:"hash of the definition that new orders get, if it is another one; absent if it is not known"`
-	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
-	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"direction in which the order was going when it stopped in Error"`
-	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why the order is undone"`
-	Ended      bool            `json:"ended" doc:"true if nothing more happens without a command"`
-	Run        int             `json:"run" doc:"number of times that the order was started again from the beginning"`
-	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
-	Priority   string          `json:"priority,omitempty"`
-	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
-	Statuses   int             `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
-	Reported   bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
-	Parent     *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`
-	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"true if the caller asked to cancel the order"`
-	Created    core.Time       `json:"created"`
-	EndedAt    core.Time       `json:"endedAt,omitzero" doc:"time when the order entered its present end, or Error"`
-	Deadline   core.Time       `json:"deadline,omitzero"`
-	Output     json.RawMessage `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
-	Error      *TaskError      `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
-	UndoneFor  *TaskError      `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
-	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
-	Closed     *core.Closing   `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
-	Erased     *core.Erasure   `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
-	Steps      []Step          `json:"steps" nullable:"false" doc:"steps in the order of the definition"`
-	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"verdicts on the last commands, oldest first"`
-	Attempts   []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"last 16 attempts that did not end with the outcome done, in all runs, oldest first"`
-	Earlier    *Earlier        `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
-	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
-	Unchecked  string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
-	ItemBytes  int             `json:"itemBytes,omitempty" doc:"size of the order's item as DynamoDB counts it; for a stack on AWS, if a single order was requested"`
-	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
-	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
+	OrderID    string     `json:"orderId"`
+	Version    int64      `json:"version" doc:"version of the stored document; it grows with each change"`
+	Workflow   string     `json:"workflow,omitempty" doc:"absent if a cancel came before the order"`
+	Definition string     `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
+	Deployed   string     `json:"deployed,omitempty" doc:"hash of the definition that new orders get, if it is another one; absent if it is not known"`
+	State      core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
+	Phase      core.Phase `json:"phase,omitempty" enum:"forward,undo" doc:"direction in which the order was going when it stopped in Error"`
+	Why        core.Why   `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why the order is undone"`
+	Ended      bool       `json:"ended" doc:"true if nothing more happens without a command"`
+	Run        int        `json:"run" doc:"number of times that the order was started again from the beginning"`
+	Command    int        `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
+	Priority   string     `json:"priority,omitempty"`
+	ReplyTo    string     `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
+	Statuses   int        `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
+	// Undelivered lists the receivers that could not get statuses of the order.
+	Undelivered []Undelivered   `json:"undelivered,omitempty" doc:"receivers that could not get statuses of the order; the order goes on without them"`
+	Reported    bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
+	Parent      *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`
+	CancelSeen  bool            `json:"cancelAsked,omitempty" doc:"true if the caller asked to cancel the order"`
+	Created     core.Time       `json:"created"`
+	EndedAt     core.Time       `json:"endedAt,omitzero" doc:"time when the order entered its present end, or Error"`
+	Deadline    core.Time       `json:"deadline,omitzero"`
+	Output      json.RawMessage `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
+	Error       *TaskError      `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
+	UndoneFor   *TaskError      `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	UndoWait    *UndoWait       `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
+	Closed      *core.Closing   `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
+	Erased      *core.Erasure   `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
+	Steps       []Step          `json:"steps" nullable:"false" doc:"steps in the order of the definition"`
+	Verdicts    []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"verdicts on the last commands, oldest first"`
+	Attempts    []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"last 16 attempts that did not end with the outcome done, in all runs, oldest first"`
+	Earlier     *Earlier        `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
+	Unattended  []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
+	Unchecked   string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
+	ItemBytes   int             `json:"itemBytes,omitempty" doc:"size of the order's item as DynamoDB counts it; for a stack on AWS, if a single order was requested"`
+	Messages    []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
+	Accepts     []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
 
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
 }
@@ -293,13 +295,16 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Undo.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Commands.Number, Priority: t.Priority, ReplyTo: t.ReplyTo,
 		Statuses:   t.StatusSeq,
-		Reported:   t.End.At != 0 && t.End.ResendAt == 0,
+		Reported:   t.End.At != 0 && t.ResendTime() == 0,
 		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
 		Deadline: t.Deadline.At,
 		Output:   t.Output, Error: errorOf(t.Reason),
 		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
 		Verdicts: t.Commands.Verdicts,
 		Steps:    make([]Step, len(t.Steps)),
+	}
+	for _, u := range t.Undelivered {
+		v.Undelivered = append(v.Undelivered, Undelivered(u))
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
 	for i := range t.Steps {
@@ -310,6 +315,15 @@ func Of(t *core.Task, def *core.Definition) Task {
 		}
 	}
 	return v
+}
+
+// Undelivered is a receiver that could not get statuses of an order.
+type Undelivered struct {
+	ReplyTo  string    `json:"replyTo" doc:"logical name of the queue or bus"`
+	First    int       `json:"first" doc:"number of the first status that it may not have got"`
+	Reason   string    `json:"reason" doc:"why the status could not be sent"`
+	Since    core.Time `json:"since" doc:"time when it could not be sent for the first time"`
+	ResendAt core.Time `json:"resendAt,omitzero" doc:"time at which the statuses are sent again; absent once they are given up, after 14 days"`
 }
 
 // WorkflowInfo describes a workflow that orders can name.

@@ -46,6 +46,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks = append(checks, t.checkSweeps(ctx)...)
 	checks = append(checks, t.checkSubscribers(ctx)...)
 	checks = append(checks, t.checkDefinitions(ctx))
+	checks = append(checks, t.checkStatuses(ctx)...)
 	checks = append(checks, t.checkInFlight(ctx), t.checkThroughput(ctx))
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }

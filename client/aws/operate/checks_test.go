@@ -174,6 +174,18 @@ func TestChecks(t *testing.T) {
 		fix    string
 	}{
 		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
+		{"every status is sent", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Deployment = "Shop/Engine"
+			w.Parts.Metrics = &watch{}
+		}, "statuses", client.CheckOK, "every status was sent within 2h0m0s", ""},
+		{"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Deployment = "Shop/Engine"
+			const search = `SEARCH('{Stepkeeper,Deployment,ReplyTo} Deployment="Shop/Engine" ` +
+				`MetricName="StatusesNotSent"', 'Sum', 3600)`
+			w.Parts.Metrics = &watch{values: map[string]map[int]float64{search: {5: 3}},
+				labels: map[string]string{search: "shop"}}
+		}, "reply-to shop", client.CheckFailed, "6 status messages could not be sent within 2h0m0s; the orders",
+			"see that its queue or bus exists"},
 		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 		}, "queue intake", client.CheckFailed,

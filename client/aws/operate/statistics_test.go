@@ -24,6 +24,7 @@ import (
 // three metrics.
 type watch struct {
 	values map[string]map[int]float64
+	labels map[string]string // label of the result, by name of the metric
 	calls  atomic.Int32
 	err    error
 }
@@ -53,7 +54,7 @@ func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInp
 				name += " " + *d.Name + "=" + *d.Value
 			}
 		}
-		r := types.MetricDataResult{Id: q.Id}
+		r := types.MetricDataResult{Id: q.Id, Label: sdk.String(w.labels[name])}
 		for ago, n := range w.values[name] {
 			r.Timestamps, r.Values = append(r.Timestamps, in.EndTime.Add(-time.Duration(ago)*time.Minute)),
 				append(r.Values, n)

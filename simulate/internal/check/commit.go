@@ -372,7 +372,9 @@ func (m *move) settled() {
 	}
 	m.did("P11")
 	seen := &m.o.Seen
-	reported := seen.Reported[t.End.Seq] != ""
+	// Without a message to send, the status waits for the resend time of its receivers.
+	reported := seen.Reported[t.End.Seq] != "" || !slices.ContainsFunc(model.OfEnd(m.def, t),
+		func(mail model.Mail) bool { return mail.Kind != 'a' })
 	if t.End.Seq > 0 && !reported {
 		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.End.Seq)
 	}
@@ -407,9 +409,11 @@ func (m *move) replies() {
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }
 
-// settling reports whether a commit records only that the end of the task has been reported.
+// settling reports whether a commit records only that the end of the task has been reported, or that
+// undelivered statuses were sent (P12b, a status delays nothing else).
 func settling(o *world.Order, m *move) bool {
-	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
+	return (m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 ||
+		len(m.after.Undelivered) < len(m.before.Undelivered)) && m.after.Erased == m.before.Erased &&
 		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At
 }
 

@@ -13,9 +13,18 @@ import (
 // this commit (P11, an end is reported until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
-	s.Settled = true
 	t := m.after
-	for _, want := range model.OfEnd(m.def, t) {
+	var all []model.Mail
+	if m.before.End.ResendAt != 0 && t.End.ResendAt == 0 {
+		s.Settled = true
+		all = model.OfEnd(m.def, m.before)
+	}
+	for _, u := range m.before.Undelivered {
+		if !slices.Contains(t.Undelivered, u) {
+			all = append(all, model.OfReceiver(t, u)...)
+		}
+	}
+	for _, want := range all {
 		if !has(s, want) {
 			m.fail("P11", "%s is settled by a handling that did not send %s", t.ProcessState, want)
 		}

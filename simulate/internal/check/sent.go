@@ -247,8 +247,9 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	if err != nil {
 		w.Violate("bug", "a status cannot be encoded: %v", err)
 	}
+	superseded := func(text string) bool { return strings.Contains(text, string(core.StatusSuperseded)) }
 	if was, known := o.Seen.Reported[s.Seq]; known && was != string(b) && s.Code != Short &&
-		!strings.Contains(was, Short) {
+		!strings.Contains(was, Short) && !superseded(was) && s.Kind != core.StatusSuperseded {
 		w.Violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
 	if o.Seen.Reported[s.Seq] == "" || s.Code != Short {
@@ -269,6 +270,29 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
 			s.Kind, t.ProcessState, t.StatusSeq)
 	}
+}
+
+// Unsent records a status that a queue has refused. The Scheduler must then record the numbered statuses of an
+// order as undelivered (P12b, a status delays nothing else). A status without a number is lost.
+func Unsent(w *world.Simulation, replyTo string, s *message.Status) {
+	if w.Cur == nil {
+		return
+	}
+	if s.Seq == 0 {
+		if id, mail, ok := mailOf(s); ok {
+			sentBy(w.Cur, id, mail)
+		}
+		return
+	}
+	sight := w.Cur.Sight(s.OrderID)
+	for i, ev := range sight.Refused {
+		if e, ok := ev.(core.Unsent); ok && e.ReplyTo == replyTo {
+			e.First = min(e.First, s.Seq)
+			sight.Refused[i] = e
+			return
+		}
+	}
+	sight.Refused = append(sight.Refused, core.Unsent{ReplyTo: replyTo, First: s.Seq})
 }
 
 // Alerted records an alert that an actor raises.

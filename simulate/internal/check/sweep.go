@@ -141,6 +141,11 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 		if t.End.ResendAt != 0 {
 			s.Must = append(s.Must, model.OfEnd(w.DefOf(t), t)...)
 		}
+		for n := t.Told + 1; n <= t.StatusSeq && t.ReplyTo != "" && !model.Postponed(t, t.ReplyTo); n++ {
+			if n != t.End.Seq {
+				s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: n})
+			}
+		}
 		for _, want := range s.Must {
 			if !tooFar(iv, want) && !has(s, want) {
 				w.Violate("P27", "order %s: the restart did not send %s", s.Id, want)

@@ -170,6 +170,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 			if f == world.PartialBatch && i == len(messages)/2 {
 				w.Cur.Trouble, w.Cur.Broken = true, true
 				errs[i] = port.ErrUnavailable
+				q.refused(messages[i])
 				continue
 			}
 			if f == world.ItemTooLarge && i == 0 && tooLarge(w, messages[i]) {
@@ -186,9 +187,17 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 		for i := range errs {
 			errs[i] = err
+			q.refused(messages[i])
 		}
 	}
 	return errs
+}
+
+// refused records a status that the queue has not accepted.
+func (q queuePort) refused(m port.Message) {
+	if s, ok := m.Value.(*message.Status); ok {
+		check.Unsent(q.p.W, q.q.Name, s)
+	}
 }
 
 // tooLarge reports whether the fault ItemTooLarge can affect a message (P28, what is too large fails once).

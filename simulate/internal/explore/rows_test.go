@@ -59,6 +59,12 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	h.Text(t.End.Cause)
 	h.Moment(t.Deadline.At, now, 0)
 	h.Moment(t.End.ResendAt, now, 0)
+	for _, u := range t.Undelivered {
+		h.Text(u.ReplyTo)
+		h.Number(int64(u.First))
+		h.Moment(u.Since, now, 0)
+		h.Moment(u.ResendAt, now, 0)
+	}
 	if len(d.W.Store.Ids) > 1 { // The index may list any of them first.
 		h.Number(int64(t.Due) - now)
 	} else {

@@ -23,6 +23,7 @@ import (
 //     of each handler it is hashed whether that is the one that is stored;
 //   - the names of processes: two of one kind are the same but for what they know, hold and do, and
 //     the driver picks between them by that alone (see driver.idle);
+//   - the number up to which statuses were sent: it decides only which statuses are sent twice (P12, P27);
 //   - texts for people, and what was sent before and cannot be sent again (see driver.history).
 //
 // TestStatesWithOneHashGoOnAlike holds states of one hash against each other.

@@ -192,7 +192,7 @@ func (m *Model) close(c core.Close) {
 // erase removes the data that people and services have sent (P52, erase removes content, not identity).
 func (m *Model) erase(c core.Erase) {
 	t := m.T
-	t.Order, t.Output, m.Content = nil, nil, nil
+	t.Order, t.Output, t.Undelivered, m.Content = nil, nil, nil, nil
 	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.Now}
 	if t.Closing != nil {
 		t.Closing = &core.Closing{By: t.Closing.By}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -59,13 +60,22 @@ func CopyOf(t *core.Task) *core.Task {
 	return &c
 }
 
+// post adds a message. It leaves out a status that waits for the resend time of its receiver.
 func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
+	if strings.ContainsRune("tup", rune(kind)) && Postponed(m.T, m.T.ReplyTo) {
+		return
+	}
 	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
 }
 
 // Take applies one event to the task. It returns the name of the rule for the event.
 func (m *Model) Take(ev any) (rule string) {
+	before := CopyOf(m.T)
+	defer func() { m.leftEnd(before) }()
 	switch e := ev.(type) {
+	case core.Unsent:
+		m.unsent(e)
+		return "P12"
 	case *message.SubmitOrder:
 		m.cause = "submit"
 		m.submit(e)
@@ -319,15 +329,6 @@ func (m *Model) wake(c core.Wake) {
 	}
 }
 
-// settle applies a Settle (P11, an end is reported until settled).
-func (m *Model) settle() {
-	if m.T == nil || m.T.End.ResendAt == 0 {
-		return
-	}
-	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler emit the effects of the end again
-	m.again()
-}
-
 // stop puts the task into Error. It removes the times of the steps that are not in flight, except the end of
 // a wait (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
@@ -391,10 +392,10 @@ func (m *Model) announce() {
 // OfEnd returns the messages of a task's end: the status for the application, the status for the event bus,
 // and the alert.
 func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
-	if t.End.Seq > 0 && t.ReplyTo != "" {
+	if t.End.Seq > 0 && t.ReplyTo != "" && !Postponed(t, t.ReplyTo) {
 		all = append(all, Mail{Kind: 't', Attempt: t.End.Seq})
 	}
-	if t.End.Seq > 0 && def != nil && def.Events {
+	if t.End.Seq > 0 && def != nil && def.Events && !Postponed(t, core.Events) {
 		all = append(all, Mail{Kind: 'b', Attempt: t.End.Seq})
 	}
 	if Alerts(def, t) {
@@ -432,7 +433,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 
 // Live returns the earliest time at which an actor must process the task, or 0 if there is no such time (P9).
 func Live(t *core.Task) core.Time {
-	first := t.End.ResendAt
+	first := resendTime(t)
 	add := func(at core.Time) {
 		if at != 0 && (first == 0 || at < first) {
 			first = at

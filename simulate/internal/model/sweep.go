@@ -22,7 +22,7 @@ func (m *Model) Sweep() (rule string) {
 		}
 	}
 	late := t.ProcessState == core.Processing && t.Deadline.At != 0 && t.Deadline.At <= m.Now
-	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
+	unreported := resendTime(t) != 0 && resendTime(t) <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
 			continue // the Wake may still be queued (P32, queue time is not a failure)
@@ -34,9 +34,7 @@ func (m *Model) Sweep() (rule string) {
 		m.tooLate()
 		rule = "P23a"
 	}
-	if unreported && t.End.ResendAt != 0 && t.End.ResendAt <= m.Now {
-		t.End.ResendAt = m.Now.Add(m.Def.ResendAfter)
-		m.post('s', "", 0, 0)
+	if unreported && m.resend() {
 		rule = "P11"
 	}
 	m.Changed = rule != ""

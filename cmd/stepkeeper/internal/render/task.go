@@ -156,6 +156,17 @@ func (p Page) reason(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By),
 			Clean(e.Reason))
 	}
+	if len(t.Undelivered) > 0 {
+		p.title(w, "Status undelivered")
+		for _, u := range t.Undelivered {
+			again := "given up after 14 days"
+			if u.ResendAt != 0 {
+				again = "sent again " + Moment(u.ResendAt)
+			}
+			fmt.Fprintf(w, "  %s: %s; from number %d on, since %s, %s\n", Clean(u.ReplyTo), Clean(u.Reason),
+				u.First, Moment(u.Since), again)
+		}
+	}
 	if t.UndoneFor != nil {
 		p.printCause(w, "Why it was undone", t.UndoneFor)
 	}

@@ -28,7 +28,16 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		return nil, err
 	}
 	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
-	engine.Count = counted(log)
+	metric := func(name, dimension string) *counts {
+		return &counts{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now, metric: name,
+			dimension: dimension}
+	}
+	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
+	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)
+	engine.Count = func(what, why string) {
+		log.Info("counted", "what", what, "why", why)
+		unsent.unsent(what, why)
+	}
 	tracer := spans.New(lookup, settings.Stack, log)
 	if tracer != nil {
 		engine.Tracer = tracer
@@ -36,7 +45,6 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
-	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
 	engine.FairQueues, engine.Senders = settings.FairQueues, settings.Senders
 	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: func(ctx context.Context,
 		r scheduler.Replied) {
@@ -47,7 +55,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
 	s := scheduler.New(config)
-	handle := Handle(held.counted(s.Handle), settings.Queues, log)
+	handle := Handle(unsent.counted(held.counted(s.Handle)), settings.Queues, log)
 	batch := lambdaevent.Batch(handle, func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)
 		if err != nil {
@@ -87,8 +95,4 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 		}
 		return failed
 	}
-}
-
-func counted(log *slog.Logger) func(what, why string) {
-	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
 }

@@ -53,13 +53,17 @@ supervisor: Overdue{"Step":"other","Attempt":1,"Backlog":false}
 14:30:00
 supervisor: ResendDue{}
   -> scheduler: settle
-  due 14:31:00
+  due 15:30:00
   ignored: a task in Error waits for the operator
-  due 14:31:00
+  due 15:30:00
   resubmit r1 accepted: 
   Processing
     approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 14:30:05
     other Processing, attempt 2, locked by scheduler-1, complete by 14:30:30
+  -> shop: failed, number 1, other timeout no reply by the complete-by time
+       approve-ask Processed, attempt 1
+       approve Waiting, attempt 1
+       other Failed, attempt 1
   -> scheduler: wake approve/1, at 13:00:00
   -> other-agent: do-other (do/2), key o1/0/other, stop by 14:30:30 {"order":{"n":1}}
   due 14:30:05

@@ -44,7 +44,7 @@ event resubmit 1 command=0
   attention 13:00:00
   ignored: a task in Error waits for the operator
   attention 13:00:00
-  ignored: the final status was acknowledged before
+  ignored: everything was reported before
   attention 13:00:00
   resubmit 1 accepted: 
   Processing

@@ -22,7 +22,7 @@ sweep
 12:01:01
 supervisor: ResendDue{}
   -> scheduler: settle
-  due 12:02:01
+  due 12:02:02
 
 event settle
 ----

@@ -62,7 +62,7 @@ event close c2b command=0
 
 event settle
 ----
-  ignored: the final status was acknowledged before
+  ignored: everything was reported before
   at rest
 
 event cancel x1

@@ -39,6 +39,9 @@ event resubmit r1 deadline=1h
   resubmit r1 accepted: 
   Processing
     fedex UndoWait, attempt 1, failed for good: refused, waits until 12:00:31.001, complete by 12:00:36.001
+  -> shop: failed, number 1, deadline the deadline of the order has passed
+       fedex UndoWait, attempt 1
+       dhl Pending, attempt 0
   -> scheduler: wake fedex/1, at 12:00:31.001
   due 12:00:36.001
 

@@ -115,5 +115,5 @@ event failed a/1
 
 event settle
 ----
-  ignored: the final status was acknowledged before
+  ignored: everything was reported before
   at rest

@@ -28,7 +28,7 @@ sweep
 12:01:01
 supervisor: ResendDue{}
   -> scheduler: settle
-  due 12:02:01
+  due 12:02:02
 
 event settle
 ----
@@ -40,5 +40,5 @@ event settle
 
 event settle
 ----
-  ignored: the final status was acknowledged before
+  ignored: everything was reported before
   at rest

@@ -1,0 +1,64 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// unsentWithin is how far back the check of statuses reads. An undelivered status is sent again at least once
+// in this time.
+const unsentWithin = 2 * time.Hour
+
+// checkStatuses finds the reply-to names whose statuses could not be sent (P12b, a status delays nothing else).
+func (t *transport) checkStatuses(ctx context.Context) []client.Check {
+	if t.Parts.Metrics == nil || t.Outputs.Deployment == "" {
+		return nil
+	}
+	now := time.Now()
+	search := fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Sum', 3600)`,
+		deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricReplyTo,
+		deployment.MetricDeployment, t.Outputs.Deployment, deployment.MetricNotSent)
+	in := &cloudwatch.GetMetricDataInput{StartTime: aws.Time(now.Add(-unsentWithin)), EndTime: &now,
+		MetricDataQueries: []types.MetricDataQuery{{Id: aws.String("unsent"), Expression: &search,
+			Period: aws.Int32(3600), Label: aws.String("${PROP('Dim." + deployment.MetricReplyTo + "')}")}}}
+	unsent := map[string]int{}
+	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return []client.Check{client.NotChecked("statuses", stack.Failed(ctx,
+				stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics", Policy: t.Outputs.Operator}, err))}
+		}
+		for _, r := range page.MetricDataResults {
+			for _, n := range r.Values {
+				unsent[aws.ToString(r.Label)] += int(n)
+			}
+		}
+	}
+	var checks []client.Check
+	for _, name := range slices.Sorted(maps.Keys(unsent)) {
+		if unsent[name] > 0 {
+			checks = append(checks, client.Check{Name: "reply-to " + name, Result: client.CheckFailed,
+				Text: fmt.Sprintf("%s could not be sent within %s; the orders go on, and the statuses are "+
+					"sent again", view.Count(unsent[name], "status message"), unsentWithin),
+				Fix: "see that its queue or bus exists, that it and its KMS key let the Scheduler send, and " +
+					"that it is deployed as a reply-to; stepkeeper show says the reason of each order"})
+		}
+	}
+	if len(checks) == 0 {
+		checks = append(checks, client.Check{Name: "statuses", Result: client.CheckOK,
+			Text: fmt.Sprintf("every status was sent within %s", unsentWithin)})
+	}
+	return checks
+}

@@ -1,0 +1,269 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// alive runs a function. It reports whether the function ended without the panic that stands for a kill.
+func alive(run func()) (ended bool) {
+	defer func() {
+		if p := recover(); p != nil && p != "killed" {
+			panic(p)
+		}
+	}()
+	run()
+	return true
+}
+
+// noGap checks that the application has received every numbered status of an order.
+func noGap(t *testing.T, w *world.World, id string) {
+	t.Helper()
+	w.Listen()
+	for n := 1; n <= w.Task(id).StatusSeq; n++ {
+		require.Contains(t, w.Statuses, fmt.Sprintf("%s/%d", id, n))
+	}
+}
+
+// P12, P27: a process that is killed before any of its sends has lost its queues in memory. The next process
+// sends what the document says is unsent, so the numbers of the statuses have no gap.
+func TestNoStatusIsLostByAKill(t *testing.T) {
+	for name, script := range map[string]func(*message.Request) *message.Reply{
+		"done": nil,
+		"undone": func(r *message.Request) *message.Reply {
+			if r.Step == "c" && r.Operation == core.Do {
+				return world.Failed(r, "no")
+			}
+			return world.Done(r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n, kills := 1, true; kills; n++ {
+				w := world.New(t, world.Definition())
+				w.CacheFor, w.Script = 10, script
+				w.Boot()
+				sends := 0
+				w.Fail = func(string, port.Message) error {
+					if sends++; sends == n {
+						panic("killed")
+					}
+					return nil
+				}
+				kills = false
+				if !alive(func() { w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")}) }) {
+					kills = true
+					w.Kill()
+				}
+				for range 100 {
+					if !alive(w.Round) {
+						kills = true
+						w.Kill()
+					}
+				}
+				require.True(t, w.Task("o-1").Terminal() && w.Task("o-1").AtRest(), "send %d", n)
+				noGap(t, w, "o-1")
+			}
+		})
+	}
+}
+
+// P12, P27: another handling commits and sends while the first one has not sent its status yet. Then the
+// process is killed.
+func TestAStatusOvertakenByOthersIsSentAfterAKill(t *testing.T) {
+	for _, last := range []string{"b", "c"} { // the step whose end overtakes the status of step a
+		t.Run(last, func(t *testing.T) {
+			def := world.Definition()
+			def.Steps[2].After = []string{"b"}
+			w := world.New(t, def)
+			w.CacheFor = 10
+			w.Boot()
+			w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})
+			asked := requests(t, w)
+			w.Fail = func(queue string, m port.Message) error {
+				if s, ok := m.Value.(*message.Status); !ok || s.Step != "a" || s.Kind != core.StatusStepFinished {
+					return nil
+				}
+				w.Fail = nil
+				w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"])))
+				if c := requests(t, w)["o-1 c/1 do"]; last == "c" {
+					w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(c)))
+				}
+				panic("killed")
+			}
+			require.False(t, alive(func() {
+				w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
+			}))
+			w.Kill()
+			for range 40 {
+				w.Round()
+			}
+			require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
+			noGap(t, w, "o-1")
+		})
+	}
+}
+
+// P12: an operator takes up an order whose end was stored and not reported. The status of that end is not lost.
+// If the process is killed once more, a status without content has its number.
+func TestAnEndThatIsLeftIsReported(t *testing.T) {
+	for _, want := range []core.StatusKind{core.StatusFailed, core.StatusSuperseded} {
+		def := world.Definition()
+		def.Steps[0].OnFailure = core.OnFailureStop
+		w := world.New(t, def).Boot()
+		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})
+		failed := deliver(world.Failed(requests(t, w)["o-1 a/1 do"], "no"))
+		w.Fail = func(string, port.Message) error { panic("killed") }
+		require.False(t, alive(func() { w.Scheduler.Handle(ctx, port.Replies, failed) }))
+		end := w.Task("o-1").End
+		require.NotZero(t, end.ResendAt)
+		if want == core.StatusFailed {
+			w.Fail = nil
+		}
+		alive(func() {
+			_, err := w.Boot().Scheduler.Command(ctx, message.Control{OrderID: "o-1",
+				Event: core.Resubmit{ID: "r-1", Command: 0}})
+			require.NoError(t, err)
+		})
+		w.Fail = nil
+		if want == core.StatusSuperseded {
+			w.Kill()
+		}
+		for range 40 {
+			w.Round()
+		}
+		require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
+		noGap(t, w, "o-1")
+		require.Contains(t, w.Statuses[fmt.Sprintf("o-1/%d", end.Seq)], fmt.Sprintf("%q:%q", "status", want))
+	}
+}
+
+// P12b: orders whose queue was deleted, or is forbidden, go on like others. None of their messages comes again,
+// the control queue stays short, and the Supervisor wakes other orders in time. When the queue is there again,
+// it gets everything.
+func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
+	for _, reason := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
+		t.Run(reason.Error(), func(t *testing.T) {
+			const broken = 10
+			w := world.New(t, world.Definition()).Boot()
+			settles, failing := 0, true
+			w.Fail = func(queue string, m port.Message) error {
+				if c, ok := m.Value.(*message.Control); ok && c.Kind() == message.Settle {
+					settles++
+				}
+				if queue == "shop" && failing {
+					return fmt.Errorf("queue shop: %w", reason)
+				}
+				return nil
+			}
+			for n := range broken {
+				require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprint("o-", n)))))
+			}
+			for range 10 {
+				for _, asked := range requests(t, w) {
+					require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked))))
+				}
+			}
+			for n := range broken {
+				require.Equal(t, core.Processed, w.Task(fmt.Sprint("o-", n)).ProcessState)
+			}
+			other := world.Order("other")
+			other.ReplyTo = "desk"
+			w.Send(port.Intake, other)
+			w.Script = func(r *message.Request) *message.Reply {
+				if r.Step == "a" && r.Attempt < 3 {
+					return world.Later(r)
+				}
+				return world.Done(r)
+			}
+			ended := 0
+			for second := range 8 * 60 {
+				w.Round()
+				if ended == 0 && w.Task("other") != nil && w.Task("other").Terminal() {
+					ended = second
+				}
+			}
+			require.NotZero(t, ended)
+			require.Less(t, ended, 20, "the other order was delayed")
+			// 30 s, 1, 2, 4, 8 minutes: at most five for each order
+			require.LessOrEqual(t, settles, 5*broken)
+			require.GreaterOrEqual(t, settles, 3*broken)
+			u := w.Task("o-0").Undelivered
+			require.Len(t, u, 1)
+			require.Equal(t, 1, u[0].First)
+
+			failing = false
+			for range 11 * 60 {
+				w.Round()
+			}
+			for n := range broken {
+				id := fmt.Sprint("o-", n)
+				require.True(t, w.Task(id).AtRest(), "%+v", w.Task(id).Undelivered)
+				noGap(t, w, id)
+			}
+		})
+	}
+}
+
+// P12b: after two weeks, the statuses are given up, and the order comes to rest. Its later statuses are tried
+// again.
+func TestStatusesAreGivenUp(t *testing.T) {
+	w, asked := begun(t)
+	w.Fail = func(queue string, m port.Message) error {
+		if queue == "shop" {
+			return port.ErrForbidden
+		}
+		return nil
+	}
+	end(t, w, asked)
+	require.False(t, w.Task("o-1").AtRest())
+	for range 15 * 24 {
+		_, err := w.Supervisor.Sweep(ctx)
+		require.NoError(t, err)
+		w.Handle(port.Control)
+		w.Clock.Advance(time.Hour)
+	}
+	task := w.Task("o-1")
+	require.True(t, task.AtRest())
+	require.Equal(t, 2, task.Undelivered[0].First)
+	require.Zero(t, task.Undelivered[0].ResendAt)
+}
+
+// The answer to a refused order is its only trace. If its receiver is gone, the order goes to quarantine.
+func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
+	for _, body := range []string{
+		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`,
+		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
+	} {
+		w, _ := begun(t)
+		w.Fail = func(queue string, m port.Message) error {
+			if queue == "shop" {
+				return port.ErrNotFound
+			}
+			return nil
+		}
+		d := port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m0", Receipt: "r0", Received: 1}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{d}))
+		require.Len(t, w.Take(port.Quarantine), 1)
+	}
+}
+
+// Statuses that are not sent are counted by their reply-to.
+func TestStatusesThatAreNotSentAreCounted(t *testing.T) {
+	w := world.New(t, world.Definition())
+	var counted []string
+	w.Config = func(c *scheduler.Config) {
+		c.Count = func(what, why string) { counted = append(counted, what+": "+why) }
+	}
+	w.Boot().Refuse = "shop"
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	require.Equal(t, []string{"status not sent: shop", "status not sent: shop"}, counted)
+}
