@@ -150,6 +150,8 @@ type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
 	Resolve  bool `json:"resolve"` // Resolve of the step that caused the Error
+	// Close is set only for a damaged order, which accepts no other command (P53, a damaged order is set aside).
+	Close bool `json:"close,omitempty"`
 }
 
 func (SendRequest) effect()  {}

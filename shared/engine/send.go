@@ -24,6 +24,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 	for rounds := 0; len(jobs) > 0; rounds++ {
 		further := e.deliver(ctx, jobs)
 		e.settle(ctx, jobs)
+		e.place(ctx, jobs)
 		if rounds == maxFurther {
 			for _, j := range further {
 				j.Fail(errTooManyRounds)
@@ -67,7 +68,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil ||
+		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil || j.Task.Damaged != "" ||
 			!core.Settles(j.Definition, j.Task, j.effects) {
 			continue
 		}
