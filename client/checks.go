@@ -213,6 +213,9 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 			fix = "repair the service behind " + name +
 				" (its last failure is above); waiting orders then continue by themselves"
 		}
+		if name == view.CheckDamaged {
+			fix = view.FixDamaged
+		}
 		checks = append(checks, Checked(name, ok, text, fix))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil

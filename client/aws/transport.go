@@ -102,14 +102,9 @@ func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	if records[0] == nil {
 		return nil, nil
 	}
-	return decode(records[0])
-}
-
-func decode(r *port.Record) (*core.Task, error) {
-	task, err := state.DecodeTask(r.Document)
+	task, err := state.TaskOf(records[0])
 	if err != nil {
-		return nil, refusal(http.StatusInternalServerError, codeDamaged,
-			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)
+		return nil, refusal(http.StatusInternalServerError, codeDamaged, "order %q: %v", id, err)
 	}
 	return task, nil
 }
@@ -118,7 +113,7 @@ func decode(r *port.Record) (*core.Task, error) {
 // also has the inputs of steps, such as the question of an approval. If the order's content cannot be read,
 // it lacks these inputs.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
-	def, err := t.Stored(ctx, task.Definition)
+	def, err := t.pinned(ctx, &task)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +125,20 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
 	return &shown, nil
+}
+
+// pinned returns the definition of a task. It returns nil if the task, or the definition, cannot be read. If the
+// task does not fit, it makes task a damaged copy (P53, a damaged order is set aside).
+func (t *Transport) pinned(ctx context.Context, task **core.Task) (*core.Definition, error) {
+	if (*task).Damaged != "" {
+		return nil, nil
+	}
+	def, err := t.Stored(ctx, (*task).Definition)
+	if err == nil || errors.Is(err, port.ErrNotFound) {
+		*task = view.Fitted(*task, def, err)
+		return def, nil
+	}
+	return nil, err
 }
 
 // deployed returns the definition that new orders of the task's workflow get. It returns nil if the workflow
@@ -221,7 +230,7 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 			"started: it was refused, for instance because its workflow is not deployed (the message and "+
 			"the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue "+
 			"is far behind", id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
-	case task == nil || !known || task.IsTombstone():
+	case task == nil || !known || task.IsTombstone() || task.Damaged != "":
 		return task, nil
 	case message.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
@@ -420,6 +429,10 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	}
 	if v, ok := verdictOf(task, c.ID()); ok { // an earlier call has sent the command
 		return v, nil
+	}
+	if task != nil && task.Damaged != "" && c.Kind() != message.Close {
+		return client.Verdict{}, refusal(http.StatusConflict, codeDamaged, "the stored order %q cannot be read "+
+			"(%s), so it accepts only close; restore it from a backup, or close it", c.OrderID, task.Damaged)
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
 		return client.Verdict{}, err

@@ -32,8 +32,8 @@ type Backend interface {
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
 	// order. It returns core.ErrStale if the command names a run that the order has not begun.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
-	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil
-	// if a Cancel came before the order (P17, a cancel is kept).
+	// Task returns a task and its definition, or port.ErrNotFound. The definition is nil if a Cancel came
+	// before the order (P17, a cancel is kept), or if the task is damaged (P53, a damaged order is set aside).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -94,6 +95,9 @@ func (e *edge) getOrder(ctx context.Context, id string) (o OrderDocument, err er
 			"the content of order %q was erased at %s; its states and times are still shown", id, t.Erased.At)
 	}
 	order, err := e.backend.Order(ctx, t)
+	if t.Damaged != "" && (err != nil || len(order) == 0) {
+		err = fmt.Errorf("%w: %s", core.ErrUnfit, t.Damaged)
+	}
 	return OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created,
 		Order: order}, err
 }

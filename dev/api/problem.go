@@ -126,7 +126,7 @@ func problemOf(err error) *Problem {
 			"nothing is known to be stored (%v); send it again later, that is harmless", err)
 		p.RetryAfter = seconds(unavailableRetry)
 		return p
-	case errors.Is(err, port.ErrDamaged):
+	case errors.Is(err, core.ErrUnfit):
 		return problem(http.StatusInternalServerError, CodeDamaged,
 			"its stored document cannot be read, other orders are not affected (%v)", err)
 	case errors.Is(err, port.ErrNotFound):
@@ -146,7 +146,7 @@ func statusOf(code string, other int) int {
 		return http.StatusNotFound
 	case codeUnknownFlow, codeUnknownReplyTo:
 		return http.StatusBadRequest
-	case codeOtherContent, codeExpired:
+	case codeOtherContent, codeExpired, CodeDamaged:
 		return http.StatusConflict
 	}
 	return other

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -121,12 +120,13 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	if err != nil && (t == nil || within.Err() == nil) {
 		return view.Task{}, err
 	}
-	if t.Definition == "" { // the order has not come, only its Cancel (P17, a cancel is kept)
+	// Without a definition, the order has not come, only its Cancel (P17, a cancel is kept).
+	if t.Definition == "" || t.Damaged != "" {
 		return view.Of(t, nil), nil
 	}
 	pinned, err := e.backend.Target(ctx, t.Workflow, t.Definition)
 	if err == nil && pinned.Definition == nil {
-		err = fmt.Errorf("%w: %s", port.ErrDamaged, pinned.Absent)
+		err = fmt.Errorf("%w: %s", core.ErrUnfit, pinned.Absent)
 	}
 	if err != nil {
 		return view.Task{}, err

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -84,7 +85,7 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	switch {
 	case r.Refusal != nil:
 		out.Err = r.Refusal
-	case r.Err != nil && !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged):
+	case r.Err != nil && !errors.Is(r.Err, port.ErrUnavailable):
 		out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
 	}
 	return out
@@ -185,13 +186,16 @@ func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	return loaded.Task, nil
 }
 
-// Task returns a task and the definition that the task pins.
+// Task returns a task and the definition that the task pins. The definition is nil if the task is damaged.
 func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
 	t, err := s.load(ctx, id)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || t.Damaged != "" {
+		return t, nil, err
 	}
 	def, err := s.state.Definition(ctx, t.Definition)
+	if err == nil || errors.Is(err, port.ErrNotFound) || errors.Is(err, state.ErrDefinition) {
+		return view.Fitted(t, def, err), def, nil
+	}
 	return t, def, err
 }
 
@@ -318,6 +322,19 @@ func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	return all, nil
 }
 
+func (s *Runtime) checkSchedules(ctx context.Context, checks map[string]string) {
+	for _, def := range s.workflows.scheduled() {
+		r, _, err := schedule.Load(ctx, s.store, def.Name)
+		problem := r.Problem(core.TimeOf(s.clock.Now()))
+		if err != nil {
+			problem = err.Error()
+		}
+		if problem != "" {
+			checks["schedule of "+def.Name] = problem
+		}
+	}
+}
+
 // Workflows returns the workflows that orders can name, with the problems of newer files.
 func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.workflows.infos() }
 
@@ -369,6 +386,12 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		h.Checks[strings.TrimSpace("agent "+o.Agent+" "+o.Operation)] = fmt.Sprintf(
 			"%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
 	}
+	if damaged, err := view.Damaged(ctx, s.store, s.store.Shards()); err != nil {
+		h.Checks[view.CheckDamaged] = err.Error()
+	} else if damaged != "" {
+		h.Checks[view.CheckDamaged] = damaged
+	}
+	s.checkSchedules(ctx, h.Checks)
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()
 		return true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // damage makes the stored document of a task unreadable while no process has the folder.
@@ -82,23 +82,17 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	for _, id := range []string{"good", "fine"} {
 		wait(t, s, id)
 	}
-	if _, _, err := s.Task(t.Context(), "bad"); !errors.Is(err, port.ErrDamaged) {
-		t.Errorf("its task: %v", err)
+	if task, _, err := s.Task(t.Context(), "bad"); err != nil || task.Damaged == "" {
+		t.Errorf("its task: %+v, %v", task, err)
 	}
-	if _, err := s.Follow(t.Context(), "bad", 0); !errors.Is(err, port.ErrDamaged) {
-		t.Errorf("following it: %v", err)
-	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; !errors.Is(r.Err,
-		port.ErrDamaged) || errors.Is(r.Err, port.ErrUnavailable) {
-		t.Errorf("submitted again: %v", r.Err)
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; r.Err != nil || !r.Known {
+		t.Errorf("submitted again: %+v", r)
 	}
 	if h := s.Health(t.Context()); !h.Ready {
 		t.Errorf("%+v", h)
 	}
-	eventually(t, "the sweep that meets the damaged document",
-		func() bool { return log.count("left for the next sweep") > 0 })
-	if n := log.count("left for the next sweep"); n != 1 {
-		t.Errorf("the sweeps said it %d times, once is enough", n)
+	if n := log.count("left for the next sweep"); n != 0 {
+		t.Errorf("the sweeps failed %d times", n)
 	}
 }
 
@@ -117,10 +111,30 @@ func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
 	w.execute("DELETE FROM definitions WHERE hash = ?", task.Definition)
 	w.shop.hang.Store(false)
 	s = w.open()
-	defer closeRuntime(t, s)
 	submit(t, s, "fine", "")
 	if task := wait(t, s, "fine"); task.ProcessState != core.Processed {
 		t.Errorf("the other order: %s", task.ProcessState)
+	}
+	// It is shown with its steps, and goes on once its definition is there again (P53).
+	if task, def, err := s.Task(t.Context(), "lost"); err != nil || def != nil || task.Damaged == "" ||
+		len(task.Steps) != 2 {
+		t.Errorf("%+v, %v", task, err)
+	}
+	if text := s.Health(t.Context()).Checks[view.CheckDamaged]; !strings.Contains(text, "lost") {
+		t.Errorf("the check is %q", text)
+	}
+	closeRuntime(t, s)
+	w.write(fmt.Sprintf(pair, "30s"))
+	s = w.open()
+	submit(t, s, "stores-the-definition", "")
+	closeRuntime(t, s)
+	s = w.open()
+	defer closeRuntime(t, s)
+	if task := wait(t, s, "lost"); task.ProcessState != core.Processed || task.Damaged != "" {
+		t.Errorf("the order whose definition was lost: %s, %s", task.ProcessState, task.Damaged)
+	}
+	if text := s.Health(t.Context()).Checks[view.CheckDamaged]; text != "" {
+		t.Errorf("the check is %q", text)
 	}
 }
 

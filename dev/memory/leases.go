@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Leases implements port.Leases in memory. A Leases is safe for concurrent use.
@@ -20,7 +22,8 @@ type Lease struct {
 
 // Acquire gives the lease to owner if the lease is free, has expired, or already belongs to owner.
 func (l *Lease) Acquire(owner string, now time.Time, ttl time.Duration) bool {
-	if l.Owner != "" && l.Owner != owner && now.Before(l.Until) {
+	if l.Owner != "" && l.Owner != owner && now.Before(l.Until) &&
+		!l.Until.After(now.Add(ttl+port.MaxLeaseSkew)) {
 		return false
 	}
 	*l = Lease{owner, now.Add(ttl)}

@@ -41,6 +41,7 @@ func (r *Row) Write(w *port.Write) error {
 			port.ErrConflict)
 	}
 	next := copyRecord(&w.Record)
+	next.Hash = ""
 	if w.Expected == 0 {
 		r.Hash, r.Content = w.Hash, bytes.Clone(w.Content)
 	} else {
@@ -50,12 +51,29 @@ func (r *Row) Write(w *port.Write) error {
 	return nil
 }
 
+// Place moves the record to another place in the index. The stored version must be the given version.
+func (r *Row) Place(id string, version int64, bucket port.Bucket, at time.Time) error {
+	switch {
+	case r.Record == nil:
+		return fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case r.Record.Version != version:
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", id, r.Record.Version, version,
+			port.ErrConflict)
+	}
+	next := *r.Record
+	next.Bucket, next.IndexAt = bucket, at
+	r.Record = copyRecord(&next)
+	return nil
+}
+
 // Load returns a copy of the record, or nil if there is no record.
 func (r Row) Load() *port.Record {
 	if r.Record == nil {
 		return nil
 	}
-	return copyRecord(r.Record)
+	c := copyRecord(r.Record)
+	c.Hash = r.Hash
+	return c
 }
 
 // ContentOf returns a copy of the content that is stored outside the record, or port.ErrNotFound.

@@ -71,6 +71,24 @@ func (s *Store) commit(w *port.Write) error {
 	return nil
 }
 
+// Place moves the record to another place in the due index.
+func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var next row
+	if stored := s.rows[id]; stored != nil {
+		next = *stored
+	}
+	if err := next.Place(id, version, bucket, at); err != nil {
+		return err
+	}
+	s.rows[id] = &next
+	return nil
+}
+
 // Forget removes records and keeps their IDs, as if the records had expired (P26, an ID never runs twice).
 // It ignores unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {

@@ -149,6 +149,37 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
+// Place moves the record to another place in the due index.
+func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	var refusal error
+	err := s.committer.do(ctx, func(tx *transaction) error {
+		h, err := tx.head(id)
+		if err != nil {
+			return err
+		}
+		if h == nil {
+			refusal = fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+			return nil
+		}
+		r := &port.Record{ID: id, Version: version, State: h.state, Bucket: bucket, IndexAt: at}
+		in, shard, when := s.place(r)
+		n, err := tx.place.exec(when, shard, in, h.row, version)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			refusal = fmt.Errorf("task %q is not at version %d: %w", id, version, port.ErrConflict)
+			return nil
+		}
+		tx.heads[id] = headOf(h.row, r)
+		return nil
+	})
+	if err != nil { // the committer may still write to refusal
+		return err
+	}
+	return refusal
+}
+
 // Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). It ignores
 // unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {

@@ -25,7 +25,8 @@ const (
 		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
 )
 
-const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.document"
+const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.hash, " +
+	"t.document"
 
 func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	var r reads
@@ -115,7 +116,7 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var bucket sql.NullString
 	var at sql.NullInt64
 	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
-		&r.Document}, extra...)...)
+		&r.Hash, &r.Document}, extra...)...)
 	r.Created, r.Bucket = fromMillis(created), port.Bucket(bucket.String)
 	if bucket.Valid {
 		r.IndexAt = fromMillis(at.Int64)
@@ -266,6 +267,9 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	state, workflow := "+t.state=?", "t.workflow=?"
 	if byState {
 		state, workflow = "t.state=?", "+t.workflow=?"
+	}
+	if q.Damaged {
+		where("t.bucket=?", string(port.DamagedBucket))
 	}
 	if q.State != "" {
 		where(state, q.State)

@@ -19,7 +19,7 @@ type writer struct {
 
 	begin, commit, rollback                                                   *statement
 	findTask, addOrder, addContent                                            *statement
-	putDocument, putState, putIndex, putAll                                   *statement
+	putDocument, putState, putIndex, putAll, place                            *statement
 	addDefinition, addEntry, moveEntry                                        *statement
 	addMessage, dueMessages, receiveMessage, expireMessages                   *statement
 	deleteMessage, findMessage, extendMessage, nextQueue                      *statement
@@ -59,6 +59,7 @@ func (w *writer) prepareAll() error {
 		{&w.putAll,
 			"UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
 				"AND version=?"},
+		{&w.place, "UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
 		{&w.addEntry,
 			"INSERT INTO ledger(version, state, attempt, command, code, message, output, key) " +

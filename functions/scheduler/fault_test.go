@@ -179,7 +179,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 		w := fill()
 		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
 		// it is logged and counted: it must not keep the others from going on
-		if err != nil || n != 11 || w.Counts["damaged: restart"] != 1 {
+		if err != nil || n != 11 || w.Counts["damaged: set aside"] != 1 {
 			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
 		}
 		if a := len(w.Take("requests-agent-a")); a != 11 {
@@ -305,7 +305,8 @@ func TestFaultsOfReading(t *testing.T) {
 			t.Errorf("returned %v", failed)
 		}
 		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
-		if !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
+		var refused *message.Refusal
+		if !errors.As(err, &refused) || refused.Code != core.CodeDamaged {
 			t.Errorf("%v", err)
 		}
 	})

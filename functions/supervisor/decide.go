@@ -15,6 +15,11 @@ import (
 // task can be due before any part is overdue (P9, tasks not at rest are due). In this case the job only moves
 // the due time forward.
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
+	if j.Task != nil && j.Task.Damaged != "" {
+		w.report.Damaged++
+		j.Messages = append(j.Messages, &engine.Message{OrderID: j.ID, Event: core.ResendDue{}})
+		return nil
+	}
 	if j.Task == nil || j.Task.AtRest() { // the index was outdated
 		w.report.Stale++
 		return nil
@@ -201,6 +206,7 @@ func (r Report) String() string {
 		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"},
 		{r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
 		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"},
+		{r.Damaged, "damaged"},
 		{r.Lost, "lost to another writer"}, {r.Failed, "failed"},
 	} {
 		if n.count > 0 {

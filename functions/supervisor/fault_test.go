@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -230,15 +231,27 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 		s := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
 		r, err := s.Sweep(ctx)
-		if err != nil || r.Failed != 1 || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
+		if err != nil || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
 			t.Errorf("%s, %v", r, err)
+		}
+		if len(w.Alerts) != 1 || w.Alerts[0].Code != core.CodeDamaged {
+			t.Errorf("alerts: %+v", w.Alerts)
 		}
 		w.Clock.Advance(time.Minute)
-		if r, err := s.Sweep(ctx); err != nil || r.Failed != 1 {
-			t.Errorf("%s, %v", r, err)
+		if r, err := s.Sweep(ctx); err != nil || r.Damaged != 0 {
+			t.Errorf("the next sweep looks at it again: %s, %v", r, err)
 		}
-		if n := strings.Count(log.String(), "left for the next sweep"); n != 1 {
-			t.Errorf("two sweeps logged the same damaged document %d times, want once", n)
+		w.Clock.Advance(engine.LookAgain)
+		if r, err := s.Sweep(ctx); err != nil || r.Damaged != 1 {
+			t.Errorf("a later sweep: %s, %v", r, err)
+		}
+		// The document can be read again: the order goes on.
+		w.Clock.Advance(2 * engine.LookAgain)
+		if r := sweep(t, w); r.Damaged != 0 || r.HandedBack != 2 {
+			t.Errorf("restored: %s", r)
+		}
+		if n := strings.Count(log.String(), "the stored order is damaged"); n != 2 {
+			t.Errorf("logged %d times, want once for each look", n)
 		}
 	})
 	t.Run("a commit", func(t *testing.T) {
@@ -278,7 +291,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Failed != 2 ||
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Damaged != 2 ||
 			r.HandedBack > 0 {
 			t.Errorf("%s, %v", r, err)
 		}
@@ -392,7 +405,7 @@ func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
 	store := &limits{Faulty: world.Faulty{Store: w.Store}}
 	r, err := w.SupervisorWith(store, failing{}, "other").Sweep(ctx)
-	if err != nil || len(store.asked) != w.Store.Shards() || store.asked[0] != 100 || r.Truncated {
+	if err != nil || len(store.asked) != 2*w.Store.Shards() || store.asked[0] != 100 || r.Truncated {
 		t.Errorf("asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
 	}
 

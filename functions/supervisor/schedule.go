@@ -47,10 +47,15 @@ func (w *sweep) schedules(ctx context.Context) error {
 // these orders, and orders of earlier sweeps that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
+	now, before := core.TimeOf(w.cfg.Clock.Now()), r
+	if errors.Is(err, schedule.ErrUnreadable) { // the IDs of orders prevent that a time starts twice
+		w.log.ErrorContext(ctx, "a schedule begins anew", "workflow", def.Name, "error", err)
+		r.Anew(now)
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
-	now, before := core.TimeOf(w.cfg.Clock.Now()), r
 	busy := ""
 	if last := r.Before(def.Schedule, now); last != nil {
 		busy = w.busy(ctx, *last, now)

@@ -2,7 +2,6 @@ package supervisor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -294,8 +293,32 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestChangedSchedule: a new expression counts from the time of its deployment. A record that cannot be read
-// stops only its own workflow.
+// TestAClockThatWasAhead: a clock that was a year ahead once starts its orders early, and stops no later one.
+// What started early does not start again (P14, submit creates once).
+func TestAClockThatWasAhead(t *testing.T) {
+	s := hourly
+	s.Overlap = core.OverlapAllow
+	x := newTimed(t, s)
+	x.pass(time.Minute)
+	const year = 365 * 24 * time.Hour
+	x.Clock.Advance(year + time.Hour)
+	x.pass(time.Minute)
+	x.Drain()
+	x.Clock.Set(x.Clock.Now().Add(-year - time.Hour))
+	began := len(x.tasks())
+	x.pass(2*time.Hour + time.Minute)
+	x.Drain()
+	if r := x.record(); len(x.tasks()) != began+2 || x.Clock.Now().Add(time.Hour).Before(r.Next.Std()) {
+		t.Errorf("%d orders after %d; next %s at %s", len(x.tasks()), began, r.Next, x.Clock.Now())
+	}
+	if p := x.record(); !strings.Contains(p.Problem(core.TimeOf(x.Clock.Now())), "a clock was ahead") ||
+		p.Problem(core.TimeOf(x.Clock.Now().Add(48*time.Hour))) != "" {
+		t.Errorf("the problem is %q", p.Problem(core.TimeOf(x.Clock.Now())))
+	}
+}
+
+// TestChangedSchedule: a new expression counts from the time of its deployment. A schedule whose record cannot
+// be read begins anew.
 func TestChangedSchedule(t *testing.T) {
 	x := newTimed(t, hourly)
 	x.pass(30 * time.Minute)
@@ -311,10 +334,16 @@ func TestChangedSchedule(t *testing.T) {
 		Version: int64(x.records.moves)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "cannot be read") ||
-		errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("%v", err)
+	x.records.moves++
+	if _, err := x.Supervisor.Sweep(ctx); err != nil {
+		t.Error(err)
 	}
+	if p := x.record(); !strings.Contains(p.Problem(core.TimeOf(x.Clock.Now())), "begins anew") {
+		t.Errorf("the problem is %q", p.Problem(core.TimeOf(x.Clock.Now())))
+	}
+	x.pass(time.Hour)
+	x.Drain()
+	x.want("1045", "1145")
 }
 
 // TestScheduleThatCannotBeKept: each sweep reports why, and starts nothing.

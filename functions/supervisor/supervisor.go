@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,10 +49,8 @@ type Supervisor struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	// damaged holds the tasks with unreadable documents. Every sweep finds these tasks again, but the log
-	// names each task only once.
-	damaged sync.Map
-	probed  atomic.Int64 // time of the last probes, in nanoseconds
+	probed atomic.Int64 // time of the last probes, in nanoseconds
+	looked atomic.Int64 // time of the last look at port.DamagedBucket, in nanoseconds since 1970
 }
 
 // New returns a Supervisor.
@@ -90,9 +87,9 @@ type Report struct {
 	Unreported int  // ended tasks whose final status is sent again
 	Pushed     int  // due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index whose task does not exist or is at rest
+	Damaged    int  // tasks that cannot be read (P53, a damaged order is set aside)
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
-	Damaged    int  // of Failed, tasks whose document is damaged
 	Started    int  // orders started by their schedules
 	Missed     int  // scheduled times at which no order started
 	Truncated  bool // the sweep ended after PagesPerSweep pages
@@ -105,7 +102,7 @@ type Report struct {
 // different shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of schedules, shards
 // and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
-	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
+	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}, look: s.looks()}
 	shards := s.cfg.State.Port().Shards()
 	first := s.first(shards)
 	errs := []error{w.schedules(ctx)}
@@ -179,8 +176,17 @@ func (w *sweep) outage(ctx context.Context, o port.Outage) error {
 // Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.
 const Scheduler = "scheduler"
 
+// looks reports whether this sweep also looks at the damaged tasks. The first sweep of a process does, because
+// the process may run another program. Further looks are rare, because most deployments have no damaged task.
+func (s *Supervisor) looks() bool {
+	now, last := s.cfg.Clock.Now().UnixNano(), s.looked.Load()
+	since := time.Duration(now - last) // negative if the clock was set back
+	return (last == 0 || since < 0 || since >= engine.LookAgain/3) && s.looked.CompareAndSwap(last, now)
+}
+
 type sweep struct {
 	*Supervisor
+	look   bool // true if the sweep also looks at port.DamagedBucket
 	report Report
 	pages  int
 	depths map[string]port.Depth // depth of each queue, read once per sweep
@@ -204,15 +210,22 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 		return nil
 	}
 	w.report.Shards++
+	if err := w.bucket(ctx, port.DueBucket, shard, now); err != nil || !w.look {
+		return err
+	}
+	return w.bucket(ctx, port.DamagedBucket, shard, now)
+}
+
+func (w *sweep) bucket(ctx context.Context, bucket port.Bucket, shard int, now time.Time) error {
 	var after *port.Due
 	for w.pages > 0 {
-		due, err := w.cfg.State.Port().Due(ctx, port.DueBucket, shard, now, after, w.cfg.PageSize)
+		due, err := w.cfg.State.Port().Due(ctx, bucket, shard, now, after, w.cfg.PageSize)
 		if err != nil {
 			return err
 		}
 		if len(due) > 0 {
 			w.pages--
-			w.page(ctx, due)
+			w.page(ctx, due, bucket == port.DamagedBucket)
 		}
 		if len(due) < w.cfg.PageSize {
 			return nil
@@ -226,11 +239,11 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 // page processes the due tasks in one page of the index, and counts the results. If another writer was
 // faster, the task needs no more work in this sweep. After any other failure, the task stays due for the next
 // sweep (P9, tasks not at rest are due).
-func (w *sweep) page(ctx context.Context, due []port.Due) {
+func (w *sweep) page(ctx context.Context, due []port.Due, aside bool) {
 	w.report.Scanned += len(due)
 	jobs := make([]*engine.Job, len(due))
 	for i := range due {
-		jobs[i] = &engine.Job{ID: due[i].ID}
+		jobs[i] = &engine.Job{ID: due[i].ID, Aside: aside}
 	}
 	loaded := w.engine.Load(ctx, jobs)
 	for _, j := range jobs {
@@ -266,12 +279,6 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 
 func (w *sweep) fault(id string, err error) {
 	w.report.Failed++
-	if errors.Is(err, port.ErrDamaged) {
-		w.report.Damaged++
-		if _, said := w.damaged.LoadOrStore(id, true); said {
-			return
-		}
-	}
 	if errors.Is(err, port.ErrUnavailable) {
 		if w.unavailable++; w.unavailable > maxNamed {
 			return

@@ -234,7 +234,11 @@ type hinting struct {
 	due []port.Due
 }
 
-func (s hinting) Due(context.Context, port.Bucket, int, time.Time, *port.Due, int) ([]port.Due, error) {
+func (s hinting) Due(_ context.Context, b port.Bucket, _ int, _ time.Time, _ *port.Due,
+	_ int) ([]port.Due, error) {
+	if b != port.DueBucket {
+		return nil, nil
+	}
 	return s.due, nil
 }
 
@@ -328,7 +332,7 @@ func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.T
 		return nil, port.ErrUnavailable
 	}
 	due, err := s.Store.Due(ctx, b, shard, before, after, limit)
-	if shard == 0 && after == nil {
+	if shard == 0 && after == nil && b == port.DueBucket {
 		due = append([]port.Due{{ID: "o-new", At: world.Start}}, due...)
 	}
 	return due, err

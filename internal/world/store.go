@@ -80,6 +80,14 @@ func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 	return records, errs
 }
 
+// Place implements port.Store.
+func (s *Faulty) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	if err := s.call(ctx, "Place", &s.Orders, s.FailOrder); err != nil {
+		return err
+	}
+	return s.Store.Place(ctx, id, version, bucket, at)
+}
+
 // Content implements port.Store.
 func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	if err := s.call(ctx, "Content", &s.Orders, s.FailOrder); err != nil {

@@ -83,6 +83,8 @@ type Accepted struct {
 	// ResolveFrom is the time from which a Resolve is accepted. Before, a call may still take effect. The zero
 	// value means that it is accepted at once.
 	ResolveFrom Time `json:"resolveFrom,omitzero"`
+	// Close is set only for a damaged order, which accepts no other command (P53, a damaged order is set aside).
+	Close bool `json:"close,omitempty"`
 }
 
 func (SendRequest) effect()  {}

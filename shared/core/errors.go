@@ -14,10 +14,14 @@ var (
 	// document is not the newest version, or the message is forged. The caller must not delete the message
 	// (P8, every commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
-	// ErrUnfit means that the stored task is damaged, or does not fit its definition. No event can be
-	// decided. The messages stay in their queue, so that nothing is lost.
-	ErrUnfit = errors.New("the stored task does not fit its definition")
+	// ErrUnfit means that the stored task cannot be read, or does not fit its definition. Only the events of
+	// P53 (a damaged order is set aside) can be decided. The other messages stay in their queue, so that
+	// nothing is lost.
+	ErrUnfit = errors.New("the stored task is damaged")
 )
+
+// CodeDamaged is the code of an alert about a damaged order, and of a refused command to such an order.
+const CodeDamaged = "damaged"
 
 // CodeUnknownTask is the refusal code if the order does not exist.
 const CodeUnknownTask = "unknown-task"

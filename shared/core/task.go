@@ -95,8 +95,12 @@ type Task struct {
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
-	Steps     []Step                     // steps in the order of the definition
-	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
+	// Damaged is the reason why the stored task cannot be read, or does not fit its definition. It is "" for
+	// every other task, and is never stored. The other fields hold what can still be read (P53, a damaged order
+	// is set aside).
+	Damaged string
+	Steps   []Step                     // steps in the order of the definition
+	Unknown map[string]json.RawMessage // fields of a newer minor version, stored unchanged
 }
 
 // Commands is the task's record of commands (P5, commands have a number and an ID).

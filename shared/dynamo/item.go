@@ -148,7 +148,7 @@ func sortKey(t time.Time) int64 { return t.UnixMilli() }
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
-		Workflow: textOf(a["Workflow"]), Created: timeOf(a["Created"]),
+		Workflow: textOf(a["Workflow"]), Created: timeOf(a["Created"]), Hash: textOf(a[hashMember]),
 	}
 	if bucket := textOf(a[IndexBucket]); bucket != "" && !strings.HasPrefix(bucket, finishedPrefix) {
 		name, _, _ := strings.Cut(bucket, "#")

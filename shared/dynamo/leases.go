@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Acquire takes the lease if it is free, has expired, or already belongs to the owner. It reports whether the
@@ -13,9 +15,10 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,
 		attrs{OrderKey: str(LeasePrefix + name), "Owner": str(owner), "Until": num(now.Add(ttl).UnixMilli())},
-		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now",
+		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now OR #until > :latest",
 		map[string]string{"#id": OrderKey, "#owner": "Owner", "#until": "Until"},
-		attrs{":owner": str(owner), ":now": num(now.UnixMilli())})
+		attrs{":owner": str(owner), ":now": num(now.UnixMilli()),
+			":latest": num(now.Add(ttl + port.MaxLeaseSkew).UnixMilli())})
 	if err != nil {
 		return false, fmt.Errorf("lease %q: %w", name, err)
 	}

@@ -51,7 +51,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if q.Oldest {
 		found = found[max(len(found)-1, 0):]
-	} else if s.options.FinishedIndex {
+	} else if s.options.FinishedIndex && !q.Damaged {
 		if found, err = l.finished(ctx, found); err != nil {
 			return page, fmt.Errorf("listing: %w", err)
 		}
@@ -92,7 +92,7 @@ func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
-// open returns the matching records of the buckets due and attention. It reads the bucket due first, because
+// open returns the matching records of the buckets due, attention and damaged. It reads the bucket due first, because
 // an order that enters Error moves from due to attention. If open read both buckets at the same time, it
 // could miss such an order.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
@@ -117,14 +117,17 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
-// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. A query
-// for Error without InFlight does not ask for tasks in the bucket due.
+// buckets returns the buckets that can contain tasks of the query. A task in Error is in the bucket due while
+// it has a step in flight or an end to report. Afterwards it is in the bucket attention. A query for Error
+// without InFlight does not ask for tasks in the bucket due. A task that cannot be read may have any state.
 func (l *listing) buckets() []port.Bucket {
-	if l.query.State == "Error" && !l.query.InFlight {
-		return []port.Bucket{port.AttentionBucket}
+	switch {
+	case l.query.Damaged:
+		return []port.Bucket{port.DamagedBucket}
+	case l.query.State == "Error" && !l.query.InFlight:
+		return []port.Bucket{port.AttentionBucket, port.DamagedBucket}
 	}
-	return []port.Bucket{port.DueBucket, port.AttentionBucket}
+	return []port.Bucket{port.DueBucket, port.AttentionBucket, port.DamagedBucket}
 }
 
 func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {

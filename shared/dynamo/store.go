@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -149,6 +150,39 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 	return refusal(there, w.Record.Version, doubt,
 		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected,
 			port.ErrConflict))
+}
+
+// Place puts the stored item again, with another entry of the index. It reads the whole item and writes it
+// unchanged, because a document that cannot be read must stay as it is.
+func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, id, true)
+	switch {
+	case err != nil:
+		return fmt.Errorf("place: %w", err)
+	case len(item) == 0:
+		return fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case numberOf(item["Version"]) != version:
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", id, numberOf(item["Version"]), version,
+			port.ErrConflict)
+	}
+	before := maps.Clone(item)
+	delete(item, IndexBucket)
+	delete(item, IndexSort)
+	s.index(&port.Record{ID: id, Version: version, Bucket: bucket, IndexAt: at, Created: timeOf(item["Created"])},
+		item)
+	// The version may be an attribute of a kind that is never written here.
+	condition, values := "attribute_not_exists(#version)", attrs(nil)
+	if v := before["Version"]; v != nil {
+		condition, values = "#version = :expected", attrs{":expected": v}
+	}
+	there, _, err := s.put(ctx, s.tables.Orders, item, condition, map[string]string{"#version": "Version"}, values)
+	switch {
+	case err != nil:
+		return fmt.Errorf("place task %q: %w", id, err)
+	case there != nil:
+		return fmt.Errorf("place task %q: it was changed meanwhile: %w", id, port.ErrConflict)
+	}
+	return nil
 }
 
 // putVersion puts the item if the stored version is w.Expected. If open is true, putVersion also requires

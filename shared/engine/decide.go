@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
@@ -24,6 +25,23 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 	if e.Claims && j.loaded != nil { // the Supervisor sends no status
 		at.Told = e.sending.told(j.ID, j.loaded.StatusSeq)
 	}
+	err = e.messages(ctx, j, at)
+	if errors.Is(err, core.ErrUnfit) && j.loaded != nil && j.loaded.Damaged == "" {
+		if err = e.damaged(ctx, j, err.Error()); err == nil {
+			err = e.messages(ctx, j, at)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if j.Push && !j.changed && j.Err() == nil && j.Task.Damaged == "" {
+		j.Task, j.Pushed = core.Push(j.Task)
+		j.changed = j.Pushed
+	}
+	return nil
+}
+
+func (e *Engine) messages(ctx context.Context, j *Job, at protocol.At) error {
 	for _, m := range j.Messages {
 		before := j.decided
 		at.Now = cmp.Or(j.Now, core.TimeOf(e.Clock.Now()))
@@ -34,17 +52,14 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 		case errors.Is(err, core.ErrStale): // the message returns to its queue (P8)
 			e.ahead(j.ID, m.Event)
 			j.decided, m.Outcome = before, Outcome{Err: err}
-		case errors.Is(err, errPanic):
+		case errors.Is(err, errPanic),
+			errors.Is(err, core.ErrUnfit) && j.loaded != nil && j.loaded.Damaged != "":
 			j.decided, m.Outcome = before, Outcome{Err: err}
 		case err != nil:
 			return err
 		default:
 			m.Definition = j.Definition
 		}
-	}
-	if j.Push && !j.changed && j.Err() == nil {
-		j.Task, j.Pushed = core.Push(j.Task)
-		j.changed = j.Pushed
 	}
 	return nil
 }
@@ -102,8 +117,14 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
 	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
-		if in.order, err = e.State.Order(ctx, j.Task); err == nil {
+		in.order, err = e.State.Order(ctx, j.Task)
+		switch {
+		case err == nil:
 			d, err = in.decide(j.Task, at)
+		case errors.Is(err, port.ErrNotFound) && j.status < reread: // the order may have been erased meanwhile
+			err = errReload
+		case errors.Is(err, port.ErrNotFound):
+			err = fmt.Errorf("%w: %w", core.ErrUnfit, err)
 		}
 	}
 	if err != nil {
@@ -137,6 +158,9 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.
 func repeats(ev core.Event, t *core.Task) bool {
+	if t != nil && t.Damaged != "" {
+		return true
+	}
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase: // the restart, and the resend times, send again
 		// Each Erase repeats the removal of the content (P52, erase removes content, not identity).

@@ -141,9 +141,14 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 	switch {
 	case l.Err != nil:
 		return l.Err
+	case l.Task != nil && l.Task.Damaged != "":
+		return e.damaged(ctx, j, l.Task.Damaged)
 	case l.Task != nil:
 		j.order = l.Task.Order
 		j.Definition, err = e.State.Definition(ctx, l.Task.Definition)
+		if errors.Is(err, port.ErrNotFound) || errors.Is(err, state.ErrDefinition) {
+			return e.damaged(ctx, j, err.Error())
+		}
 	case j.status >= reread:
 		j.expired, err = e.State.Port().Ended(ctx, j.ID)
 	}

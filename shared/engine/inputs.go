@@ -137,10 +137,9 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 		}
 		for n, l := range e.State.Load(ctx, open) {
 			switch {
-			case errors.Is(l.Err, port.ErrDamaged):
 			case l.Err != nil:
 				return nil, l.Err
-			case l.Task != nil && (!l.Task.Terminal() || s.Claim.Undo &&
+			case l.Task != nil && l.Task.Damaged == "" && (!l.Task.Terminal() || s.Claim.Undo &&
 				l.Task.ProcessState == core.Processed):
 				continue
 			}
@@ -160,9 +159,9 @@ func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.E
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
 		l := e.State.Load(ctx, []string{p.OrderID})[0]
 		switch {
-		case l.Err != nil && !errors.Is(l.Err, port.ErrDamaged):
+		case l.Err != nil:
 			return nil, l.Err
-		case l.Err != nil || l.Task != nil && !(l.Task.Terminal() && l.Task.AtRest()):
+		case l.Task != nil && (l.Task.Damaged != "" || !(l.Task.Terminal() && l.Task.AtRest())):
 			ev.ActiveAncestor = p.OrderID
 		case l.Task == nil:
 			return ev, nil

@@ -76,6 +76,9 @@ type Job struct {
 	// Push means that Decide corrects a due time that is too early. Decide does so only if no message changes
 	// the task (P10, moving a due time is conditional).
 	Push bool
+	// Aside means that the task was found in port.DamagedBucket. If it can be read again, Deliver moves it back
+	// to its place in the index (P53, a damaged order is set aside).
+	Aside bool
 	decided
 
 	status  status

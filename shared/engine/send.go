@@ -27,6 +27,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 	for rounds := 0; len(jobs) > 0; rounds++ {
 		further := e.deliver(ctx, jobs)
 		e.settle(ctx, jobs)
+		e.place(ctx, jobs)
 		if rounds == maxFurther {
 			for _, j := range further {
 				j.Fail(errTooManyRounds)
@@ -98,7 +99,8 @@ func (e *Engine) overtaken(j *Job) (more []core.Effect) {
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil || j.Task.ResendTime() == 0 {
+		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil || j.Task.Damaged != "" ||
+			j.Task.ResendTime() == 0 {
 			continue
 		}
 		sent, settled := j.reported(), j.Task

@@ -314,6 +314,9 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
+		for _, a := range l.damaged {
+			errs = append(errs, s.Raise(ctx, a))
+		}
 	}
 	s.forget(d, l.seen)
 	for _, x := range d.Open {
@@ -383,62 +386,105 @@ type found struct {
 	first   bool            // the order that opened the incident was counted
 }
 
-func (f *found) add(t *view.Summary, first core.RaiseAlert) {
+// damagedID returns the ID of the incident of a workflow's damaged orders (P53, a damaged order is set aside).
+func damagedID(workflow string) ID { return ID{Workflow: workflow, Code: core.CodeDamaged} }
+
+func (id ID) damaged() bool { return id.Workflow != "" && id == damagedID(id.Workflow) }
+
+// alertOf returns the alert of an order in Error, or of a damaged order.
+func alertOf(t *view.Summary, damaged bool) core.RaiseAlert {
+	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
+		Phase: t.Phase, At: t.EndedAt}
+	switch {
+	case damaged:
+		a.Phase, a.Code = "", core.CodeDamaged
+		a.Message = core.TrimMessage("the stored order cannot be read: " +
+			cmp.Or(t.Damaged, "it does not fit its definition, or the definition cannot be read"))
+		a.Accepts.Close = true
+	case t.Error != nil:
+		a.Step, a.Code, a.Message = t.Error.Step, t.Error.Code, t.Error.Message
+	}
+	return a
+}
+
+func (f *found) add(a, first core.RaiseAlert) {
 	f.orders++
-	f.first = f.first || t.OrderID == first.OrderID
-	if f.orders == 1 || t.EndedAt <= f.example.At {
-		f.example = core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
-			Phase: t.Phase, At: t.EndedAt}
-		if t.Error != nil {
-			f.example.Step, f.example.Code, f.example.Message = t.Error.Step, t.Error.Code, t.Error.Message
-		}
+	f.first = f.first || a.OrderID == first.OrderID
+	if f.orders == 1 || a.At <= f.example.At {
+		f.example = a
 	}
 }
 
 type counted struct {
 	orders    map[ID]found
 	workflows map[string]port.Stopped
-	whole     bool // all orders in Error were counted; false if more than mostCounted are in Error
+	whole     bool              // all orders in Error were counted; false if more than mostCounted are in Error
+	damaged   []core.RaiseAlert // alerts of damaged orders in Error that were not set aside
 }
 
 // countOf counts the orders in Error that the query selects, at most mostCounted. Without q.InFlight, the
-// count may miss orders with a step in flight or an unreported end.
+// count may miss orders with a step in flight or an unreported end. If d has an incident of damaged orders,
+// countOf also counts the orders that were set aside.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
-	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
+	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}, whole: true}
 	q.State, q.Limit = string(core.Error), pageSize
+	err := s.pages(ctx, q, &all, func(r *port.Record) {
+		t := view.Listed(r)
+		if r.Bucket == port.DamagedBucket {
+			return
+		}
+		a := alertOf(&t, t.Damaged != "")
+		all.add(d, a)
+		if t.Damaged != "" {
+			all.damaged = append(all.damaged, a)
+		}
+		c := all.workflows[t.Workflow]
+		c.Orders++
+		if t.EndedAt != 0 {
+			c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
+		}
+		all.workflows[t.Workflow] = c
+	})
+	if err != nil || !slices.ContainsFunc(d.Open, func(x Incident) bool { return x.damaged() }) {
+		return all, err
+	}
+	q.State, q.InFlight, q.Damaged = "", false, true
+	err = s.pages(ctx, q, &all, func(r *port.Record) {
+		t := view.Listed(r)
+		all.add(d, alertOf(&t, true))
+	})
+	return all, err
+}
+
+func (c *counted) add(d document, a core.RaiseAlert) {
+	id := ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code}
+	x := d.find(id)
+	if x == nil {
+		id = ID{}
+		x = d.find(id)
+	}
+	if x != nil {
+		f := c.orders[id]
+		f.add(a, x.First)
+		c.orders[id] = f
+	}
+}
+
+func (s *Incidents) pages(ctx context.Context, q port.Query, all *counted, add func(*port.Record)) error {
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {
-			return counted{}, fmt.Errorf("list the orders in Error: %w", err)
+			*all = counted{}
+			return fmt.Errorf("list the orders in Error: %w", err)
 		}
 		for i := range page.Records {
-			t := view.Listed(&page.Records[i])
-			id := ID{Workflow: t.Workflow}
-			if t.Error != nil {
-				id.Step, id.Code = t.Error.Step, t.Error.Code
-			}
-			x := d.find(id)
-			if x == nil {
-				id = ID{}
-				x = d.find(id)
-			}
-			if x != nil {
-				f := all.orders[id]
-				f.add(&t, x.First)
-				all.orders[id] = f
-			}
-			c := all.workflows[t.Workflow]
-			c.Orders++
-			if t.EndedAt != 0 {
-				c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
-			}
-			all.workflows[t.Workflow] = c
+			add(&page.Records[i])
 		}
 		if seen += len(page.Records); page.Next == "" {
-			all.whole = true
-			return all, nil
+			return nil
 		}
 		q.Cursor = page.Next
 	}
-	return all, nil
+	all.whole = false
+	return nil
 }

@@ -32,6 +32,8 @@ type desk struct {
 	reporting func()          // runs while an alert is reported
 	pageSize  int             // of a listing
 	inFlight  map[string]bool // orders of which something is in flight
+	aside     map[string]bool // damaged orders that were set aside
+	unread    map[string]bool // orders in Error whose document cannot be read
 	whole     int             // listings with those
 	meanwhile func()          // runs while a sweep reads the orders in Error
 	records   port.Ledger
@@ -96,6 +98,14 @@ func (b contextRecords) Move(ctx context.Context, e port.LedgerEntry) error {
 // List returns the orders in Error, page by page.
 func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	d.checkContext(ctx, "List")
+	if q.Damaged && d.unlisted == nil && q.State == "" {
+		page := port.Page{}
+		for id := range d.aside {
+			page.Records = append(page.Records, port.Record{ID: id, Version: 3, Workflow: "order",
+				State: "Processing", Bucket: port.DamagedBucket, Document: []byte("{")})
+		}
+		return page, nil
+	}
 	if d.unlisted != nil || q.State != "Error" {
 		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
 	}
@@ -119,8 +129,11 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		page.Records = append(page.Records, port.Record{ID: id, Workflow: a.Workflow, State: "Error",
-			Document: document})
+		if d.unread[id] {
+			document = document[1:]
+		}
+		page.Records = append(page.Records, port.Record{ID: id, Version: 1, Workflow: a.Workflow, State: "Error",
+			Bucket: port.AttentionBucket, Document: document})
 		if page.Next = id; id == ids[len(ids)-1] {
 			page.Next = ""
 		}
@@ -770,4 +783,41 @@ func TestEveryOrderInErrorIsReported(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Damaged orders are an incident of their workflow (P53, a damaged order is set aside). It is reported once,
+// however often the order is found, and is over when no damaged order is left. An order in Error whose document
+// is damaged later is found by the count.
+func TestDamagedOrdersAreAnIncident(t *testing.T) {
+	d := newDesk(t, nil)
+	d.aside = map[string]bool{"o-1": true}
+	found := core.RaiseAlert{OrderID: "o-1", Workflow: "order", Code: core.CodeDamaged, Message: "no JSON",
+		At: core.TimeOf(d.now), Accepts: core.Accepted{Close: true}}
+	for range 3 {
+		if err := d.Raise(marked, found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := d.published[0].For("", ""); a.Title() != "order: order o-1 cannot be read since 2026-11-21 03:00 UTC" ||
+		!slices.Contains(a.Commands, "stepkeeper close o-1") {
+		t.Errorf("%s, %q", a.Title(), a.Commands)
+	}
+	d.want("found", "first 1")
+	if counts := d.sweepAfter(20 * time.Minute); len(counts) > 0 {
+		t.Errorf("counted as in Error: %+v", counts)
+	}
+	d.want("it still stands")
+	d.aside["o-2"] = true
+	d.sweepAfter(time.Minute)
+	d.want("twice as many", "more 2")
+	clear(d.aside)
+	d.sweepAfter(20 * time.Minute)
+	if a := d.published[0]; a.Title() != "order: no damaged order any more" {
+		t.Error(a.Title())
+	}
+	d.want("closed, or restored", "over 0")
+	d.stop("e-1", "order", "pay", "declined")
+	d.unread = map[string]bool{"e-1": true}
+	d.sweepAfter(20 * time.Minute)
+	d.want("in Error", "first 1", "first 1", "over 0")
 }

@@ -81,6 +81,12 @@ func (a Alert) For(deployment, options string) Alert {
 		add("List running orders", "list", "--state", string(core.Processing))
 		return a
 	}
+	if a.damaged() {
+		add("List the orders that cannot be read", "doctor")
+		add("Show it", "show", a.OrderID)
+		add("If it cannot be restored from a backup, end it", "close", a.OrderID)
+		return a
+	}
 	if a.Orders > 1 {
 		a.many(add)
 		return a
@@ -236,6 +242,12 @@ func (a Alert) Title() string {
 		return a.place() + ": more orders were undone"
 	case a.Undone:
 		return a.place() + ": order " + a.OrderID + " was undone"
+	case a.damaged() && over:
+		return a.Workflow + ": no damaged order any more"
+	case a.damaged() && a.Orders > 1:
+		return fmt.Sprintf("%s: %d orders %scannot be read%s", a.Workflow, a.Orders, still, a.since())
+	case a.damaged():
+		return fmt.Sprintf("%s: order %s %scannot be read%s", a.Workflow, a.OrderID, still, a.since())
 	case over:
 		return a.place() + ": no order in Error any more"
 	case a.Orders > 1:
@@ -252,6 +264,11 @@ func (a Alert) waited() string {
 		return "agent " + a.Agent
 	}
 	return "agent " + a.Agent + ", operation " + a.Operation + ","
+}
+
+// damaged reports whether the alert is about orders that cannot be read (P53, a damaged order is set aside).
+func (a Alert) damaged() bool {
+	return a.Code == core.CodeDamaged && a.Step == "" && !a.Undone && !a.Intake
 }
 
 func (a Alert) since() string {

@@ -39,9 +39,6 @@ var (
 	// ErrCursor means that the cursor does not come from a listing with the same query. Begin the listing
 	// again without a cursor.
 	ErrCursor = errors.New("strange cursor")
-	// ErrDamaged means that a stored document cannot be read. The document stays unchanged, and other
-	// documents are not affected.
-	ErrDamaged = errors.New("damaged document")
 	// ErrStoreDamaged means that the store itself is damaged: reads can fail or miss records. An operator
 	// must restore the store.
 	ErrStoreDamaged = errors.New("the database file is damaged")

@@ -28,6 +28,9 @@ const (
 	// due).
 	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator has an alert
+	// DamagedBucket holds the tasks that cannot be read (P53, a damaged order is set aside). IndexAt is
+	// the time of the next attempt to read the task.
+	DamagedBucket Bucket = "damaged"
 )
 
 // Record is a stored task. The Store does not interpret Document.
@@ -40,6 +43,9 @@ type Record struct {
 	Bucket   Bucket
 	IndexAt  time.Time // sort key in the bucket, in whole milliseconds
 	Document []byte    // JSON; a Store may change the order of an object's members
+	// Hash is the hash of the order's content, if the Store keeps it beside the document. Only Load and List
+	// set Hash. A Write has a Hash of its own.
+	Hash string
 }
 
 // Write is one conditional write (P8, every commit is conditional). Record.Version must be Expected + 1.
@@ -79,15 +85,17 @@ type Query struct {
 	// a step in flight or an unreported end. Otherwise an adapter may omit these orders, because the
 	// search for them can require a read of every open order.
 	InFlight bool
+	// Damaged selects only the records in DamagedBucket.
+	Damaged bool
 	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". If an adapter
 	// cannot sort ended orders by age, it returns an error for a query that includes ended orders.
 	Oldest bool
 	Cursor string // cursor from the previous page; "" for the first page
 }
 
-// Selects reports whether the record matches State, Workflow, Before and After.
+// Selects reports whether the record matches Damaged, State, Workflow, Before and After.
 func (q *Query) Selects(r *Record) bool {
-	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
+	return (!q.Damaged || r.Bucket == DamagedBucket) && (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
 		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
 		(q.After.IsZero() || !r.Created.Before(q.After))
 }
@@ -119,6 +127,10 @@ type Store interface {
 	// After a lost response from the database, Commit can look for the write. If Commit finds the write
 	// stored, the error is nil.
 	Commit(ctx context.Context, writes []Write) []error
+	// Place moves the record to another place in the index, and changes nothing else. The stored version must
+	// be the given version. Place returns ErrNotFound, ErrConflict or ErrUnavailable as Commit does. It is for
+	// a document that cannot be read, so that no Commit can replace it (P53, a damaged order is set aside).
+	Place(ctx context.Context, id string, version int64, bucket Bucket, at time.Time) error
 	// Load returns a record and an error for each ID, at the index of the ID. The record is nil if it does
 	// not exist or could not be read. A failed read of one record does not affect the other records.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
@@ -157,6 +169,10 @@ type Leases interface {
 	// if another owner holds the lease.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
+
+// MaxLeaseSkew is the largest difference between the clocks of two Supervisors. A lease that ends later than
+// now + ttl + MaxLeaseSkew is free, because a clock that was ahead once must not stop the sweeps.
+const MaxLeaseSkew = 10 * time.Minute
 
 // SweepLease returns the name of the lease for the sweeps of a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }

@@ -22,7 +22,10 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	if task == nil {
 		return decideUnknown(def, order, ev, at)
 	}
-	if err := unfit(def, task); err != nil {
+	if task.Damaged != "" {
+		return damaged(task, ev, at)
+	}
+	if err := Unfit(def, task); err != nil {
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}

@@ -247,7 +247,10 @@ func claimStands(t *core.Task, s *core.Step) bool {
 // It is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
 // errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
-	if err := unfit(def, t); err != nil {
+	if t.Damaged != "" {
+		return damaged(t, nil, at)
+	}
+	if err := Unfit(def, t); err != nil {
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: t, at: at}

@@ -6,14 +6,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// unfit returns ErrUnfit with the fault if a stored task does not fit its definition, and nil otherwise.
+// Unfit returns ErrUnfit with the fault if a stored task does not fit its definition, and nil otherwise.
 // This check turns a damaged document into an error of its task, instead of a panic.
-func unfit(def *core.Definition, t *core.Task) error {
+func Unfit(def *core.Definition, t *core.Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
 			core.ErrUnfit)
 	}
-	if t.IsTombstone() {
+	// A task that was closed as damaged has no definition (P53, a damaged order is set aside).
+	if t.IsTombstone() || t.ProcessState == core.Closed && t.Definition == "" && len(t.Steps) == 0 {
 		return nil
 	}
 	if def != nil && def.Hash != t.Definition { // a move pins another definition (P49)

@@ -12,7 +12,7 @@ import (
 // move (P49, move pins another definition). The error is ErrOrderNeeded, ErrUnfit, or an error of the
 // expression.
 func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
-	if err := unfit(def, t); err != nil {
+	if err := Unfit(def, t); err != nil {
 		return nil, err
 	}
 	r := &deciding{def: def, order: order, t: t, at: At{Tokens: core.HiddenTokens{}}}

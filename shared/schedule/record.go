@@ -3,7 +3,10 @@ package schedule
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -85,7 +88,8 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 // Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after
 // startsAtOnce starts or timesAtOnce times. It reports whether the record has changed. If the record is new,
 // or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
-// after now.
+// after now. It does the same if Next is too late for the schedule, because a clock was ahead when a sweep
+// stored it. A time whose order has started already does not start again.
 //
 // busy is the reason why the order of the start that Before returns has not ended. It is "" if the order
 // has ended, or if Before returns nil.
@@ -107,22 +111,73 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy s
 			return false, err
 		}
 	}
+	if due, err := r.tooLate(times, now); err != nil {
+		return false, err
+	} else if due != 0 {
+		r.Note(now, fmt.Sprintf("%s: the next start was moved from %s back to %s", clockAhead, r.Next, due))
+		r.Next, changed = due, true
+	}
 	for n, started := 0, 0; r.Next <= now && n < timesAtOnce && started < startsAtOnce; n++ {
-		switch why := r.skips(s, now, busy); why {
-		case "":
+		switch why := r.skips(s, now, busy); {
+		case r.began(r.Next):
+		case why == "":
 			r.Started++
 			started++
 			r.Starts = append(r.Starts, Start{At: r.Next, OrderID: OrderID(workflow, r.Next), Decided: now})
 		default:
 			r.Missed++
-			r.Skipped = append(r.Skipped, Skip{r.Next, why})
-			r.Skipped = r.Skipped[max(0, len(r.Skipped)-kept):]
+			r.Note(r.Next, why)
 		}
 		if err := next(r.Next); err != nil {
 			return false, err
 		}
 	}
 	return changed, nil
+}
+
+// clockAhead begins the note of a corrected Next.
+const clockAhead = "a clock was ahead"
+
+// noted is the time for which Problem reports a note.
+const noted = core.Day
+
+// tooLate returns the first scheduled time after now if Next is later than the schedule permits. Otherwise it
+// returns 0. The clocks of two Supervisors may differ by MinCatchUp.
+func (r *Record) tooLate(times Times, now core.Time) (core.Time, error) {
+	latest, err := times.Next(now.Add(MinCatchUp).Std())
+	if err != nil || r.Next <= core.TimeOf(latest) {
+		return 0, err
+	}
+	due, err := times.Next(now.Std())
+	return core.TimeOf(due), err
+}
+
+func (r *Record) began(at core.Time) bool {
+	return slices.ContainsFunc(r.Starts, func(s Start) bool { return s.At == at })
+}
+
+// Note adds a skipped time, or the time of a correction, with the reason. It keeps the latest entries.
+func (r *Record) Note(at core.Time, why string) {
+	r.Skipped = append(r.Skipped, Skip{at, core.TrimMessage(why)})
+	r.Skipped = r.Skipped[max(0, len(r.Skipped)-kept):]
+}
+
+// Problem returns why the schedule starts its orders later than its expression says, or "". It also reports a
+// correction of the last day.
+func (r *Record) Problem(now core.Time) string {
+	if times, err := Parse(r.Cron, r.Zone); err == nil && r.Next != 0 {
+		if due, err := r.tooLate(times, now); err == nil && due != 0 {
+			return fmt.Sprintf("%s: the next start is noted for %s, and the schedule comes at %s; the Supervisor "+
+				"corrects it at its next sweep", clockAhead, r.Next, due)
+		}
+	}
+	for _, s := range slices.Backward(r.Skipped) {
+		if corrected := strings.HasPrefix(s.Why, clockAhead) || strings.HasPrefix(s.Why, unreadable); corrected &&
+			now.Sub(s.At) < noted {
+			return s.Why + " (at " + s.At.String() + ")"
+		}
+	}
+	return ""
 }
 
 // Before returns the latest start if Decide must know whether the start's order has ended. Otherwise it
@@ -207,8 +262,17 @@ func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.L
 		return r, e, err
 	}
 	if err := json.Unmarshal(e.Output, &r); err != nil {
-		return r, e, fmt.Errorf(
-			"the record %q cannot be read: %w; delete the item, and the schedule begins anew", e.Key, err)
+		return Record{}, e, fmt.Errorf("the record %q: %w: %w", e.Key, ErrUnreadable, err)
 	}
 	return r, e, nil
+}
+
+const unreadable = "the record of the schedule could not be read"
+
+// ErrUnreadable means that a stored record cannot be read. The next sweep begins the schedule anew.
+var ErrUnreadable = errors.New(unreadable + ", and begins anew at the next sweep")
+
+// Anew notes in an empty record that the schedule begins anew.
+func (r *Record) Anew(now core.Time) {
+	r.Note(now, unreadable+", so the schedule begins anew: times since the last sweep before were not started")
 }

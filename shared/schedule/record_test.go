@@ -3,6 +3,8 @@ package schedule_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
@@ -52,4 +54,40 @@ func TestOneReasonSkipsEachTime(t *testing.T) {
 			t.Errorf("%+v", skipped)
 		}
 	}
+}
+
+// TestNextIsNeverTooLate: the next start is at most the next time of the expression, apart from the difference
+// that clocks may have. A time that has started does not start twice.
+func TestNextIsNeverTooLate(t *testing.T) {
+	s := &core.Schedule{Cron: "@hourly", Overlap: core.OverlapAllow, CatchUp: core.Day}
+	now := core.TimeOf(at(t, "2026-11-21T14:05:00Z"))
+	for _, c := range []struct {
+		stored, want string
+		started      int
+	}{
+		{"2026-11-21T15:00:00Z", "2026-11-21T15:00:00Z", 0},
+		{"2026-11-21T14:00:00Z", "2026-11-21T15:00:00Z", 1},
+		{"2026-11-21T16:00:00Z", "2026-11-21T15:00:00Z", 0},
+		{"2027-11-21T16:00:00Z", "2026-11-21T15:00:00Z", 0},
+		{"9999-01-01T00:00:00Z", "2026-11-21T15:00:00Z", 0},
+	} {
+		r := schedule.Record{Cron: s.Cron, Next: core.TimeOf(at(t, c.stored))}
+		_, err := r.Decide("w", s, now, "")
+		require.NoError(t, err)
+		require.Equal(t, core.TimeOf(at(t, c.want)), r.Next, c.stored)
+		require.Equal(t, c.started, r.Started, c.stored)
+	}
+	early := schedule.Record{Cron: s.Cron, Next: core.TimeOf(at(t, "2026-11-21T15:00:00Z"))}
+	_, err := early.Decide("w", s, core.TimeOf(at(t, "2026-11-21T15:30:00Z")), "")
+	require.NoError(t, err)
+	_, err = early.Decide("w", s, now, "") // the clock went back
+	require.NoError(t, err)
+	_, err = early.Decide("w", s, core.TimeOf(at(t, "2026-11-21T16:00:00Z")), "")
+	require.NoError(t, err)
+	require.Equal(t, 2, early.Started, "15:00 and 16:00, each once")
+	// A clock that is a little slow takes nothing back.
+	slow := schedule.Record{Cron: s.Cron, Next: core.TimeOf(at(t, "2026-11-21T15:00:00Z"))}
+	_, err = slow.Decide("w", s, core.TimeOf(at(t, "2026-11-21T13:59:00Z")), "")
+	require.NoError(t, err)
+	require.Empty(t, slow.Skipped)
 }

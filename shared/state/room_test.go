@@ -505,7 +505,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		"task ContentHash", "task Commands Verdicts Accepted", "task Commands Verdicts By",
 		"task Commands Verdicts Note", "task Attempts Last Undo", "task Attempts Last Agent",
 		"task Attempts Last Code", "task Attempts Removed", "task Undo Reason Text", "task Erased",
-		"task Output",
+		"task Output", "task Damaged",
 		"task Steps Claim Progress", "task Steps Output", "task Steps Error Message", "task Steps Corrected",
 		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
 	}

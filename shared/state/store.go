@@ -86,8 +86,8 @@ func Size(t *core.Task) int {
 // Port returns the underlying store, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one result of Load. Task is nil if no task is stored. Err is about this task only, for example
-// ErrNewerTask or port.ErrDamaged.
+// Loaded is one result of Load. Task is nil if no task is stored. Task.Damaged is set if the stored document
+// cannot be read. Err is about this task only, for example ErrNewerTask.
 type Loaded struct {
 	Task *core.Task
 	Err  error
@@ -122,29 +122,12 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 		case errs[j] != nil:
 			l.Err = fmt.Errorf("load task %q: %w", missing[j], errs[j])
 		case records[j] != nil:
-			if l.Task, l.Err = taskOf(records[j]); s.cache != nil && l.Err == nil {
+			if l.Task, l.Err = TaskOf(records[j]); s.cache != nil && l.Err == nil && l.Task.Damaged == "" {
 				s.cache.loaded(l.Task, gens[j])
 			}
 		}
 	}
 	return loaded
-}
-
-func taskOf(r *port.Record) (*core.Task, error) {
-	t, err := DecodeTask(r.Document)
-	switch {
-	case errors.Is(err, ErrNewerTask):
-		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
-	case err != nil:
-		return nil, fmt.Errorf("load task %q: %w: %w", r.ID, port.ErrDamaged, err)
-	case t.Version != r.Version || t.OrderID != r.ID:
-		return nil,
-			fmt.Errorf(
-				"load task %q: %w: it is of %q, version %d, the record's version is %d; restore it from a "+
-					"backup",
-				r.ID, port.ErrDamaged, t.OrderID, t.Version, r.Version)
-	}
-	return t, nil
 }
 
 // Order returns a task's order. The result is empty if a Cancel came before the order (P17, a cancel is
@@ -260,6 +243,9 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 
 func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	t := c.Task
+	if t.Damaged != "" {
+		return port.Write{}, fmt.Errorf("commit task %q: %w: %s", t.OrderID, core.ErrUnfit, t.Damaged)
+	}
 	if t.Version < 1 {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID,
 			t.Version)
@@ -293,8 +279,12 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	return w, nil
 }
 
+// ErrDefinition means that a stored definition does not match its hash.
+var ErrDefinition = errors.New("the stored definition is damaged")
+
 // Definition returns the definition that a task pins. It returns nil for the empty hash, which a task has if
-// a Cancel came before its order. It returns port.ErrNotFound if the definition is not stored.
+// a Cancel came before its order. It returns port.ErrNotFound if the definition is not stored, and
+// ErrDefinition if it cannot be read.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -310,6 +300,10 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 		return nil, fmt.Errorf("load definition %s: %w", hash, err)
 	}
 	if def, err = s.cfg.Compile(hash, data); err != nil {
+		// Bytes that match the hash are whole. Another version of the program can read them.
+		if core.DefinitionHash(data) != hash {
+			err = fmt.Errorf("%w: %w", ErrDefinition, err)
+		}
 		return nil, fmt.Errorf("load definition %s: %w", hash, err)
 	}
 	s.mu.Lock()
@@ -395,6 +389,9 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 			return core.Target{Absent: fmt.Sprintf(
 				"no definition with the hash %q is stored; take the hash of one that orders have run, or "+
 					"the latest", hash)}, nil
+		}
+		if errors.Is(err, ErrDefinition) {
+			return core.Target{Absent: err.Error()}, nil
 		}
 		return core.Target{Definition: def}, err
 	}

@@ -37,7 +37,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
-	if def == nil || order == nil || movedAfterEnd(t) {
+	if def == nil || order == nil || t.Damaged != "" || movedAfterEnd(t) {
 		return v
 	}
 	for i := range v.Steps {
@@ -164,7 +164,11 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
 		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
-	if err == nil && d.Verdict != nil {
+	var refused *core.Refusal
+	switch {
+	case errors.As(err, &refused):
+		p.Reason = refused.Text
+	case err == nil && d.Verdict != nil:
 		p.Reason = d.Verdict.Reason
 	}
 	if def != nil && to.Definition != nil {

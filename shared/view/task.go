@@ -15,7 +15,6 @@ package view
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -59,6 +58,7 @@ type Task struct {
 	Unattended  []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
 	Unchecked   string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
 	ItemBytes   int             `json:"itemBytes,omitempty" doc:"size of the order's item as DynamoDB counts it; for a stack on AWS, if a single order was requested"`
+	Damaged     string          `json:"damaged,omitempty" doc:"why the stored order cannot be read; the other members are what can still be read, and only close is accepted"`
 	Messages    []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
 	Accepts     []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
 
@@ -282,9 +282,9 @@ type Page struct {
 }
 
 // Ended reports whether a task is Processed, Compensated, Cancelled, Closed, or in Error with nothing in
-// flight.
+// flight. A damaged task waits for an operator too.
 func Ended(t *core.Task) bool {
-	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
+	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight() || t.Damaged != ""
 }
 
 // Of returns the view of a task. def is the definition that the task pins. If def is nil, the fields that
@@ -300,8 +300,8 @@ func Of(t *core.Task, def *core.Definition) Task {
 		Deadline: t.Deadline.At,
 		Output:   t.Output, Error: errorOf(t.Reason),
 		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
-		Verdicts: t.Commands.Verdicts,
-		Steps:    make([]Step, len(t.Steps)),
+		Verdicts: t.Commands.Verdicts, Damaged: t.Damaged,
+		Steps: make([]Step, len(t.Steps)),
 	}
 	for _, u := range t.Undelivered {
 		v.Undelivered = append(v.Undelivered, Undelivered(u))
@@ -362,17 +362,14 @@ func SummaryOf(t *core.Task) Summary {
 		Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
 		Created: t.Created, EndedAt: t.End.At,
-		Error: errorOf(t.Reason), Waits: waitsOf(t),
+		Error: errorOf(t.Reason), Waits: waitsOf(t), Damaged: t.Damaged,
 	}
 }
 
 // Listed returns a stored record as an element of a listing. If the document cannot be read, the element has
 // the field Damaged, and the data that the store keeps beside the document.
 func Listed(r *port.Record) Summary {
-	t, err := state.DecodeTask(r.Document)
-	if err == nil && t.OrderID != r.ID {
-		err = fmt.Errorf("the document is of order %q; restore it from a backup", t.OrderID)
-	}
+	t, err := state.TaskOf(r)
 	if err != nil {
 		return Summary{
 			OrderID: r.ID, Workflow: r.Workflow, State: core.State(r.State), Created: core.TimeOf(r.Created),

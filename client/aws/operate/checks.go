@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -47,6 +50,8 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks = append(checks, t.checkSubscribers(ctx)...)
 	checks = append(checks, t.checkDefinitions(ctx))
 	checks = append(checks, t.checkStatuses(ctx)...)
+	checks = append(checks, t.checkDamaged(ctx)...)
+	checks = append(checks, t.checkSchedules(ctx)...)
 	checks = append(checks, t.checkInFlight(ctx), t.checkThroughput(ctx))
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }
@@ -111,6 +116,37 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	return []client.Check{sweeps,
 		client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
 			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
+}
+
+func (t *transport) checkDamaged(ctx context.Context) []client.Check {
+	if t.Parts.Sweeps == nil {
+		return nil
+	}
+	damaged, err := view.Damaged(ctx, t.Parts.Sweeps, t.Outputs.Shards)
+	if err != nil {
+		return []client.Check{client.NotChecked(view.CheckDamaged, stack.Failed(ctx, t.IndexUse(), err))}
+	}
+	return []client.Check{client.Checked(view.CheckDamaged, damaged == "",
+		cmp.Or(damaged, "every order that was looked at can be read"), view.FixDamaged)}
+}
+
+func (t *transport) checkSchedules(ctx context.Context) []client.Check {
+	var checks []client.Check
+	for _, name := range t.Outputs.Scheduled {
+		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
+		name = "schedule of " + name
+		switch problem := r.Problem(core.TimeOf(time.Now())); {
+		case err != nil && !errors.Is(err, schedule.ErrUnreadable):
+			checks = append(checks, client.NotChecked(name, stack.Failed(ctx, t.ReadUse(), err)))
+		case err != nil:
+			checks = append(checks, client.Check{Name: name, Result: client.CheckFailed, Text: err.Error(),
+				Fix: "look at the log of the Supervisor"})
+		default:
+			checks = append(checks, client.Checked(name, problem == "", cmp.Or(problem, "its next start is known"),
+				"compare `stepkeeper schedules` with what should have started, and submit what is missing"))
+		}
+	}
+	return checks
 }
 
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {

@@ -150,6 +150,7 @@ overdue, ok: the oldest entry is 1m0s past its complete-by time;
 alerts, ok: the topic has 1 subscriber; 
 alarms, ok: the topic has 2 subscribers; 
 definitions, ok: 1 of 2 are stored and can be read; each is stored with its first order; 
+damaged orders, ok: every order that was looked at can be read; 
 messages in flight, ok: at most 0, in intake; SQS allows 120000 in a queue; 
 table writes, ok: at most 79 units a second in the last hour, of a table or its index; the quota is 100 (of this account); 
 concurrency, ok: its functions may run 10 at a time, and the account allows 10 in this Region; 

@@ -40,6 +40,7 @@ func guarded(t *testing.T, policy string) *guard {
 	if err != nil {
 		t.Fatal(err)
 	}
+	task.Version = 1
 	definition, err := w.Store.Definition(t.Context(), task.Definition)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,9 @@ func guarded(t *testing.T, policy string) *guard {
 	}, dynamo.Options{Shards: 8})
 	r := *records[0]
 	r.Version = 1
+	if r.Document, err = state.EncodeTask(task); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0],
 		store.PutDefinition(t.Context(), task.Definition, definition)); err != nil {
 		t.Fatal(err)

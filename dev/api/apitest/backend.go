@@ -249,12 +249,17 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	case t == nil:
 		return nil, nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
 	case id == b.Damaged:
-		return nil, nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
+		return damaged(t), nil, nil
 	}
 	if b.Pinned != nil {
 		return t, b.Pinned, nil
 	}
 	return t, Definition, nil
+}
+
+func damaged(t *core.Task) *core.Task {
+	return &core.Task{OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Created: t.Created,
+		ProcessState: t.ProcessState, Due: t.Due, Damaged: "the document is not JSON; restore it from a backup"}
 }
 
 // Order implements api.Backend.
@@ -279,7 +284,7 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 		case t == nil:
 			return nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
 		case id == b.Damaged:
-			return nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
+			t = damaged(t)
 		}
 		if done(t) {
 			return t, nil

@@ -364,6 +364,38 @@ func dueCases() []testCase {
 			}})
 }
 
+// placeCases moves index entries without a commit (P53, a damaged order is set aside): nothing else of the
+// record changes, also if its document is no JSON, and a commit on its version still succeeds.
+func placeCases() []testCase {
+	broken := holding([]byte(`{"n":"\xff`))
+	cases := []testCase{{name: "of an unknown task, and on another version", run: func(s *suite) {
+		s.commit(write("a", 0), write("b", 0), write("b", 1, finished))
+		s.same(places("unknown", 1, port.DamagedBucket, at(1)), places("a", 0, port.DamagedBucket, at(1)),
+			places("a", 2, port.DamagedBucket, at(1)), places("b", 1, port.DamagedBucket, at(1)))
+		s.settled("a", "b")
+	}}}
+	for from, before := range map[string]func(*port.Write){"due": in(port.DueBucket, at(50)),
+		"attention": in(port.AttentionBucket, at(50)), "rest": finished} {
+		cases = append(cases, testCase{name: "from " + from + " to damaged and back", run: func(s *suite) {
+			s.commit(write("a", 0, broken, before), write("other", 0, broken))
+			for i, to := range []port.Bucket{port.DamagedBucket, port.DamagedBucket, port.DueBucket,
+				port.NoBucket, port.DamagedBucket} {
+				s.same(places("a", 1, to, at(i)))
+				s.settled("a", "other")
+				if hasList(s) {
+					s.soon(lists(port.Query{Damaged: true}, 100, true),
+						lists(port.Query{Damaged: true, State: "Error"}, 100, true))
+				}
+			}
+			s.commit(write("a", 0))
+			s.commit(write("a", 1))
+			s.commit(write("a", 2, finished))
+			s.settled("a", "other")
+		}})
+	}
+	return cases
+}
+
 // samples are tasks of several states, workflows and times, newest last, created in another order.
 func samples(s *suite) {
 	for _, i := range []int{3, 0, 5, 1, 4, 2} {

@@ -44,6 +44,22 @@ func (r row) commit(w port.Write) (row, error) {
 	return r, nil
 }
 
+// place returns the row after Place, or its error (P53, a damaged order is set aside).
+func (r row) place(version int64, bucket port.Bucket, at time.Time) (row, error) {
+	switch {
+	case r.record == nil:
+		return r, port.ErrNotFound
+	case r.record.Version != version:
+		return r, port.ErrConflict
+	}
+	placed := *r.record
+	if placed.Bucket, placed.IndexAt = bucket, at; bucket == port.NoBucket {
+		placed.IndexAt = time.Time{}
+	}
+	r.record = &placed
+	return r, nil
+}
+
 // erase returns the row after Erase (P52, erase removes content, not identity).
 func (r row) erase(hash string) row {
 	if r.hash == hash {
@@ -57,7 +73,8 @@ func (r row) forget() row { return row{expired: r.expired || r.record != nil, re
 
 // acquire returns the lease after Leases.Acquire.
 func (l held) acquire(owner string, now time.Time, ttl time.Duration) (held, bool) {
-	if l.owner != "" && l.owner != owner && now.Before(l.until) {
+	if l.owner != "" && l.owner != owner && now.Before(l.until) &&
+		!l.until.After(now.Add(ttl+port.MaxLeaseSkew)) {
 		return l, false
 	}
 	return held{owner, now.Add(ttl)}, true
@@ -105,6 +122,14 @@ func (m *model) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
+func (m *model) Place(_ context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	r, err := m.rows[id].place(version, bucket, at)
+	if err == nil {
+		m.rows[id] = r
+	}
+	return err
+}
+
 func (m *model) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	for i, id := range ids {
@@ -149,7 +174,7 @@ func (m *model) List(_ context.Context, q port.Query) (port.Page, error) {
 	var found []port.Record
 	for _, r := range m.rows {
 		r := r.record
-		if r != nil && (q.State == "" || q.State == r.State) &&
+		if r != nil && (!q.Damaged || r.Bucket == port.DamagedBucket) && (q.State == "" || q.State == r.State) &&
 			(q.Workflow == "" || q.Workflow == r.Workflow) &&
 			(q.Before.IsZero() || r.Created.Before(q.Before)) &&
 			(q.After.IsZero() || !r.Created.Before(q.After)) {

@@ -132,6 +132,12 @@ func commits(writes ...port.Write) operation {
 	}
 }
 
+func places(id string, version int64, bucket port.Bucket, when time.Time) operation {
+	return func(ctx context.Context, b Backends) string {
+		return class(b.Store.Place(ctx, id, version, bucket, when))
+	}
+}
+
 func loads(ids ...string) operation {
 	return func(ctx context.Context, b Backends) string {
 		records, errs := b.Store.Load(ctx, ids)
@@ -317,7 +323,8 @@ func (s *suite) settled(ids ...string) {
 	for _, id := range ids {
 		s.same(loadsContent(id, s.contentOf(id)), ended(id))
 	}
-	s.soon(readsDue(port.DueBucket, far, 100), readsDue(port.AttentionBucket, far, 100))
+	s.soon(readsDue(port.DueBucket, far, 100), readsDue(port.AttentionBucket, far, 100),
+		readsDue(port.DamagedBucket, far, 100))
 	if listsFinished(s) {
 		s.soon(lists(port.Query{}, 100, true))
 	}

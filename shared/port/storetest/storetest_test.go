@@ -72,6 +72,7 @@ func Run(t *testing.T, options Options, make Make) {
 		{"race", raceCases},
 		{"faults", faultCases()},
 		{"due", dueCases()},
+		{"place", placeCases()},
 		{"list", listCases},
 		{"definitions", definitionCases},
 		{"leases", leaseCases},

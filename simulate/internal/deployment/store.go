@@ -227,8 +227,20 @@ func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
 	return ended, err
 }
 
+func (s storePort) Place(_ context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	return portCall(s.p.W.Cur, world.CallCommit, id, func(world.Fault) error {
+		if r := s.p.W.Store.Rows[id]; r != nil {
+			return r.Place(id, version, bucket, at)
+		}
+		return port.ErrNotFound
+	})
+}
+
 func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
+	if bucket == port.DamagedBucket { // no task of the simulation is damaged
+		return nil, nil
+	}
 	st := s.p.W.Store
 	var found []port.Due
 	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {

@@ -151,6 +151,11 @@ func (p Page) direction(t view.Task) string {
 }
 
 func (p Page) reason(w io.Writer, t view.Task) {
+	if t.Damaged != "" {
+		p.title(w, "Damaged")
+		fmt.Fprintf(w, "  the stored order cannot be read, and this is what is left: %s\n", Clean(t.Damaged))
+		fmt.Fprintln(w, "  restore it from a backup, or end it with close")
+	}
 	if e := t.Erased; e != nil {
 		p.title(w, "Erased")
 		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By),

@@ -24,9 +24,9 @@ func writeMetrics(out io.Writer, name string, r supervisor.Report, now time.Time
 			"Scanned":                      r.Scanned, "HandedBack": r.HandedBack + r.Uncounted,
 			"Failed": r.Failed,
 		})
-	// A damaged document fails in every version of the Supervisor, so it says nothing about this one.
+	// Failed does not count damaged orders, because they say nothing about this version of the Supervisor.
 	returned := lambdaevent.Returned{Out: out, Deployment: name, Function: deployment.FunctionSupervisor}
-	err = errors.Join(err, returned.Write(now, r.Failed-r.Damaged))
+	err = errors.Join(err, returned.Write(now, r.Failed))
 	for _, workflow := range slices.Sorted(maps.Keys(r.InError)) {
 		err = errors.Join(err, lambdaevent.WriteMetrics(out, now,
 			[]string{deployment.MetricDeployment, deployment.MetricWorkflow},

@@ -1,0 +1,86 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// damaged decides an event about a task that cannot be read, or that does not fit its definition (P53, a
+// damaged order is set aside). It changes the task only for a Close. The reports to the operator and to the
+// parent depend only on the fields that can be read, so each actor may repeat them.
+//
+// ErrUnfit means that the message must stay in its queue. It may be decided after the document is restored.
+func damaged(t *core.Task, ev core.Event, at At) (Decision, error) {
+	r := &deciding{t: t.Clone(), at: at, about: aboutOf(ev, t)}
+	switch e := ev.(type) {
+	case nil, core.Settle:
+		r.reportDamage(t.Parent)
+	case core.ResendDue: // the Supervisor leaves the report to the parent to the Scheduler
+		r.reportDamage(nil)
+		if t.Parent != nil {
+			r.emit(core.SendSettle{OrderID: t.OrderID})
+		}
+	case core.AskChild:
+		r.reportDamage(&e.Parent)
+	case core.Submitted:
+		if e.KnownHash == "" || e.ContentHash != e.KnownHash {
+			return Decision{}, damageRefusal(t)
+		}
+		r.reportDamage(t.Parent)
+	case core.Close:
+		if verdict := t.Verdict(e.ID); verdict != nil {
+			return Decision{Task: t, Ignored: "this command already has a verdict", Verdict: verdict}, nil
+		}
+		if e.Command != t.Commands.Number {
+			return Decision{}, damageRefusal(t)
+		}
+		return r.closeDamaged(), nil
+	default:
+		if r.Name == "" {
+			return Decision{}, fmt.Errorf("task %q: %s: %w", t.OrderID, t.Damaged, core.ErrUnfit)
+		}
+		return Decision{}, damageRefusal(t)
+	}
+	return Decision{Task: t, Effects: r.effects, Ignored: "the stored task is damaged"}, nil
+}
+
+// reportDamage emits the alert, and the report to a parent. A child stays open for its parent until an
+// operator closes it, as a child in Error does (P41, parent and child talk by messages). An order at rest
+// raises no alert, because nothing waits for it, unless its parent asks.
+func (r *deciding) reportDamage(parent *core.Parent) {
+	t := r.t
+	if t.Due == 0 && !t.Attention && r.about.kind != askChild {
+		return
+	}
+	text := core.TrimMessage("the stored order cannot be read: " + t.Damaged)
+	r.emit(core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Commands.Number,
+		Code: core.CodeDamaged, Message: text, At: r.at.Now, Accepts: core.Accepted{Close: true}})
+	if parent != nil {
+		r.emit(core.ChildEnded{Parent: *parent, State: core.ChildError, Code: core.CodeDamaged, Message: text})
+	}
+}
+
+// closeDamaged ends a damaged task for the operator. The new document keeps the identity, the verdicts and the
+// parent. It keeps no step, because the states of the steps are not certain.
+func (r *deciding) closeDamaged() Decision {
+	t := r.t
+	r.accept(core.TrimMessage("the stored order could not be read: " + t.Damaged))
+	r.t = &core.Task{
+		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, ContentHash: t.ContentHash, Order: t.Order,
+		Priority: t.Priority, ReplyTo: t.ReplyTo, Parent: t.Parent, Run: t.Run, Commands: t.Commands,
+		Created: t.Created, Due: t.Due, Erased: t.Erased,
+		Reason:  core.Reason{Code: core.CodeDamaged, Text: core.TrimMessage(t.Damaged)},
+		Closing: &core.Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)},
+	}
+	r.enterEnd(core.Closed, "")
+	core.Reindex(r.t, true)
+	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
+		Settles: core.Settles(nil, r.t, r.effects)}
+}
+
+func damageRefusal(t *core.Task) error {
+	return core.Refuse(core.CodeDamaged, "the stored order %q cannot be read (%s), so it accepts only a close "+
+		"with its present command number (%d); restore it from a backup, or close it", t.OrderID, t.Damaged,
+		t.Commands.Number)
+}

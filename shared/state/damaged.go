@@ -1,0 +1,66 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// TaskOf returns the task in a record. If its document cannot be read, or belongs to another version or order,
+// Task.Damaged states the reason, and the task holds what can still be read (P53, a damaged order is set
+// aside). The only error is ErrNewerTask.
+func TaskOf(r *port.Record) (*core.Task, error) {
+	t, err := DecodeTask(r.Document)
+	switch {
+	case errors.Is(err, ErrNewerTask):
+		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
+	case err != nil:
+		return remains(r, err.Error()), nil
+	case t.Version != r.Version || t.OrderID != r.ID:
+		return remains(r, fmt.Sprintf("the document is of %q, version %d, and the record's version is %d",
+			t.OrderID, t.Version, r.Version)), nil
+	}
+	return t, nil
+}
+
+// remains returns what can be read of a damaged task: what the store keeps beside the document, and members
+// of the document that do not depend on others.
+func remains(r *port.Record, damage string) *core.Task {
+	read := &core.Task{}
+	// after an error, no member can be read
+	if members, err := rawjson.Members(r.Document); err == nil {
+		salvage(read, members)
+	}
+	if read.OrderID != "" && read.OrderID != r.ID { // the document of another order
+		read = &core.Task{}
+	}
+	t := &core.Task{
+		OrderID: r.ID, Version: r.Version, Workflow: r.Workflow, Created: core.TimeOf(r.Created),
+		ProcessState: core.State(r.State), Attention: r.Bucket == port.AttentionBucket, Damaged: damage,
+		Definition: read.Definition, ContentHash: read.ContentHash, Order: read.Order, Priority: read.Priority,
+		ReplyTo: read.ReplyTo, Parent: read.Parent, Run: read.Run, Commands: read.Commands,
+		Attempts: read.Attempts, Erased: read.Erased, Deadline: read.Deadline, Steps: read.Steps,
+	}
+	if len(t.Order) == 0 && t.ContentHash == "" {
+		t.ContentHash = r.Hash
+	}
+	if r.Bucket == port.DueBucket || r.Bucket == port.DamagedBucket {
+		t.Due = core.TimeOf(r.IndexAt)
+	}
+	return t
+}
+
+// salvage reads the members that can be read, and leaves out the others.
+func salvage(x *core.Task, members map[string]json.RawMessage) {
+	for i := range taskFields.fields {
+		f := &taskFields.fields[i]
+		before := *x
+		if v, found := members[f.name]; found && f.take(&decoder{x}, x, v) != nil {
+			*x = before
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package state_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// What can be read of a damaged document is read, the rest comes from the columns beside it, and nothing
+// of it is ever written again (P53, a damaged order is set aside).
+func TestRemainsOfADamagedTask(t *testing.T) {
+	whole := task("o-1", 3)
+	whole.Parent = &core.Parent{OrderID: "p", Step: "s", Attempt: 2}
+	whole.ReplyTo, whole.Commands.Number, whole.ContentHash = "shop", 4, "h"
+	doc, err := state.EncodeTask(whole)
+	require.NoError(t, err)
+	due := born.Std().Add(time.Hour)
+	record := port.Record{ID: "o-1", Version: 3, State: "Processing", Workflow: "order", Created: born.Std(),
+		Bucket: port.DueBucket, IndexAt: due, Hash: "column"}
+	for name, c := range map[string]struct {
+		from, to string
+		change   func(*core.Task)
+	}{
+		"a number out of range": {`"Version":3`, `"Version":30000000000000000000`, func(*core.Task) {}},
+		"a broken parent":       {`"task":"p"`, `"task":7`, func(x *core.Task) { x.Parent = nil }},
+		"a broken name": {`"replyTo":"shop"`, `"replyTo":{}`,
+			func(x *core.Task) { x.ReplyTo = "" }},
+		"no JSON": {`{`, `[`, func(x *core.Task) {
+			*x = core.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
+		}},
+		"the document of another order": {`"OrderID":"o-1"`, `"OrderID":"o-2"`, func(x *core.Task) {
+			*x = core.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record.Document = bytes.Replace(doc, []byte(c.from), []byte(c.to), 1)
+			require.NotEqual(t, doc, record.Document)
+			got, err := state.TaskOf(&record)
+			require.NoError(t, err)
+			require.NotEmpty(t, got.Damaged)
+			want := &core.Task{OrderID: "o-1", Version: 3, Workflow: "order", Created: born,
+				ProcessState: core.Processing, Due: core.TimeOf(due), Definition: whole.Definition,
+				ContentHash: "h", ReplyTo: "shop", Parent: whole.Parent, Run: whole.Run,
+				Commands: whole.Commands, Steps: whole.Steps}
+			c.change(want)
+			got.Damaged = ""
+			require.Empty(t, cmp.Diff(want, got))
+		})
+	}
+	s := state.New(state.Config{Store: memory.NewStore(1), Definitions: memory.NewDefinitions()})
+	whole.Version, whole.Damaged = 4, "no JSON"
+	require.ErrorIs(t, errors.Join(s.Commit(context.Background(), []state.Change{{Task: whole}})...),
+		core.ErrUnfit)
+}
