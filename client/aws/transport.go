@@ -128,7 +128,7 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 }
 
 // pinned returns the definition of a task. It returns nil if the task, or the definition, cannot be read. If the
-// task does not fit, it makes task a damaged copy (P53, a damaged order is set aside).
+// task does not fit, it makes task a damaged copy (P60, a damaged order is set aside).
 func (t *Transport) pinned(ctx context.Context, task **core.Task) (*core.Definition, error) {
 	if (*task).Damaged != "" {
 		return nil, nil

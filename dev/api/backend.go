@@ -33,7 +33,7 @@ type Backend interface {
 	// order. It returns core.ErrStale if the command names a run that the order has not begun.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task returns a task and its definition, or port.ErrNotFound. The definition is nil if a Cancel came
-	// before the order (P17, a cancel is kept), or if the task is damaged (P53, a damaged order is set aside).
+	// before the order (P17, a cancel is kept), or if the task is damaged (P60, a damaged order is set aside).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.

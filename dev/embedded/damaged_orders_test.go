@@ -31,7 +31,7 @@ var damages = map[string]string{
 }
 
 // A damaged order becomes an incident with one alert. Readiness and listings name it, its parent learns it, and
-// it accepts a close, after which its ID never runs again, and an erasure (P53, a damaged order is set aside).
+// it accepts a close, after which its ID never runs again, and an erasure (P60, a damaged order is set aside).
 func TestADamagedOrderIsSetAside(t *testing.T) {
 	for name, set := range damages {
 		t.Run(name, func(t *testing.T) {

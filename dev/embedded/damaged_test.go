@@ -115,7 +115,7 @@ func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
 	if task := wait(t, s, "fine"); task.ProcessState != core.Processed {
 		t.Errorf("the other order: %s", task.ProcessState)
 	}
-	// It is shown with its steps, and goes on once its definition is there again (P53).
+	// It is shown with its steps, and goes on once its definition is there again (P60).
 	if task, def, err := s.Task(t.Context(), "lost"); err != nil || def != nil || task.Damaged == "" ||
 		len(task.Steps) != 2 {
 		t.Errorf("%+v, %v", task, err)

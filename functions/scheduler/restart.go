@@ -20,7 +20,7 @@ var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 //
 // Restart returns the number of restarted tasks. The error names the tasks that it could not restart.
 // The Supervisor finds these tasks when they are due. Restart reports a damaged task, and restarts one that can
-// be read again (P53, a damaged order is set aside).
+// be read again (P60, a damaged order is set aside).
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 	store := s.cfg.State.Port()
 	var errs []error

@@ -87,7 +87,7 @@ type Report struct {
 	Unreported int  // ended tasks whose final status is sent again
 	Pushed     int  // due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index whose task does not exist or is at rest
-	Damaged    int  // tasks that cannot be read (P53, a damaged order is set aside)
+	Damaged    int  // tasks that cannot be read (P60, a damaged order is set aside)
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
 	Started    int  // orders started by their schedules

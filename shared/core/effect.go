@@ -83,7 +83,7 @@ type Accepted struct {
 	// ResolveFrom is the time from which a Resolve is accepted. Before, a call may still take effect. The zero
 	// value means that it is accepted at once.
 	ResolveFrom Time `json:"resolveFrom,omitzero"`
-	// Close is set only for a damaged order, which accepts no other command (P53, a damaged order is set aside).
+	// Close is set only for a damaged order, which accepts no other command (P60, a damaged order is set aside).
 	Close bool `json:"close,omitempty"`
 }
 

@@ -15,7 +15,7 @@ var (
 	// (P8, every commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
 	// ErrUnfit means that the stored task cannot be read, or does not fit its definition. Only the events of
-	// P53 (a damaged order is set aside) can be decided. The other messages stay in their queue, so that
+	// P60 (a damaged order is set aside) can be decided. The other messages stay in their queue, so that
 	// nothing is lost.
 	ErrUnfit = errors.New("the stored task is damaged")
 )

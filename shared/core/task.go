@@ -96,7 +96,7 @@ type Task struct {
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
 	// Damaged is the reason why the stored task cannot be read, or does not fit its definition. It is "" for
-	// every other task, and is never stored. The other fields hold what can still be read (P53, a damaged order
+	// every other task, and is never stored. The other fields hold what can still be read (P60, a damaged order
 	// is set aside).
 	Damaged string
 	Steps   []Step                     // steps in the order of the definition

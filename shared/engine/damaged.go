@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// LookAgain is the time after which the Supervisor looks at a damaged order again (P53, a damaged order is set
+// LookAgain is the time after which the Supervisor looks at a damaged order again (P60, a damaged order is set
 // aside). The order may have been restored meanwhile, or a program may run that can read it.
 const LookAgain = 15 * time.Minute
 

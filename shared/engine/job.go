@@ -77,7 +77,7 @@ type Job struct {
 	// the task (P10, moving a due time is conditional).
 	Push bool
 	// Aside means that the task was found in port.DamagedBucket. If it can be read again, Deliver moves it back
-	// to its place in the index (P53, a damaged order is set aside).
+	// to its place in the index (P60, a damaged order is set aside).
 	Aside bool
 	decided
 

@@ -386,7 +386,7 @@ type found struct {
 	first   bool            // the order that opened the incident was counted
 }
 
-// damagedID returns the ID of the incident of a workflow's damaged orders (P53, a damaged order is set aside).
+// damagedID returns the ID of the incident of a workflow's damaged orders (P60, a damaged order is set aside).
 func damagedID(workflow string) ID { return ID{Workflow: workflow, Code: core.CodeDamaged} }
 
 func (id ID) damaged() bool { return id.Workflow != "" && id == damagedID(id.Workflow) }

@@ -785,7 +785,7 @@ func TestEveryOrderInErrorIsReported(t *testing.T) {
 	})
 }
 
-// Damaged orders are an incident of their workflow (P53, a damaged order is set aside). It is reported once,
+// Damaged orders are an incident of their workflow (P60, a damaged order is set aside). It is reported once,
 // however often the order is found, and is over when no damaged order is left. An order in Error whose document
 // is damaged later is found by the count.
 func TestDamagedOrdersAreAnIncident(t *testing.T) {

@@ -266,7 +266,7 @@ func (a Alert) waited() string {
 	return "agent " + a.Agent + ", operation " + a.Operation + ","
 }
 
-// damaged reports whether the alert is about orders that cannot be read (P53, a damaged order is set aside).
+// damaged reports whether the alert is about orders that cannot be read (P60, a damaged order is set aside).
 func (a Alert) damaged() bool {
 	return a.Code == core.CodeDamaged && a.Step == "" && !a.Undone && !a.Intake
 }

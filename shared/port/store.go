@@ -28,7 +28,7 @@ const (
 	// due).
 	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator has an alert
-	// DamagedBucket holds the tasks that cannot be read (P53, a damaged order is set aside). IndexAt is
+	// DamagedBucket holds the tasks that cannot be read (P60, a damaged order is set aside). IndexAt is
 	// the time of the next attempt to read the task.
 	DamagedBucket Bucket = "damaged"
 )
@@ -129,7 +129,7 @@ type Store interface {
 	Commit(ctx context.Context, writes []Write) []error
 	// Place moves the record to another place in the index, and changes nothing else. The stored version must
 	// be the given version. Place returns ErrNotFound, ErrConflict or ErrUnavailable as Commit does. It is for
-	// a document that cannot be read, so that no Commit can replace it (P53, a damaged order is set aside).
+	// a document that cannot be read, so that no Commit can replace it (P60, a damaged order is set aside).
 	Place(ctx context.Context, id string, version int64, bucket Bucket, at time.Time) error
 	// Load returns a record and an error for each ID, at the index of the ID. The record is nil if it does
 	// not exist or could not be read. A failed read of one record does not affect the other records.

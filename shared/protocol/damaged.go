@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// damaged decides an event about a task that cannot be read, or that does not fit its definition (P53, a
+// damaged decides an event about a task that cannot be read, or that does not fit its definition (P60, a
 // damaged order is set aside). It changes the task only for a Close. The reports to the operator and to the
 // parent depend only on the fields that can be read, so each actor may repeat them.
 //

@@ -13,7 +13,7 @@ func Unfit(def *core.Definition, t *core.Task) error {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
 			core.ErrUnfit)
 	}
-	// A task that was closed as damaged has no definition (P53, a damaged order is set aside).
+	// A task that was closed as damaged has no definition (P60, a damaged order is set aside).
 	if t.IsTombstone() || t.ProcessState == core.Closed && t.Definition == "" && len(t.Steps) == 0 {
 		return nil
 	}

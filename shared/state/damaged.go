@@ -11,7 +11,7 @@ import (
 )
 
 // TaskOf returns the task in a record. If its document cannot be read, or belongs to another version or order,
-// Task.Damaged states the reason, and the task holds what can still be read (P53, a damaged order is set
+// Task.Damaged states the reason, and the task holds what can still be read (P60, a damaged order is set
 // aside). The only error is ErrNewerTask.
 func TaskOf(r *port.Record) (*core.Task, error) {
 	t, err := DecodeTask(r.Document)

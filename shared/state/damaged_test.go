@@ -17,7 +17,7 @@ import (
 )
 
 // What can be read of a damaged document is read, the rest comes from the columns beside it, and nothing
-// of it is ever written again (P53, a damaged order is set aside).
+// of it is ever written again (P60, a damaged order is set aside).
 func TestRemainsOfADamagedTask(t *testing.T) {
 	whole := task("o-1", 3)
 	whole.Parent = &core.Parent{OrderID: "p", Step: "s", Attempt: 2}

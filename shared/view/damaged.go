@@ -21,7 +21,7 @@ const FixDamaged = "restore them from a backup, or end them with close; show tel
 const mostDamaged = 20
 
 // Fitted returns the task. If the task does not fit its definition, or err states that the definition cannot be
-// read, it returns a damaged copy (P53, a damaged order is set aside).
+// read, it returns a damaged copy (P60, a damaged order is set aside).
 func Fitted(t *core.Task, def *core.Definition, err error) *core.Task {
 	if t.Damaged == "" && err == nil {
 		err = protocol.Unfit(def, t)
@@ -40,7 +40,7 @@ type index interface {
 		limit int) ([]port.Due, error)
 }
 
-// Damaged describes the orders that were set aside because they cannot be read (P53, a damaged order is set
+// Damaged describes the orders that were set aside because they cannot be read (P60, a damaged order is set
 // aside). The result is "" if there are none.
 func Damaged(ctx context.Context, in index, shards int) (string, error) {
 	var ids []string

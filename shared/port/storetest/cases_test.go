@@ -364,7 +364,7 @@ func dueCases() []testCase {
 			}})
 }
 
-// placeCases moves index entries without a commit (P53, a damaged order is set aside): nothing else of the
+// placeCases moves index entries without a commit (P60, a damaged order is set aside): nothing else of the
 // record changes, also if its document is no JSON, and a commit on its version still succeeds.
 func placeCases() []testCase {
 	broken := holding([]byte(`{"n":"\xff`))

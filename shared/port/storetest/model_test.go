@@ -44,7 +44,7 @@ func (r row) commit(w port.Write) (row, error) {
 	return r, nil
 }
 
-// place returns the row after Place, or its error (P53, a damaged order is set aside).
+// place returns the row after Place, or its error (P60, a damaged order is set aside).
 func (r row) place(version int64, bucket port.Bucket, at time.Time) (row, error) {
 	switch {
 	case r.record == nil:
