@@ -74,6 +74,7 @@ var rules = []struct {
 	{"P50", []string{"P50", "P15"}, ""},
 	{"P51", []string{"P51", "P5", "P12"}, ""},
 	{"P52", []string{"P52", "P5", "P12"}, ""},
+	{"P60", nil, "the simulator's store damages no document; TestADamagedOrderIsSetAside does"},
 }
 
 // TestEveryRuleIsLookedAt checks that an invariant covers each rule of the protocol, or that an argument

@@ -100,7 +100,8 @@ func TestAlertIsLogged(t *testing.T) {
 		"peak":   "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
 		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server +
-			" resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
+			" resubmit o-1", "stepkeeper --server " + server + " undo o-1", "stepkeeper --server " + server +
+			" resolve o-1 second happened", "stepkeeper --server " + server + " resolve o-1 second not-happened"},
 	}
 	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
 		t.Errorf("logged\n%s\nwant\n%s", a, b)

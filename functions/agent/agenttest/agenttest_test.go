@@ -240,7 +240,7 @@ func TestNothingToGrade(t *testing.T) {
 	for want, spoil := range map[string]func(*agenttest.Probe, worker.Operations){
 		"needs Do and Effects":   func(p *agenttest.Probe, _ worker.Operations) { p.Do = "" },
 		"the probe needs Do and": func(p *agenttest.Probe, _ worker.Operations) { p.Effects = nil },
-		"unexpected end of JSON input": func(p *agenttest.Probe, _ worker.Operations) {
+		"it ends in the middle of a value": func(p *agenttest.Probe, _ worker.Operations) {
 			p.Input = json.RawMessage("{")
 		},
 		"it has no operations": func(_ *agenttest.Probe, ops worker.Operations) { clear(ops) },

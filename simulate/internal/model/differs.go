@@ -40,7 +40,7 @@ func predicted(t *core.Task) core.Task {
 	p := core.Task{ProcessState: t.ProcessState, Phase: t.Phase, Definition: t.Definition, Run: t.Run,
 		TokenKey: t.TokenKey, Commands: t.Commands, Attempts: t.Attempts, Hops: t.Hops,
 		StatusSeq: t.StatusSeq, Undelivered: slices.Clone(t.Undelivered),
-		Undo:      core.Reversal{Why: t.Undo.Why, CancelAsked: t.Undo.CancelAsked}, End: t.End,
+		Undo: core.Reversal{Why: t.Undo.Why, CancelAsked: t.Undo.CancelAsked}, End: t.End,
 		Closing: t.Closing,
 		Erased:  t.Erased, Deadline: t.Deadline, Steps: slices.Clone(t.Steps)}
 	p.Commands.Verdicts = withoutReasons(t.Commands.Verdicts)

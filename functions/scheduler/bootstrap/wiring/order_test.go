@@ -293,16 +293,20 @@ func TestAlertOfADeployment(t *testing.T) {
 		got.Most != 1 || got.Logs != logs {
 		t.Errorf("%+v", got)
 	}
-	got.At, got.FirstTry, got.LastTry = 0, 0, 0
+	if got.Accepts.ResolveFrom <= got.At {
+		t.Errorf("a Resolve is accepted from %s, before its last call is over", got.Accepts.ResolveFrom)
+	}
+	got.At, got.FirstTry, got.LastTry, got.Accepts.ResolveFrom = 0, 0, 0, 0
 	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1,
 		Key: "o-1/0/pay",
 		// past its point of no return: no undo
-		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}}
+		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true, Resolve: true}}
 	if got.RaiseAlert != want {
 		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
 	}
 	commands := []string{"stepkeeper --stack Shop/Engine show o-1",
-		"stepkeeper --stack Shop/Engine resubmit o-1"}
+		"stepkeeper --stack Shop/Engine resubmit o-1", "stepkeeper --stack Shop/Engine resolve o-1 pay happened",
+		"stepkeeper --stack Shop/Engine resolve o-1 pay not-happened"}
 	if !slices.Equal(got.Commands, commands) {
 		t.Errorf("commands %q", got.Commands)
 	}
