@@ -38,7 +38,7 @@ type coordinator struct {
 	lines    int
 	idle     *time.Timer // ends the run after Options.Patience without progress
 	done     int         // number of responses and final outcomes so far
-	outageAt int // the outage starts when this number of lines have a final outcome
+	outageAt int         // the outage starts when this number of lines have a final outcome
 	outage   bool
 	killsAt  []int         // a kill happens when one of these numbers of lines have a final outcome
 	firstUp  time.Duration // time that the first start took
