@@ -88,16 +88,20 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	s.lagAlarms()
 	for _, name := range sorted(s.functions) {
-		f := s.invoked(name)
-		s.returnedAlarm(name)
-		gap := max(leastGap, int(math.Ceil(s.repeated(name).Minutes())))
-		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
-			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3, gap: gap,
-			essential: s.props.Canary != nil})
-		s.addAlarm(alarm{id: pascal(name) + "Throttles",
-			text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
-			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3, gap: gap})
+		s.functionAlarms(name)
 	}
+}
+
+func (s *Stepkeeper) functionAlarms(name string) {
+	f := s.invoked(name)
+	s.returnedAlarm(name)
+	gap := max(leastGap, int(math.Ceil(s.repeated(name).Minutes())))
+	s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
+		metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3, gap: gap,
+		essential: s.props.Canary != nil})
+	s.addAlarm(alarm{id: pascal(name) + "Throttles",
+		text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
+		metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3, gap: gap})
 }
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }

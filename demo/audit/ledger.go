@@ -41,8 +41,8 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	db, _ := sql.Open("sqlite", file.String()) // The driver is known, so Open does not fail.
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `
-		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
-		       'moved', COALESCE(SUM(CASE l.kind WHEN 'do' THEN p.quantity WHEN 'undo' THEN -p.quantity END), 0)) AS line
+		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance, 'moved',
+		       COALESCE(SUM(CASE l.kind WHEN 'do' THEN p.quantity WHEN 'undo' THEN -p.quantity END), 0)) AS line
 		FROM accounts a LEFT JOIN parts p ON p.account = a.name LEFT JOIN ledger l ON l.seq = p.seq
 		GROUP BY a.name ORDER BY a.name`), db.Close())
 	if err != nil {

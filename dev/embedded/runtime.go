@@ -146,7 +146,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	s.incidents = s.newIncidents()
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
-		Name: instanceName(), WakeSlack: wakeSlack, LongestWait: s.options.LongestWait, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
+		Name: instanceName(), WakeSlack: wakeSlack, LongestWait: s.options.LongestWait,
+		Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
 		Tokens:     func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 		FairQueues: true,
 	}
@@ -157,7 +158,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,
-		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()), Outages: s.incidents.Outages, Woken: s.incidents.Woken,
+		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()),
+		Outages: s.incidents.Outages, Woken: s.incidents.Woken,
 		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store,
 			Submit: s.startScheduled}})
 	return s.wireAgents()

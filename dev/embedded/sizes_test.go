@@ -139,7 +139,7 @@ func TestTheLimitOfAnOrderIsTheSameForEachDoor(t *testing.T) {
 	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
-	d := &doors{t: t, runtime: s, site: serveSite(t, s)}
+	d := &doors{site: serveSite(t, s)}
 	c, err := client.New(d.site.URL, client.WithRetry(1, 0))
 	require.NoError(t, err)
 	const form = `{"schema":1,"orderId":"%s","workflow":"pair","order":%s}`
@@ -182,7 +182,7 @@ func TestARequestAboveTheLimitFailsItsStep(t *testing.T) {
 	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
-	d := &doors{t: t, runtime: s, site: serveSite(t, s)}
+	d := &doors{site: serveSite(t, s)}
 	status, answer := d.site.post("/v1/orders", "", `{"schema":1,"orderId":"o","workflow":"pair","order":"`+
 		strings.Repeat("<", 16_300)+`"}`) // four of them are below the limit of a result, and above that of a message
 	require.Equal(t, 202, status, answer)

@@ -37,7 +37,7 @@ CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS N
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
 CREATE INDEX orders_state ON orders(state, created) WHERE created IS NOT NULL;
 CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT NULL;
-CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents outside a document; row is orders.row
+CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- row is orders.row
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE ledger(

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 		require.ErrorContains(t, err, c.want, c.text)
 		require.True(t, strings.HasPrefix(err.Error(), c.want), "%s: %v, want %s", c.text, err, c.want)
 		for _, kind := range []error{rawjson.ErrNumber, rawjson.ErrLevels, rawjson.ErrAmbiguous} {
-			require.Equal(t, kind == c.kind, errors.Is(err, kind), "%s: %v", c.text, err)
+			require.Equal(t, errors.Is(c.kind, kind), errors.Is(err, kind), "%s: %v", c.text, err)
 		}
 		require.True(t, strings.HasPrefix(rawjson.In("output", err).Error(), "output"), c.text)
 	}

@@ -29,9 +29,9 @@ type Switched struct {
 	External []string `json:"external"`
 }
 
-// Pause stops a deployment, named as in OpenWith: no function of the deployment starts any more. It disables the schedule of the
-// Supervisor and all event source mappings, and blocks until they are disabled. Messages stay in their
-// queues. Functions that run end within their timeouts. External agents continue to run.
+// Pause stops a deployment, named as in OpenWith: no function of the deployment starts any more. It disables
+// the schedule of the Supervisor and all event source mappings, and blocks until they are disabled. Messages
+// stay in their queues. Functions that run end within their timeouts. External agents continue to run.
 //
 // CloudFormation does not change what Pause changed, unless a deployment changes the same property. So a
 // paused deployment stays paused while its tables are replaced, until Resume. Both calls can be repeated

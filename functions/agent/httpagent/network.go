@@ -43,7 +43,7 @@ func (x *exchange) networkFailure(err error, sent bool) *worker.Failure {
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	f.Err = fmt.Errorf("%s %s: %s", x.what(), text, err)
+	f.Err = fmt.Errorf("%s %s: %w", x.what(), text, err)
 	return f
 }
 

@@ -40,8 +40,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	}
 	s := supervisor.New(supervisor.Config{
 		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
-		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep, Outages: alerts.Outages,
-		Woken: alerts.Woken,
+		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
+		Outages: alerts.Outages, Woken: alerts.Woken,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
 			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: settings.Orders},
