@@ -19,11 +19,16 @@ type Unattended struct {
 // InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
-// Await adds the unattended queues to t. It leaves out a queue if no step in flight waits for the queue's
-// agent.
+// awaits reports whether the step has asked its agent, or will ask it again.
+func (s *Step) awaits() bool {
+	again := s.State == core.Pending || s.State == core.UndoWait
+	return s.InFlight() || again && s.Attempts > 0
+}
+
+// Await adds the unattended queues to t. It leaves out a queue if no step waits for the queue's agent.
 func (t *Task) Await(all []Unattended) {
 	for _, u := range all {
-		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.InFlight() }) {
+		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.awaits() }) {
 			t.Unattended = append(t.Unattended, u)
 		}
 	}
