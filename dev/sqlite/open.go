@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -53,6 +54,7 @@ type Options struct {
 	// value means no cache.
 	Heads   int
 	Keep    time.Duration // time for which a task at rest is kept, see Expire; 0 means for ever
+	Log     *slog.Logger  // nil means the default logger
 	Clock   port.Clock    // clock for the queues and for Keep; nil means the system clock
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
@@ -65,6 +67,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Heads = cmp.Or(o.Heads, 10_000)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return o
 }
@@ -74,6 +77,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
+	log       *slog.Logger
 	lock      *flock.Flock
 	readers   *sql.DB
 	reads     reads
@@ -83,6 +87,7 @@ type Store struct {
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking
+	setAside  setAside
 }
 
 // Open opens the store in a data folder. It creates the folder if the folder does not exist. It returns
@@ -99,7 +104,8 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, checking: checking{limit: o.checkTime}}
+	s := &Store{keep: o.Keep, clock: o.Clock, log: o.Log, lock: lock,
+		checking: checking{limit: o.checkTime}}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)),
 			s.Close())
