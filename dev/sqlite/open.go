@@ -25,6 +25,9 @@ import (
 // if a user removes the file.
 const FileName = "stepkeeper.db"
 
+// lockName is the name of the file that is locked on Windows, which cannot lock a folder.
+const lockName = "stepkeeper.lock"
+
 // walPages is a setting of the writer. SQLite moves the pages of the write-ahead log into the database file
 // when the log has 2,000 pages of 4 KiB. With a larger number, SQLite copies a frequently changed page less
 // often, but each pause of the writer is longer. With 8,000 pages, the longest pause is several times as
@@ -119,8 +122,8 @@ func lockFolder(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
-	if runtime.GOOS == "windows" { // Windows cannot lock a folder
-		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
+	if runtime.GOOS == "windows" {
+		lock = flock.New(filepath.Join(folder, lockName))
 	}
 	got, err := lock.TryLock()
 	switch {
