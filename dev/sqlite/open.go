@@ -90,6 +90,7 @@ type Store struct {
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking
+	opened    []opened
 	setAside  setAside
 }
 
@@ -163,6 +164,9 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		if err := step(w); err != nil {
 			return err
 		}
+	}
+	if s.opened, err = identify(file, file+"-wal"); err != nil {
+		return err
 	}
 	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
 		return err
