@@ -391,6 +391,9 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 	} else if damaged != "" {
 		h.Checks[view.CheckDamaged] = damaged
 	}
+	if damaged := s.store.DamagedMessages(); damaged != "" {
+		h.Checks["damaged messages"] = damaged
+	}
 	s.checkSchedules(ctx, h.Checks)
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()

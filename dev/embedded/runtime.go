@@ -119,8 +119,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep,
-		Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Log: s.log, Clock: s.clock,
+		Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}
 	if err = token.Exposed(s.options.Data); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,7 +21,12 @@ import (
 //
 // The copy appears under its name only when it is complete, checked and on the disk. In a new folder, with
 // the name FileName, the copy opens like a file that was closed cleanly.
+//
+// The error is fs.ErrInvalid if the store itself uses the new file, and fs.ErrExist if the file exists.
 func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
+	if err := apart(folder, to); err != nil {
+		return 0, err
+	}
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
 	}
@@ -51,6 +57,43 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 		return 0, err
 	}
 	return info.Size(), appear(unfinished, to)
+}
+
+// companions are the ends of the names of the files that the store and SQLite use beside the database.
+var companions = []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal", ".new-wal", ".new-shm"}
+
+// apart refuses a file that the store in a folder uses, whatever the spelling of its name. The database may be
+// a symbolic link, so apart also looks where it leads. The file need not exist.
+func apart(folder, to string) error {
+	database := filepath.Join(folder, FileName)
+	used := []string{sequenceFile(database), filepath.Join(folder, lockName)}
+	for _, end := range companions {
+		used = append(used, database+end)
+	}
+	if target, err := filepath.EvalSymlinks(database); err == nil {
+		for _, end := range companions {
+			used = append(used, target+end)
+		}
+	}
+	if target, err := filepath.EvalSymlinks(to); err == nil {
+		to = target
+	}
+	for _, name := range used {
+		if sameFile(name, to) || sameFile(filepath.Dir(name), filepath.Dir(to)) &&
+			strings.EqualFold(filepath.Base(name), filepath.Base(to)) { // some file systems ignore the case
+			return fmt.Errorf("%s is a file of the store in %s itself: %w", to, folder, fs.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 func copyInto(ctx context.Context, folder, to string) error {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -166,4 +168,50 @@ func TestBackupsThatAreRefused(t *testing.T) {
 	if data, err := os.ReadFile(to); err != nil || string(data) != "an older backup" {
 		t.Errorf("the older backup holds %q, %v", data, err)
 	}
+}
+
+// A backup onto a file that the store itself uses is refused, however the path is written, and writes nothing.
+func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
+	folder, beside := t.TempDir(), t.TempDir()
+	closed(t, filled(t, folder, 1)) // now the log and its index do not exist
+	link := filepath.Join(beside, "link")
+	require.NoError(t, os.Symlink(folder, link))
+	require.NoError(t, os.Symlink(filepath.Join(folder, sqlite.FileName), filepath.Join(beside, "a.db")))
+	require.NoError(t, os.Symlink(filepath.Join(folder, writeLog), filepath.Join(beside, "b.db"))) // leads nowhere
+	require.NoError(t, os.Link(filepath.Join(folder, sqlite.FileName), filepath.Join(beside, "c.db")))
+	moved := t.TempDir() // the database in it is a symbolic link
+	require.NoError(t, os.Symlink(filepath.Join(folder, sqlite.FileName), filepath.Join(moved, sqlite.FileName)))
+	t.Chdir(folder)
+	before, besides := listing(t, folder), listing(t, beside)
+	for _, c := range []struct{ data, to string }{
+		{folder, filepath.Join(folder, sqlite.FileName)},
+		{folder, filepath.Join(folder, writeLog)},
+		{folder, filepath.Join(folder, sqlite.FileName+"-shm")},
+		{folder, filepath.Join(folder, sqlite.FileName+"-journal")},
+		{folder, filepath.Join(folder, sqlite.FileName+".new")},
+		{folder, filepath.Join(folder, commitNumber)},
+		{folder, filepath.Join(folder, "stepkeeper.lock")},
+		{folder, filepath.Join(folder, "Stepkeeper.DB-wal")},
+		{folder, writeLog},
+		{".", "./" + writeLog},
+		{folder, folder + "/../" + filepath.Base(folder) + "/" + writeLog},
+		{folder, filepath.Join(link, writeLog)},
+		{link, filepath.Join(folder, writeLog)},
+		{folder, filepath.Join(beside, "a.db")},
+		{folder, filepath.Join(beside, "c.db")},
+		{moved, filepath.Join(folder, writeLog)},
+	} {
+		_, err := sqlite.Backup(t.Context(), c.data, c.to)
+		require.ErrorIs(t, err, fs.ErrInvalid, c.to)
+		require.ErrorContains(t, err, "is a file of the store")
+	}
+	_, err := sqlite.Backup(t.Context(), folder, filepath.Join(beside, "b.db"))
+	require.ErrorIs(t, err, fs.ErrExist)
+	require.Equal(t, before, listing(t, folder))
+	require.Equal(t, besides, listing(t, beside))
+	_, err = sqlite.Backup(t.Context(), folder, "monday.db") // another name in the folder is no harm
+	require.NoError(t, err)
+	s := open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	stored(t, s, map[string]bool{"task-0": true})
 }

@@ -159,6 +159,9 @@ func (c *committer) carryOut(group []*job) {
 func (c *committer) transact(group []*job) error {
 	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))},
 		time.Now()
+	if err := c.store.present(); err != nil {
+		return c.store.unavailable(err)
+	}
 	if _, err := c.writer.begin.exec(); err != nil {
 		return c.store.unavailable(err)
 	}
@@ -173,6 +176,10 @@ func (c *committer) transact(group []*job) error {
 	if changed {
 		c.sequence.last++
 		c.sequence.answered()
+	}
+	if err := c.store.present(); err != nil { // the commit may be in a removed file
+		c.cache.Purge()
+		return c.store.explained(err)
 	}
 	if port.Guard(nil, "a commit's report",
 		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {

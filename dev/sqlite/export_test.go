@@ -31,6 +31,11 @@ func (s *Store) Integrity() (verdict string, err error) {
 	return verdict, err
 }
 
+// During runs f in a transaction.
+func (s *Store) During(f func() error) error {
+	return s.committer.do(context.Background(), func(*transaction) error { return f() })
+}
+
 // Hold keeps the committer busy until release is called, so that a group gathers.
 func (s *Store) Hold() (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})

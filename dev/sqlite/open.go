@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ import (
 // FileName is the name of the database in the data folder. The lock is on the folder, so that it holds even
 // if a user removes the file.
 const FileName = "stepkeeper.db"
+
+// lockName is the name of the file that is locked on Windows, which cannot lock a folder.
+const lockName = "stepkeeper.lock"
 
 // walPages is a setting of the writer. SQLite moves the pages of the write-ahead log into the database file
 // when the log has 2,000 pages of 4 KiB. With a larger number, SQLite copies a frequently changed page less
@@ -53,6 +57,7 @@ type Options struct {
 	// value means no cache.
 	Heads   int
 	Keep    time.Duration // time for which a task at rest is kept, see Expire; 0 means for ever
+	Log     *slog.Logger  // nil means the default logger
 	Clock   port.Clock    // clock for the queues and for Keep; nil means the system clock
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
@@ -65,6 +70,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Heads = cmp.Or(o.Heads, 10_000)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return o
 }
@@ -74,6 +80,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
+	log       *slog.Logger
 	lock      *flock.Flock
 	readers   *sql.DB
 	reads     reads
@@ -83,6 +90,8 @@ type Store struct {
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking
+	opened    []opened
+	setAside  setAside
 }
 
 // Open opens the store in a data folder. It creates the folder if the folder does not exist. It returns
@@ -99,7 +108,8 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, checking: checking{limit: o.checkTime}}
+	s := &Store{keep: o.Keep, clock: o.Clock, log: o.Log, lock: lock,
+		checking: checking{limit: o.checkTime}}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)),
 			s.Close())
@@ -113,8 +123,8 @@ func lockFolder(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
-	if runtime.GOOS == "windows" { // Windows cannot lock a folder
-		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
+	if runtime.GOOS == "windows" {
+		lock = flock.New(filepath.Join(folder, lockName))
 	}
 	got, err := lock.TryLock()
 	switch {
@@ -154,6 +164,9 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		if err := step(w); err != nil {
 			return err
 		}
+	}
+	if s.opened, err = identify(file, file+"-wal"); err != nil {
+		return err
 	}
 	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
 		return err

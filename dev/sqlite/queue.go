@@ -67,8 +67,7 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	}
 	err := q.store.committer.do(ctx, func(tx *transaction) error {
 		for _, m := range kept {
-			if _, err := tx.addMessage.exec(q.config.Name, now.Add(m.Delay).UnixNano(), now.UnixNano(),
-				m.Body); err != nil {
+			if err := tx.put(q.config.Name, now.Add(m.Delay), now, m.Body); err != nil {
 				return err
 			}
 		}
@@ -156,7 +155,7 @@ type receive struct {
 	max        int
 	visibility time.Duration
 	deliveries []port.Delivery
-	more       bool // true if apply removed many expired messages instead of receiving; more may follow
+	more       bool // true if apply removed messages instead of receiving; more may follow
 }
 
 func (o *receive) apply(tx *transaction) error {
@@ -168,10 +167,14 @@ func (o *receive) apply(tx *transaction) error {
 		return err
 	}
 	var rows []int64
+	var damaged []port.Delivery
 	err = tx.dueMessages.each(func(v []driver.Value) {
-		row := v[0].(int64)
-		rows = append(rows, row)
-		o.deliveries = append(o.deliveries, delivery(row, int(v[1].(int64))+1, v[2].(int64), v[3].([]byte)))
+		d, whole := deliveryOf(v)
+		if !whole {
+			damaged = append(damaged, d)
+			return
+		}
+		rows, o.deliveries = append(rows, v[0].(int64)), append(o.deliveries, d)
 	}, c.Name, now, o.max)
 	if err != nil {
 		return err
@@ -181,7 +184,24 @@ func (o *receive) apply(tx *transaction) error {
 			return err
 		}
 	}
+	for i := range damaged {
+		if err := o.setAside(tx, &damaged[i]); err != nil {
+			return err
+		}
+	}
+	o.more = len(damaged) > 0
 	return nil
+}
+
+// deliveryOf returns the delivery of a row. whole is false if the file was changed after the row was stored.
+func deliveryOf(v []driver.Value) (d port.Delivery, whole bool) {
+	row := v[0].(int64) // the type of the primary key is certain, whatever the file contains
+	received, isCount := v[1].(int64)
+	sent, isTime := v[2].(int64)
+	body, isBody := v[3].([]byte)
+	sum, isSum := v[4].([]byte)
+	whole = isCount && isTime && isBody && (v[4] == nil || isSum && bytes.Equal(sum, checksum(body)))
+	return delivery(row, int(received)+1, sent, body), whole
 }
 
 func delivery(row int64, received int, sent int64, body []byte) port.Delivery {

@@ -1,8 +1,16 @@
 package sqlite
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
@@ -24,4 +32,76 @@ func (s *Store) makeQueues(o Options) error {
 		}
 	}
 	return s.queues.AllowReplyTo(o.ReplyTo...)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum returns the checksum that is stored with the body of a message. SQLite itself does not notice a
+// changed bit in a value.
+func checksum(body []byte) []byte {
+	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
+}
+
+// put adds a message to a queue.
+func (tx *transaction) put(queue string, visible, sent time.Time, body []byte) error {
+	_, err := tx.addMessage.exec(queue, visible.UnixNano(), sent.UnixNano(), body, checksum(body))
+	return err
+}
+
+const changedMessage = "the database file was changed after this message was stored: its body does not match " +
+	"its checksum; do not redrive it, read the order instead, and check the disk"
+
+// setAside moves a damaged message to the quarantine.
+func (o *receive) setAside(tx *transaction, d *port.Delivery) error {
+	s, name := o.queue.store, o.queue.config.Name
+	body, err := message.Quarantine(name, *d, changedMessage, core.TimeOf(o.now)).Encode()
+	if err != nil {
+		return err
+	}
+	row, err := strconv.ParseInt(d.ID, 36, 64)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.removeMessage.exec(row); err != nil {
+		return err
+	}
+	if err := tx.put(port.Quarantine, o.now, o.now, body); err != nil {
+		return err
+	}
+	tx.stored = append(tx.stored, func() {
+		s.log.Error("damaged message put into quarantine", "queue", name, "messageId", d.ID,
+			"reason", changedMessage)
+		s.setAside.add(name, d.ID)
+		if q, err := s.queues.Queue(port.Quarantine); err == nil {
+			q.(*Queue).announce()
+		}
+	})
+	return nil
+}
+
+// setAside counts the damaged messages that this process has moved to the quarantine.
+type setAside struct {
+	mu   sync.Mutex
+	n    int
+	last string
+}
+
+func (a *setAside) add(queue, id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.n++
+	a.last = fmt.Sprintf("message %s of queue %s", id, queue)
+}
+
+// DamagedMessages describes the damaged messages that were moved to the quarantine since Open, for Health. It
+// is empty if there were none.
+func (s *Store) DamagedMessages() string {
+	s.setAside.mu.Lock()
+	defer s.setAside.mu.Unlock()
+	if s.setAside.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d damaged messages are in the queue %s since the start, the last was %s: the "+
+		"database file was changed; check the disk, and read the orders instead", s.setAside.n,
+		port.Quarantine, s.setAside.last)
 }

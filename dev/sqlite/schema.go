@@ -56,18 +56,26 @@ CREATE TABLE messages(
 	visible_at INTEGER NOT NULL,
 	received INTEGER NOT NULL,
 	sent_at INTEGER NOT NULL,
-	body BLOB NOT NULL
+	body BLOB NOT NULL,
+	sum BLOB                     -- checksum of body; NULL: an older program stored the message
 ) STRICT;
 CREATE INDEX messages_visible ON messages(queue, visible_at, row);
 CREATE INDEX messages_sent ON messages(queue, sent_at);
 `
 
-// makeTables creates the tables in an empty file. It refuses a file with a newer schema.
+// makeTables creates the tables in an empty file. It adds to the file of an older program the column that the
+// file lacks. It refuses a file with a newer schema.
 func makeTables(w *writer) error {
 	version, err := w.number("PRAGMA user_version")
 	switch {
-	case err != nil || version == schemaVersion:
+	case err != nil:
 		return err
+	case version == schemaVersion:
+		sums, err := w.number("SELECT count(*) FROM pragma_table_info('messages') WHERE name='sum'")
+		if err != nil || sums == 1 {
+			return err
+		}
+		return w.run("ALTER TABLE messages ADD COLUMN sum BLOB")
 	case version > schemaVersion:
 		return fmt.Errorf(
 			"the file has schema version %d, this program knows version %d: a newer program wrote it; run "+

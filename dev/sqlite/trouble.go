@@ -96,6 +96,40 @@ func (s *Store) missing() error {
 	return port.ErrNotFound
 }
 
+// opened is the identity of a file that SQLite has open.
+type opened struct {
+	name string
+	info fs.FileInfo
+}
+
+func identify(names ...string) ([]opened, error) {
+	all := make([]opened, len(names))
+	for i, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = opened{name, info}
+	}
+	return all, nil
+}
+
+// present returns an error if a file that SQLite has open is not the file of its name any more. SQLite does
+// not notice it: commits then go to a file without a name, which is lost at the end of the process.
+func (s *Store) present() error {
+	for _, o := range s.opened {
+		info, err := os.Stat(o.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(o.info, info):
+			return fmt.Errorf("%s was removed, moved or replaced while this process runs: "+
+				"stop the process, put the data folder back or restore a backup, then start again", o.name)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
 const damaged = "stop the process, keep a copy of the data folder, then restore a backup " +
 	"into a new folder, " +
 	"or rescue what can be read with: sqlite3 stepkeeper.db .recover"

@@ -22,7 +22,7 @@ type writer struct {
 	putDocument, putState, putIndex, putAll, place                            *statement
 	addDefinition, addEntry, moveEntry                                        *statement
 	addMessage, dueMessages, receiveMessage, expireMessages                   *statement
-	deleteMessage, findMessage, extendMessage, nextQueue                      *statement
+	deleteMessage, removeMessage, findMessage, extendMessage, nextQueue       *statement
 	restedTasks, expireTask, expireContent, expireLedger, addProbe, dropProbe *statement
 	eraseContent, eraseLedger                                                 *statement
 	totalChanges, countCommit                                                 *statement
@@ -67,9 +67,10 @@ func (w *writer) prepareAll() error {
 		{&w.moveEntry,
 			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? " +
 				"WHERE key=? AND version=?"},
-		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body) VALUES(?,?,0,?,?)"},
+		{&w.addMessage,
+			"INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
 		{&w.dueMessages,
-			"SELECT row, received, sent_at, body FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
+			"SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
 				"visible_at, row LIMIT ?"},
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
 		{&w.expireMessages,
@@ -86,6 +87,7 @@ func (w *writer) prepareAll() error {
 		{&w.dropProbe, "DELETE FROM probe"},
 		{&w.totalChanges, "SELECT total_changes()"},
 		{&w.countCommit, "UPDATE settings SET value=? WHERE name='commits'"},
+		{&w.removeMessage, "DELETE FROM messages WHERE row=?"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
 		{&w.extendMessage,

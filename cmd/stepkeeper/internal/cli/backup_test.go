@@ -31,6 +31,11 @@ func TestBackup(t *testing.T) {
 		"a folder that exists")
 	call{}.run(t, "backup").want(t, failure.Usage, "the file to be written")
 
+	for _, end := range []string{"", "-wal", "-shm"} {
+		call{}.run(t, "backup", filepath.Join(data, sqlite.FileName+end), "--data", data).want(t, failure.Usage,
+			"is a file of the store", "outside the data folder")
+	}
+
 	keys := filepath.Join(data, token.FileName)
 	if err := os.WriteFile(keys, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)

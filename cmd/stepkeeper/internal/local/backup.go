@@ -28,6 +28,8 @@ func NewBackup(a *app.App) *cobra.Command {
 	return a.Command("backup", app.Flags{"data": &data}, func(cmd *cobra.Command, args []string) error {
 		n, err := sqlite.Backup(cmd.Context(), data, args[0])
 		switch {
+		case errors.Is(err, fs.ErrInvalid):
+			return failure.Wrap(err, failure.Usage, "name a file outside the data folder", "no backup was written")
 		case errors.Is(err, fs.ErrExist):
 			return failure.New(failure.Usage, "name another file, or remove this one",
 				"%s exists already, and was not changed", args[0])

@@ -1,0 +1,111 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func queueOf(t *testing.T, s *sqlite.Store, name string) port.Queue {
+	t.Helper()
+	q, err := s.Queues().Queue(name)
+	require.NoError(t, err)
+	return q
+}
+
+// flip changes one bit of the database file, in the only place where it contains text.
+func flip(t *testing.T, folder, text string) {
+	t.Helper()
+	file := filepath.Join(folder, database)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, 1, bytes.Count(data, []byte(text)))
+	data[bytes.Index(data, []byte(text))+len(text)-1] ^= 0x04
+	write(t, file, data)
+}
+
+// A message with a changed bit goes to the quarantine, whatever its queue is. It is logged and in the health,
+// and the other messages of the batch are delivered.
+func TestAChangedMessageIsNotDelivered(t *testing.T) {
+	for _, name := range []string{"status-shop", port.Dead(port.Replies), port.Quarantine} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			var log bytes.Buffer
+			options := sqlite.Options{
+				Queues: []sqlite.QueueConfig{{Name: port.Quarantine}},
+				Log:    slog.New(slog.NewTextHandler(&log, nil)),
+			}
+			if name != port.Quarantine {
+				options.Queues = append(options.Queues, sqlite.QueueConfig{Name: name})
+			}
+			s := open(t, folder, options)
+			must(t, queueOf(t, s, name).Send(t.Context(), []port.Message{{Body: []byte(`{"id":"first"}`)},
+				{Body: []byte(`{"id":"second"}`)}, {Body: []byte(`{"id":"third"}`)}}))
+			closed(t, s)
+			flip(t, folder, `{"id":"second"`)
+
+			s = open(t, folder, options)
+			defer closed(t, s)
+			require.Empty(t, s.DamagedMessages())
+			var bodies []string
+			for range 3 {
+				got, err := queueOf(t, s, name).Receive(t.Context(), 1, 0, time.Minute)
+				require.NoError(t, err)
+				for _, d := range got {
+					bodies = append(bodies, string(d.Body))
+				}
+			}
+			require.Equal(t, []string{`{"id":"first"}`, `{"id":"third"}`}, bodies[:2])
+			if name != port.Quarantine {
+				require.Len(t, bodies, 2)
+				got, err := queueOf(t, s, port.Quarantine).Receive(t.Context(), 10, 0, time.Minute)
+				require.NoError(t, err)
+				require.Len(t, got, 1)
+				bodies = append(bodies, string(got[0].Body))
+			}
+			var kept message.Quarantined
+			require.NoError(t, json.Unmarshal([]byte(bodies[2]), &kept))
+			require.Equal(t, []string{name, "2"}, []string{kept.Queue, kept.ID})
+			require.Contains(t, kept.Reason, "does not match its checksum")
+			require.Contains(t, s.DamagedMessages(), "message 2 of queue "+name)
+			require.Contains(t, log.String(), "messageId=2")
+			require.NotContains(t, log.String(), "second")
+			require.NoError(t, s.Probe())
+			depth, err := queueOf(t, s, name).Depth(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, depth.Visible)
+		})
+	}
+}
+
+// A value whose type was changed does not hinder the other messages.
+func TestAChangedTypeInAMessageDoesNoHarm(t *testing.T) {
+	for _, change := range []string{"body='text'", "sum='text'", "sent_at=x'00'"} {
+		t.Run(change, func(t *testing.T) {
+			folder := t.TempDir()
+			options := sqlite.Options{Queues: []sqlite.QueueConfig{{Name: port.Quarantine}, {Name: "status"}}}
+			s := open(t, folder, options)
+			must(t, queueOf(t, s, "status").Send(t.Context(), []port.Message{{Body: []byte("{}")}, {Body: []byte("[]")}}))
+			closed(t, s)
+			run(t, folder, "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql=replace(sql, 'STRICT', '') "+
+				"WHERE name='messages'; PRAGMA writable_schema=RESET; UPDATE messages SET "+change+" WHERE row=1")
+			s = open(t, folder, options)
+			defer closed(t, s)
+			got, err := queueOf(t, s, "status").Receive(t.Context(), 10, 0, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			require.Equal(t, "[]", string(got[0].Body))
+			require.Contains(t, s.DamagedMessages(), "message 1 of queue status")
+		})
+	}
+}
