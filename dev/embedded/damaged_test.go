@@ -209,6 +209,10 @@ func TestReplyNestedTooDeep(t *testing.T) {
 	if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the reply has failed the step", func() bool {
+		task, _, err := s.Task(t.Context(), "one")
+		return err == nil && task.Step("first").Error != nil
+	})
 	w.shop.hang.Store(false)
 	task := wait(t, s, "one")
 	if e := task.Step("first").Error; task.ProcessState != core.Compensated || e == nil || e.Code != core.CodeOutput ||

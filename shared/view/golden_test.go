@@ -231,12 +231,12 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// A task waits for the unattended queues of the agents that its steps in flight have asked.
+// A task waits for the unattended queues of the agents that its steps have asked, or will ask again.
 func TestAwait(t *testing.T) {
 	v := view.Of(underWay(), everyKind())
 	v.Await([]view.Unattended{{Queue: "requests-stock", Agent: "stock"},
 		{Queue: "requests-mail", Agent: "mail"}, {Queue: "requests-van", Agent: "van"}})
-	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "stock" {
+	if len(v.Unattended) != 2 || v.Unattended[0].Agent != "stock" || v.Unattended[1].Agent != "van" {
 		t.Errorf("%+v", v.Unattended)
 	}
 	v = view.Task{Steps: []view.Step{{Agent: "van", State: core.Compensating},

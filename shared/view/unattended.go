@@ -19,8 +19,8 @@ type Unattended struct {
 // InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
-// awaits reports whether the step has asked its agent, or will ask it again.
-func (s *Step) awaits() bool {
+// Awaits reports whether the step has asked its agent, or will ask it again.
+func (s *Step) Awaits() bool {
 	again := s.State == core.Pending || s.State == core.UndoWait
 	return s.InFlight() || again && s.Attempts > 0
 }
@@ -28,7 +28,7 @@ func (s *Step) awaits() bool {
 // Await adds the unattended queues to t. It leaves out a queue if no step waits for the queue's agent.
 func (t *Task) Await(all []Unattended) {
 	for _, u := range all {
-		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.awaits() }) {
+		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.Awaits() }) {
 			t.Unattended = append(t.Unattended, u)
 		}
 	}

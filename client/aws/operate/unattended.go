@@ -247,7 +247,7 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 }
 
 // await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps
-// that have been in flight for at least Parts.Unattended. If there are such steps, await also checks the
+// that have waited for their agent for at least Parts.Unattended. If there are such steps, await also checks the
 // queue for replies. If Since of a request queue is unknown, await sets it to the earliest claim of the
 // queue's steps.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
@@ -255,7 +255,7 @@ func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time
 	queues := []string{port.Replies}
 	for i := range shown.Steps {
 		s := &shown.Steps[i]
-		if _, known := t.Outputs.Requests[s.Agent]; !known || !s.InFlight() ||
+		if _, known := t.Outputs.Requests[s.Agent]; !known || !s.Awaits() ||
 			now.Sub(s.ClaimedAt.Std()) < t.Parts.Unattended {
 			continue
 		}
