@@ -13,6 +13,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -196,7 +198,7 @@ func TestOutputNestedTooDeep(t *testing.T) {
 // which was done, is not called again.
 func TestReplyNestedTooDeep(t *testing.T) {
 	w := newFixture(t, "30s")
-	w.shop.hang.Store(true)
+	w.outside() // no agent answers before the reply
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
@@ -213,10 +215,10 @@ func TestReplyNestedTooDeep(t *testing.T) {
 		task, _, err := s.Task(t.Context(), "one")
 		return err == nil && task.Step("first").Error != nil
 	})
-	w.shop.hang.Store(false)
-	task := wait(t, s, "one")
-	if e := task.Step("first").Error; task.ProcessState != core.Compensated || e == nil || e.Code != core.CodeOutput ||
-		!strings.Contains(e.Message, "output: arrays and objects are nested deeper than 64 levels") {
-		t.Errorf("%s: %+v", task.ProcessState, e)
-	}
+	task, _, err := s.Task(t.Context(), "one")
+	require.NoError(t, err)
+	require.Equal(t, core.Compensating, task.ProcessState)
+	require.Equal(t, core.CodeOutput, task.Step("first").Error.Code)
+	require.Contains(t, task.Step("first").Error.Message,
+		"output: arrays and objects are nested deeper than 64 levels")
 }
