@@ -67,8 +67,7 @@ func (w *writer) prepareAll() error {
 		{&w.moveEntry,
 			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? " +
 				"WHERE key=? AND version=?"},
-		{&w.addMessage,
-			"INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
+		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
 		{&w.dueMessages,
 			"SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
 				"visible_at, row LIMIT ?"},
@@ -90,8 +89,7 @@ func (w *writer) prepareAll() error {
 		{&w.removeMessage, "DELETE FROM messages WHERE row=?"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
-		{&w.extendMessage,
-			"UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
+		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
 	} {
 		var err error
 		if *p.to, err = w.prepare(p.text); err != nil {
