@@ -318,7 +318,6 @@ func TestRestoreOfADeployment(t *testing.T) {
 		t.Fatalf("after the deploy it is %s", got)
 	}
 	next := r.newOrder(t, "calm").submit()
-	waitFor(t, "message that waits", func() bool { return r.depth(t, "Intake") == 1 })
 	r.cli(t, "", ok, []string{"aws", "resume"}, " is running: on are its schedule and ")
 	if got := state(); got != "Enabled ENABLED" {
 		t.Fatalf("after the resume it is %s", got)

@@ -251,7 +251,7 @@ class Handling {
     if (agent.now() >= r.stop) { // P25; the reply says only that the request waited too long (P32)
       this.log("a request came after its stopBy; not called");
       const message = `the request waited in the queue of agent ${agent.name} past its stopBy`;
-      await this.reply({ outcome: "retry-later", error: { code: "queue", message } });
+      await this.reply({ outcome: "retry-later", error: { code: "queue", message } }, SEND);
       return true;
     }
     if (agent.now() >= this.until) return false;
@@ -326,10 +326,10 @@ class Handling {
     }
   }
 
-  private reply(members: object): Promise<void> {
+  private reply(members: object, within = this.request.stop - this.agent.now()): Promise<void> {
     const { agent, request: r, received } = this, waited = Math.max(0, received - (r.claimedAt ?? received));
     const body = { schema: SCHEMA, agent: agent.name, ...r.identity, waited, ...members };
-    return agent.send(this.replies, body, r.stop - agent.now());
+    return agent.send(this.replies, body, within);
   }
 
   /** Calls the operation by the ledger: at most one call in doubt or done for each key (P31). */
