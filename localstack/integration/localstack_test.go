@@ -178,7 +178,7 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 	o.submit()
 	o.notified("failed", soon)
 	a := o.alerted()
-	if len(a.Commands) != 3 {
+	if len(a.Commands) != 5 {
 		t.Fatalf("%+v %+v", a, o.task())
 	}
 	for _, field := range []struct {
