@@ -369,7 +369,8 @@ func dueCases() []testCase {
 func placeCases() []testCase {
 	broken := holding([]byte(`{"n":"\xff`))
 	cases := []testCase{{name: "of an unknown task, and on another version", run: func(s *suite) {
-		s.commit(write("a", 0), write("b", 0), write("b", 1, finished))
+		s.commit(write("a", 0), write("b", 0))
+		s.commit(write("b", 1, finished))
 		s.same(places("unknown", 1, port.DamagedBucket, at(1)), places("a", 0, port.DamagedBucket, at(1)),
 			places("a", 2, port.DamagedBucket, at(1)), places("b", 1, port.DamagedBucket, at(1)))
 		s.settled("a", "b")
