@@ -160,7 +160,11 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	if resource == anywhere {
 		resource = "IntakeDead"
 	}
-	url := s.outputs["Engine"+resource+"Url"]
+	url, isQueue := s.outputs["Engine"+resource+"Url"]
+	// One statement names queues and topics. IAM never sees an action of one service on a resource of the other.
+	if !isQueue || strings.HasPrefix(g.action, "sns:") {
+		return
+	}
 	client := sqs.NewFromConfig(u.Config)
 	arn, err := s.arn(t.Context(), url)
 	if err != nil {
