@@ -488,7 +488,7 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 		len(w.Take(port.Quarantine)) != 1 {
 		t.Errorf("returned %v, or not in quarantine", failed)
 	}
-	if got := config.Waits.All()["agent-a"].Waited; got != 3*core.Second {
+	if got := config.Waits.All()["agent-a"].Least; got != 3*core.Second {
 		t.Errorf("recorded a wait of %s, want 3s", got)
 	}
 }
@@ -551,6 +551,30 @@ func TestWhatTeachesWaits(t *testing.T) {
 			}
 			w.Clock.Advance(time.Minute)
 		}
+	})
+	t.Run("a clock that leaps", func(t *testing.T) {
+		w, asked := begun(t)
+		send(t, w, waited(world.Later(asked["o-1 b/1 do"]), core.Second))
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Second))
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
+		before := requests(t, w)
+		w.Clock.Advance(time.Hour)
+		send(t, w, waited(world.Later(before["o-2 a/1 do"]), core.Hour))
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "one request seemed to wait for an hour")
+		send(t, w, waited(world.Later(requests(t, w)["o-3 a/1 do"]), 0))
+		w.Clock.Advance(time.Second)
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-4"), "and the next one did not wait")
+	})
+	t.Run("a backlog", func(t *testing.T) {
+		w, _ := begun(t)
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"))
+		waiting := requests(t, w)
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Later(waiting["o-2 a/1 do"]), 100*core.Second))
+		w.Clock.Advance(time.Second)
+		send(t, w, waited(world.Later(waiting["o-3 a/1 do"]), 101*core.Second))
+		require.Equal(t, 200*core.Second, allowed(t, w, w.Scheduler, "o-4"))
 	})
 	t.Run("a copy, and an older attempt", func(t *testing.T) {
 		w, asked := begun(t)

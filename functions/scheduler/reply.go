@@ -97,6 +97,6 @@ func (s *Scheduler) replied(ctx context.Context, jobs []*engine.Job) {
 func (in *reply) recordQueueWait(s *Scheduler) {
 	r, step, ok := accepted(&in.Message)
 	if ok && step.Attempt == r.Attempt { // a reply to an earlier attempt shows an old wait
-		s.cfg.Waits.record(r.Agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
+		s.cfg.Waits.record(r.Agent, min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At)
 	}
 }

@@ -7,24 +7,35 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is the time that an agent's latest request with an accepted reply waited in queues (P32, queue time is
-// not a failure).
+// Wait is the shortest time that an agent's latest requests with an accepted reply waited in queues (P32,
+// queue time is not a failure). A clock that leaps makes the requests of one moment seem to have waited long;
+// in a backlog the others have waited long too.
 type Wait struct {
-	Waited core.Duration
-	Learnt core.Time
+	Least  core.Duration // since Began
+	Began  core.Time     // at least a second after the wait before
+	Before core.Duration // shortest wait of the second before Began
+}
+
+// Then returns the wait after one more reply.
+func (w Wait) Then(waited core.Duration, now core.Time) Wait {
+	if since := now.Sub(w.Began); 0 <= since && since < core.Second {
+		w.Least = min(w.Least, waited)
+		return w
+	}
+	return Wait{Least: waited, Began: now, Before: w.Least}
 }
 
 // At returns the part of the wait that still counts at the given time. The part halves each minute, so that
 // an old backlog does not delay the undo of later orders.
 func (w Wait) At(now core.Time) core.Duration {
-	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
+	return min(w.Least, w.Before) >> (max(0, now.Sub(w.Began)) / core.Minute)
 }
 
 // Waits holds the queue waits that an instance of the Scheduler knows, by agent. The zero value holds no
 // waits. Waits is safe for concurrent use.
 type Waits struct {
 	mu   sync.Mutex
-	last map[string]Wait // latest wait by agent
+	last map[string]Wait // by agent
 }
 
 // At returns, by agent, the parts of the waits that still count at the given time.
@@ -53,11 +64,15 @@ func (w *Waits) Set(all map[string]Wait) {
 	w.last = maps.Clone(all)
 }
 
-func (w *Waits) record(agent string, l Wait) {
+func (w *Waits) record(agent string, waited core.Duration, now core.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
 		w.last = map[string]Wait{}
 	}
-	w.last[agent] = l
+	before, known := w.last[agent]
+	if !known {
+		before = Wait{Least: waited}
+	}
+	w.last[agent] = before.Then(waited, now)
 }

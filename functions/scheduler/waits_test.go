@@ -59,8 +59,8 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		left.Add(-1)
 	})
 	for agent, wait := range config.Waits.All() {
-		if wait.Waited != 3*core.Second {
-			t.Errorf("%s: recorded a wait of %d ms, want 3,000", agent, wait.Waited)
+		if wait.Least != 3*core.Second {
+			t.Errorf("%s: recorded a wait of %d ms, want 3,000", agent, wait.Least)
 		}
 	}
 	if all := config.Waits.All(); len(all) == 0 {

@@ -41,7 +41,9 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 		return
 	}
 	unreadable(iv, gone)
-	learnt(iv, gone)
+	if iv.P.Waits != nil {
+		iv.P.Known = iv.P.Waits.All()
+	}
 	for _, s := range iv.Sights {
 		if iv.W.ByID[s.Id] == nil || !gone(s.Id) || iv.W.Violation != nil {
 			continue

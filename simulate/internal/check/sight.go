@@ -36,23 +36,7 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	if len(s.Refused) > 0 {
 		s.Extra, s.Refused = s.Refused, nil
 	}
-	if len(s.Extra) == 0 {
-		s.ExpectedWaits = nil
-	}
 	s.From, iv.Anew = len(iv.Clock), true
-}
-
-// inQueue returns the time that a message waited in its queue, until the handler's first clock reading. It
-// returns 0 for a redelivered message, because the message was invisible for a part of the time.
-func inQueue(iv *world.Invocation, i int) core.Duration {
-	if iv.Handed[i].Received > 1 {
-		return 0
-	}
-	now := core.Time(iv.W.Start + iv.W.Now + iv.P.Offset)
-	if len(iv.Clock) > 0 {
-		now = iv.Clock[0].Now
-	}
-	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
 // events returns the events of one order that the handler has received. These are the messages, or the event
@@ -201,16 +185,12 @@ func (m *move) decided() {
 				want.UnpinAlerts(m.after)
 			}
 			s.After, s.Must = m.after, append(s.Must, want.Mails...)
-			for i := range s.ExpectedWaits {
-				s.ExpectedWaits[i].Vague = max(s.ExpectedWaits[i].Vague,
-					times[len(times)-1].Now.Sub(times[0].Now))
-			}
 			m.did(rule)
 			return
 		}
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
-		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
+		s.After = m.after
 		return // each event of the batch may have had a different time
 	}
 	m.fail(rule, "%s", diff)
@@ -237,17 +217,11 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	if len(events) == 0 {
 		return "P8", "no event is known that led to this commit"
 	}
-	if len(s.Extra) == 0 {
-		s.ExpectedWaits = nil
-	}
 	for i, ev := range events {
-		before, taught := want.Changed, expectedWait(iv, s, want, i, ev)
+		before := want.Changed
 		want.Changed, want.Fresh = false, fresh(s, iv, i)
 		if r := want.Take(ev); want.Changed || rule == "" {
 			rule = r
-		}
-		if want.Changed && taught != nil {
-			s.ExpectedWaits = append(s.ExpectedWaits, *taught)
 		}
 		want.Changed = want.Changed || before
 		want.Ahead = false

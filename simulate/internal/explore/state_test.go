@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -95,11 +96,14 @@ func knows(d *Driver, p *world.Process) (sum Digest) {
 	}
 	now := core.Time(d.W.Start + d.W.Now + p.Offset)
 	for agent, w := range p.Known {
-		if n := weight(d, agent, w.At(now)); n != 0 {
+		least := weight(d, agent, scheduler.Wait{Least: w.Least, Before: w.Least, Began: w.Began}.At(now))
+		before := weight(d, agent, scheduler.Wait{Least: w.Before, Before: w.Before, Began: w.Began}.At(now))
+		if least != 0 || before != 0 {
 			one := EmptyDigest
 			one.Text(agent)
-			one.Number(int64(n))
-			one.Number(int64(now.Sub(w.Learnt) % core.Minute)) // when it is halved
+			one.Number(int64(least))
+			one.Number(int64(before))
+			one.Number(int64(now.Sub(w.Began) % core.Minute)) // when it is halved
 			sum += one
 		}
 	}

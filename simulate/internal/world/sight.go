@@ -1,20 +1,9 @@
 package world
 
 import (
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
-
-// ExpectedWait is the queue wait that a Scheduler must record when it accepts a reply to a step's current
-// attempt. It is the time in the queues, but not more than the time since the claim (P32, queue time is not a
-// failure).
-type ExpectedWait struct {
-	Order, Agent string // ID of the order, and name of the agent; Agent is "" if the wait is unknown
-	Letter       int    // index of the reply in Invocation.Letters
-	scheduler.Wait
-	Vague core.Duration // largest error of the fields Learnt and Waited
-}
 
 // knows returns the process's queue waits at the given time, or nil if the process is no Scheduler.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
@@ -49,7 +38,6 @@ type Sight struct {
 	Sent          []model.Mail   // messages that the handler has sent
 	Doubt         bool           // true if the write may be stored although the store returned an error
 	Wrote         bool           // true if the handler has committed the task
-	ExpectedWaits []ExpectedWait // queue waits that the Scheduler must have recorded for its replies (P32)
 	// true if the submission is refused, because the order's first document was too large (P28, what is too
 	// large fails once)
 	Cut bool
