@@ -71,7 +71,7 @@ func accepted(m *engine.Message) (r Replied, step *core.Step, ok bool) {
 	}
 	step = &m.Before.Steps[i]
 	d := &m.Definition.Steps[i]
-	r.Agent, r.Name, r.Uncalled = d.AskedAgent(step), d.Operation, step.EndsUncalled()
+	r.Agent, r.Name, r.Uncalled = step.AskedAgent(d), d.Operation, step.EndsUncalled()
 	if r.Operation == core.UndoOp && d.Undo != nil {
 		r.Name = d.Undo.Operation
 	}

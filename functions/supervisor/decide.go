@@ -104,7 +104,7 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	if st.Claim.At < w.cfg.QueuesSince {
 		return true, nil
 	}
-	agent := def.Steps[i].AskedAgent(st)
+	agent := st.AskedAgent(&def.Steps[i])
 	depth, err := w.depth(ctx, port.Requests(agent))
 	switch {
 	case errors.Is(err, port.ErrNotFound):

@@ -11,10 +11,10 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 
 // AskedAgent returns the agent of the step's last attempt. Without an attempt, or after a Move, it returns
 // the first agent of the step.
-func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
+func (s *Step) AskedAgent(d *StepDefinition) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
 // OperationOf returns the name of the operation that the step's last attempt asked for.
-func (d *StepDefinition) OperationOf(s *Step) string {
+func (s *Step) OperationOf(d *StepDefinition) string {
 	if s.Claim.Undo && d.Undo != nil {
 		return d.Undo.Operation
 	}
@@ -22,7 +22,7 @@ func (d *StepDefinition) OperationOf(s *Step) string {
 }
 
 // TimeoutOf returns the timeout of the step's present attempt. A do and an undo have different timeouts.
-func (d *StepDefinition) TimeoutOf(s *Step) Duration {
+func (s *Step) TimeoutOf(d *StepDefinition) Duration {
 	if s.Claim.Undo {
 		return d.Undo.Timeout
 	}
@@ -31,21 +31,21 @@ func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 
 // Long reports whether the present attempt may run longer than its timeout while it reports progress (P43,
 // long work reports progress).
-func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
+func (s *Step) Long(d *StepDefinition) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
 // Longest returns the longest time that the agent may work on the present attempt (P43).
-func (d *StepDefinition) Longest(s *Step) Duration {
-	if d.Long(s) {
+func (s *Step) Longest(d *StepDefinition) Duration {
+	if s.Long(d) {
 		return max(d.MaxDuration, d.Timeout)
 	}
-	return d.TimeoutOf(s)
+	return s.TimeoutOf(d)
 }
 
 // FirstCompleteBy returns the complete-by time that the present claim set. It is the stop-by, or an earlier
 // time if the step is long. A Progress may have moved the stored time since then. A repeated request contains
 // the first time (P12, effects are emitted again).
-func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
-	if !d.Long(s) {
+func (s *Step) FirstCompleteBy(d *StepDefinition) Time {
+	if !s.Long(d) {
 		return s.Claim.StopBy
 	}
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
@@ -53,16 +53,16 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 
 // NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or an
 // earlier time for a reminder (P37, a question has a time).
-func (d *StepDefinition) NextLook(s *Step) Time {
+func (s *Step) NextLook(d *StepDefinition) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At
 	}
-	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
+	return min(s.ReminderDue(d, s.Intervals(d)+1), s.Wait.At)
 }
 
 // Intervals returns the number of reminder intervals between the claim and the last reminder. The result can
 // differ from Answers.Reminded, because a Move may have changed the interval.
-func (d *StepDefinition) Intervals(s *Step) int {
+func (s *Step) Intervals(d *StepDefinition) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
 	}
@@ -71,7 +71,7 @@ func (d *StepDefinition) Intervals(s *Step) int {
 
 // ReminderDue returns the time at which n reminder intervals have passed since the claim. It returns zero if
 // the question has no reminders.
-func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
+func (s *Step) ReminderDue(d *StepDefinition, n int) Time {
 	if d.Answer.Remind <= 0 {
 		return 0
 	}
@@ -121,7 +121,7 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 // repeat.
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
-	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
+	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(s.TimeoutOf(&def.Steps[i])) > until
 }
 
 // NotDone returns the agents of the step's unsuccessful attempts, except superseded attempts. It looks only
@@ -140,7 +140,7 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 // (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
-	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]
+	a, next, agent := s.Answers, s.ReminderDue(q, s.Intervals(q)+1), def.Agents[d.Agent]
 	if agent.KeyRetention == 0 {
 		return next
 	}

@@ -461,7 +461,7 @@ func (d *Definition) Notifies(kind StatusKind) bool {
 }
 
 // Show adds the output and the failure code of a step to the environment.
-func (e *Environment) Show(s *Step) {
+func (s *Step) Show(e *Environment) {
 	if s.Output != nil {
 		e.Outputs[s.Name] = s.Output
 	}

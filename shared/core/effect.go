@@ -162,9 +162,9 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
 	s, d := &t.Steps[i], &def.Steps[i]
 	q := SendRequest{
-		Agent: d.AskedAgent(s), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
+		Agent: s.AskedAgent(d), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(t.OrderID, t.Run, s.Name),
-		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
+		Timeout: s.TimeoutOf(d), ClaimedAt: s.Claim.At, CompleteBy: s.FirstCompleteBy(d),
 		StopBy:    s.Claim.StopBy,
 		ClockSkew: def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
 		PointOfNoReturn: d.PointOfNoReturn,

@@ -62,11 +62,11 @@ func (e *Engine) uncalled(ctx context.Context, due []port.Due, agent, operation 
 		for i := range l.Task.Steps {
 			s := &l.Task.Steps[i]
 			d := def.Index(s.Name)
-			if !s.Uncalled() || d < 0 || def.Steps[d].AskedAgent(s) != agent {
+			if !s.Uncalled() || d < 0 || s.AskedAgent(&def.Steps[d]) != agent {
 				continue
 			}
 			// An agent that is not deployed has no operations.
-			if operation == "" || s.Error.Code == core.CodeNoAgent || def.Steps[d].OperationOf(s) == operation {
+			if operation == "" || s.Error.Code == core.CodeNoAgent || s.OperationOf(&def.Steps[d]) == operation {
 				wakes = append(wakes, core.SendWake{OrderID: l.Task.OrderID, Run: l.Task.Run, Step: s.Name,
 					Attempt: s.Attempt, Early: true})
 			}

@@ -227,10 +227,10 @@ func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
 	for _, j := range r.def.Ancestors(i) {
-		env.Show(&r.t.Steps[j])
+		r.t.Steps[j].Show(&env)
 	}
 	if own {
-		env.Show(&r.t.Steps[i])
+		r.t.Steps[i].Show(&env)
 	}
 	if r.def.Tokens {
 		env.Token = r.token

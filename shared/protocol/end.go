@@ -33,7 +33,7 @@ func (r *deciding) enterProcessed() {
 		env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 			Outputs: map[string]json.RawMessage{}}
 		for i := range r.t.Steps {
-			env.Show(&r.t.Steps[i])
+			r.t.Steps[i].Show(&env)
 		}
 		out, err := r.def.Expr.Output(env)
 		switch {

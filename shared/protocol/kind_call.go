@@ -98,11 +98,11 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.t.KnownUntil(r.def, i, r.at.Now)
 	r.take(i, state, c)
-	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
+	s.Claim.StopBy = r.at.Now.Add(s.Longest(d) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // after until, the call could take effect twice (P18)
-		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
+		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(s.TimeoutOf(d))))
 	}
-	s.CompleteBy = d.FirstCompleteBy(s)
+	s.CompleteBy = s.FirstCompleteBy(d)
 }
 
 // chooseAgent returns the agent of the next claim, or "" for the first agent (P44, several agents can do one

@@ -83,7 +83,7 @@ func (r *deciding) backlog(i int) string {
 	if s.Failures.Queued >= d.MaxQueueTime {
 		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
-			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
+			"see that the agent runs and keeps up, then resubmit", s.AskedAgent(d), d.MaxQueueTime)
 		r.recordFailure(i, core.CodeQueue, text, s.Attempt)
 		giveUp(s)
 		r.enterError(r.t.Direction(), i)
@@ -140,7 +140,7 @@ func (r *deciding) wakeForward(i int, ev core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
 		return notClaims, nil
-	case r.at.Now < r.def.Steps[i].NextLook(s):
+	case r.at.Now < s.NextLook(&r.def.Steps[i]):
 		return "its wait is not over", nil
 	}
 	r.kind(i).woken(r, i)

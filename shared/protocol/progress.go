@@ -12,9 +12,9 @@ const progressInterval = 30 * core.Second
 func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Progress)
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	interval := min(progressInterval, d.TimeoutOf(s)/4)
+	interval := min(progressInterval, s.TimeoutOf(d)/4)
 	switch {
-	case e.Operation != core.Do || !d.Long(s):
+	case e.Operation != core.Do || !s.Long(d):
 		return "the step has no maxDuration: progress does not give it more time", nil
 	case s.Claim.StopBy.Passed(r.at.Now):
 		return "the attempt's stopBy has passed", nil

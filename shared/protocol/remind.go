@@ -10,7 +10,7 @@ import (
 // question sets the time of the next check of an open question, and emits a Wake for this time.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
-	next := r.def.Steps[i].NextLook(s)
+	next := s.NextLook(&r.def.Steps[i])
 	s.CompleteBy = next
 	if next.Sub(r.at.Now) <= maxDelay {
 		s.CompleteBy = max(next, r.at.Now).Add(r.def.Grace)
@@ -27,7 +27,7 @@ func (r *deciding) goOnAsking(i int) {
 }
 
 func (r *deciding) emitLook(i int) {
-	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
+	r.wake(&r.t.Steps[i], r.t.Steps[i].NextLook(&r.def.Steps[i]))
 }
 
 // remind sends the newest reminder that is due, and skips older ones (P37, a question has a time). It
@@ -38,7 +38,7 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	n := int(r.at.Now.Sub(s.Claim.At) / d.Answer.Remind)
-	if n <= d.Intervals(s) || d.ReminderDue(s, n) >= s.Wait.At {
+	if n <= s.Intervals(d) || s.ReminderDue(d, n) >= s.Wait.At {
 		return false
 	}
 	a := *s.Answers
@@ -75,7 +75,7 @@ func (r *deciding) emitReminder(i int) {
 	q.Operation, q.Name = core.Do, r.def.Steps[ask].Operation
 	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
 	q.Key = core.Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(n)
-	q.ClaimedAt, q.StopBy, q.CompleteBy = d.ReminderDue(s, d.Intervals(s)), stopBy, stopBy
+	q.ClaimedAt, q.StopBy, q.CompleteBy = s.ReminderDue(d, s.Intervals(d)), stopBy, stopBy
 	q.Trace = core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
 }

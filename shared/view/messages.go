@@ -167,7 +167,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {
-		agent = d.AskedAgent(s)
+		agent = s.AskedAgent(d)
 	}
 	listed := func(number int, began core.Time) bool {
 		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {

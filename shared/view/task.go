@@ -406,7 +406,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	}
 	undo := Undo{Running: s.Claim.Undo, Failures: s.Failures.Undo, QuietBy: s.Quiet()}
 	if def != nil {
-		v.Agent = def.AskedAgent(s)
+		v.Agent = s.AskedAgent(def)
 		v.Operation = def.Operation
 		v.Grade = def.Grade
 		v.NoReturn = def.PointOfNoReturn

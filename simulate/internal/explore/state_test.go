@@ -262,7 +262,7 @@ func reply(d *Driver, h *Digest, m *message.Reply, waited core.Duration) {
 	agent := ""
 	if t := d.W.Store.Task(m.OrderID); t != nil && t.Step(m.Step) != nil {
 		_, step := d.W.StepOf(t, m.Step)
-		agent = step.AskedAgent(t.Step(m.Step))
+		agent = t.Step(m.Step).AskedAgent(step)
 	}
 	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter),
 		int64(weight(d, agent, waited))} {

@@ -200,7 +200,7 @@ func (m *Model) claimOne(i int, undo bool) {
 	s.Claim.By = m.By
 	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	timeout := d.TimeoutOf(s)
+	timeout := s.TimeoutOf(d)
 	if undo {
 		s.State = core.Compensating
 	}
@@ -241,7 +241,7 @@ func (m *Model) route(i int) string {
 		}
 	}
 	if real := ""; m.Loose && m.Real != nil && len(d.Others) > 0 {
-		if real = d.AskedAgent(m.realStep(i)); slices.Contains(names, real) {
+		if real = m.realStep(i).AskedAgent(d); slices.Contains(names, real) {
 			least = real
 		}
 	}
@@ -267,7 +267,7 @@ func (m *Model) first(s *core.Step) {
 // allowance returns the queue allowance of the next attempt (P32, queue time is not a failure).
 func (m *Model) allowance(i int) core.Duration {
 	d := &m.Def.Steps[i]
-	agent := d.AskedAgent(&m.T.Steps[i])
+	agent := m.T.Steps[i].AskedAgent(d)
 	least := m.Def.Agents[agent].QueueAllowance
 	most := max(d.MaxQueueTime, least)
 	a := min(max(m.T.Steps[i].Claim.Allowance, least, 2*m.Waits[agent]), most)

@@ -252,7 +252,7 @@ func (m *Model) mayForget(i int) bool {
 	if !Waits(s) || !s.Attempted() {
 		return false
 	}
-	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
+	return m.Now.Add(s.TimeoutOf(d)) > m.knownUntil(i)
 }
 
 func (m *Model) knownUntil(i int) core.Time {

@@ -50,8 +50,8 @@ func (m *Model) overdue(i int) {
 	state := m.T.ProcessState
 	switch {
 	case s.State == core.Processing && state == core.Processing && s.Claim.Progress == nil &&
-		m.queueing(d.AskedAgent(s)),
-		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
+		m.queueing(s.AskedAgent(d)),
+		s.State == core.Compensating && state != core.Error && m.queueing(s.AskedAgent(d)):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
