@@ -98,8 +98,11 @@ func Uncalled(code string) bool {
 	return code == CodeBreakerOpen || code == CodeUnauthorized || code == CodeNoAgent
 }
 
-// ShortCode returns the first cutCode bytes of a code, in plain characters.
-func ShortCode(code string) string { return PlainCode(code[:min(len(code), cutCode)]) }
+// MaxShortCode is the longest code, in bytes, that is kept where texts are cut.
+const MaxShortCode = 32
+
+// ShortCode returns the first MaxShortCode bytes of a code, in plain characters.
+func ShortCode(code string) string { return PlainCode(code[:min(len(code), MaxShortCode)]) }
 
 // PlainCode keeps ASCII letters, digits and the characters -_.:/ of a code. It replaces each other character
 // by "-".

@@ -62,20 +62,20 @@ type span struct{ start, end int }
 //   - a dot and the encoded claims
 //   - a dot and the MAC, whose end may be missing
 func nextToken(text []byte, from int, isJSON bool) span {
-	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
+	var digits [KeyIDLength]int // starts of the last consecutive hexadecimal digits
 	// row is the number of consecutive digits before i. plain is the end of the last JSON escape.
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
 		if isKeyDigit(c) {
-			digits[row%maxKeyID] = i
+			digits[row%KeyIDLength] = i
 			row++
 		} else if c == '.' {
-			start := i - maxKeyID
-			if row >= maxKeyID {
-				start = digits[row%maxKeyID]
+			start := i - KeyIDLength
+			if row >= KeyIDLength {
+				start = digits[row%KeyIDLength]
 			}
-			if row >= maxKeyID || start >= plain && isKeyID(text[start:i]) {
+			if row >= KeyIDLength || start >= plain && isKeyID(text[start:i]) {
 				if end := endOfToken(text, i+size, isJSON); end > 0 {
 					return span{start, end}
 				}

@@ -88,15 +88,15 @@ const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // upper bound of a step's counters
 	MaxCode  = 128        // longest code of a failure, in bytes
-	cutCode  = 32         // longest code that is kept when texts are cut, in bytes
 	MaxName  = 32         // longest name of an instance, in bytes
 
 	// roughHeader and roughStep are upper bounds, in bytes, of the names, numbers and times of a
 	// document and of one step. The other rough bounds are in bytes too.
-	roughHeader, roughStep = 16 << 10, 1 << 10
-	roughAnswer            = 32 << 10 // upper bound of a step's answers, without the value of an event
-	roughChildren          = 96 << 10 // upper bound of a step's record of children
-	roughProgress          = 2 << 10  // upper bound of a step's progress, and of an Undelivered
+	roughHeader   = 16 << 10
+	roughStep     = 1 << 10
+	roughAnswer   = 32 << 10 // upper bound of a step's answers, without the value of an event
+	roughChildren = 96 << 10 // upper bound of a step's record of children
+	roughProgress = 2 << 10  // upper bound of a step's progress, and of an Undelivered
 
 	maxReceivers = 2 // a reply-to, and the event bus
 
@@ -169,7 +169,7 @@ func longest(def *Definition, t *Task) *Task {
 		*at = far
 	}
 	if def != nil && def.Tokens { // the task of an early Cancel has no definition
-		c.TokenKey = strings.Repeat("x", maxKeyID)
+		c.TokenKey = strings.Repeat("x", KeyIDLength)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
@@ -187,7 +187,7 @@ func longest(def *Definition, t *Task) *Task {
 		Reason: strings.Repeat("\x00", MaxNote), Since: far, ResendAt: far}}, maxReceivers)
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
-	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
+	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", MaxShortCode)}
 	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
 	// An erasure needs no space of its own, because it removes the texts of Reason and Closing.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
@@ -225,7 +225,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		Stops:      Stops{Do: far - 4, Undo: far - 5},
 		Wait:       StepWait{At: far, Until: far}, Finish: Finish{At: far},
 		EndState: Compensating, NoEffect: far - 6,
-		Error: &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far,
+		Error: &StepError{Code: strings.Repeat("x", MaxShortCode), At: far, Attempt: manyOf, Since: far,
 			Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,

@@ -384,7 +384,7 @@ type Attempt struct {
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded
-	Code    string  // code of at most cutCode bytes; "" if superseded
+	Code    string  // code of at most MaxShortCode bytes; "" if superseded
 }
 
 // Outcomes of an attempt that ended without a reply.

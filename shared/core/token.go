@@ -23,8 +23,8 @@ type Tokens interface {
 // CodeNoTokens is the code of a refusal because no signing key exists.
 const CodeNoTokens = "no-tokens"
 
-// maxKeyID is the length of every signing key's ID, in hexadecimal digits.
-const maxKeyID = 8
+// KeyIDLength is the length of every signing key's ID, in hexadecimal digits.
+const KeyIDLength = 8
 
 // ByToken is stored instead of a person's name if the token of an answer names no person.
 const ByToken = "token"
