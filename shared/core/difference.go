@@ -46,7 +46,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		}
 	}
 	// A parent must always be able to undo its child (P41, parent and child talk by messages).
-	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 {
+	if n := pointOfNoReturn(to); t.Parent != nil && n >= 0 && pointOfNoReturn(from) < 0 {
 		all = append(all, Difference{to.Steps[n].Name,
 			fmt.Sprintf(
 				"it is a point of no return, and the definition of the order has none: step %s of %s "+
@@ -72,7 +72,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	return all
 }
 
-func (d *Definition) pointOfNoReturn() int {
+func pointOfNoReturn(d *Definition) int {
 	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
 }
 
@@ -108,11 +108,11 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 				bound})
 		}
 	}
-	if d.Answer != nil && n.Answer != nil && !d.Answer.takes(n.Answer) {
+	if d.Answer != nil && n.Answer != nil && !sameAnswers(d.Answer, n.Answer) {
 		all = append(all, Difference{d.Name,
 			"what it may be answered with, or what is a refusal, is different", bound})
 	}
-	if d.Each != nil && n.Each != nil && !d.Each.same(n.Each) {
+	if d.Each != nil && n.Each != nil && !sameChildren(d.Each, n.Each) {
 		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders",
 			bound})
 	}
@@ -155,7 +155,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 	add(
 		"question is another one; where it was asked, who may answer, how many are needed, and until "+
 			"when, stays", d.Answer != nil && n.Answer != nil &&
-			(!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+			(!bytes.Equal(d.Input, n.Input) || !sameTimeout(d.Answer, n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
 	add("children have another definition, which holds for those that have not started, and for those that "+
 		"start again", d.Each != nil && n.Each != nil && d.Each.Workflow == n.Each.Workflow &&
@@ -173,20 +173,20 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes reports whether a and n decide the same answers in the same way.
-func (a *Answer) takes(n *Answer) bool {
+// sameAnswers reports whether a and n decide the same answers in the same way.
+func sameAnswers(a, n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether e and n have the same children with the same orders, and collect the same outputs. The
+// sameChildren reports whether e and n have the same children with the same orders, and collect the same outputs. The
 // definitions of the children may differ, because each child refers to its own definition.
-func (e *Each) same(n *Each) bool {
+func sameChildren(e, n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits reports whether a and n react in the same way when the time for an answer ends.
-func (a *Answer) waits(n *Answer) bool {
+// sameTimeout reports whether a and n react in the same way when the time for an answer ends.
+func sameTimeout(a, n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
