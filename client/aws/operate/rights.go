@@ -2,14 +2,13 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -17,29 +16,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Caller reads the identity of the credentials. *sts.Client implements this interface.
-type Caller interface {
-	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput,
-		o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
-}
-
-// Rights reads the permissions of a role or a user. It is the method SimulatePrincipalPolicy of an
-// *iam.Client. Rights is a function type, because the linker can then omit the other 180 methods of the
-// client. These methods need 9 MB.
-type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
-	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
-
-// Role reads a role with its path. It is the method GetRole of an *iam.Client.
-type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
-
 // checkSend asks IAM whether the caller may send orders and commands. It does not send an order as a test,
 // because the deployment would execute the order.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "message path"
-	if t.Parts.Caller == nil || t.Parts.Rights == nil {
+	if t.aws == nil {
 		return client.NotChecked(name, fmt.Errorf("this client does not ask IAM"))
 	}
-	whose, err := t.Parts.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	whose, err := t.aws.caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return client.NotChecked(name,
 			stack.Failed(ctx, stack.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
@@ -49,8 +33,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		return client.NotChecked(name, err)
 	}
 	queues := map[string]string{} // queue names by ARN
-	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()),
-		ActionNames: []string{"sqs:SendMessage"}}
+	in := url.Values{"PolicySourceArn": {who.String()}, "ActionNames.member.1": {"sqs:SendMessage"}}
 	addresses := map[string]string{
 		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
 		port.Control: t.Outputs.Control,
@@ -65,17 +48,21 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		}
 		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
 			Resource: resource}.String()
-		queues[of], in.ResourceArns = queue, append(in.ResourceArns, of)
+		queues[of] = queue
+		in.Set(fmt.Sprintf("ResourceArns.member.%d", len(queues)), of)
 	}
-	answer, err := t.Parts.Rights(ctx, in)
-	if err != nil {
+	asked := len(queues)
+	var answer struct {
+		Results []struct{ EvalResourceName, EvalDecision string } `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
+	}
+	if err := t.aws.rights.Query(ctx, "SimulatePrincipalPolicy", in, &answer); err != nil {
 		return client.NotChecked(name,
 			stack.Failed(ctx, stack.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
 	}
-	for _, r := range answer.EvaluationResults {
-		queue := queues[aws.ToString(r.EvalResourceName)]
-		if delete(queues,
-			aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
+	for _, r := range answer.Results {
+		queue := queues[r.EvalResourceName]
+		delete(queues, r.EvalResourceName)
+		if r.EvalDecision != "allowed" {
 			return client.Check{Name: name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
 					r.EvalDecision),
@@ -83,9 +70,8 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 					" to it; an explicitDeny stands in another policy of it"}
 		}
 	}
-	if len(queues) > 0 || len(in.ResourceArns) == 0 {
-		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues),
-			len(in.ResourceArns)))
+	if len(queues) > 0 || asked == 0 {
+		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), asked))
 	}
 	return client.Check{Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
@@ -115,12 +101,17 @@ func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, erro
 	}
 	role, _, _ := strings.Cut(rest, "/")
 	a.Service, a.Resource = "iam", "role/"+role
-	if t.Parts.Role == nil {
-		err = fmt.Errorf("IAM is not asked for roles through this client")
-	} else if found, asked := t.Parts.Role(ctx, &iam.GetRoleInput{RoleName: &role}); asked != nil {
-		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, asked)
-	} else if found.Role != nil {
-		return arn.Parse(aws.ToString(found.Role.Arn))
+	var found struct {
+		Arn string `xml:"GetRoleResult>Role>Arn"`
+	}
+	err = t.aws.rights.Query(ctx, "GetRole", url.Values{"RoleName": {role}}, &found)
+	switch {
+	case err != nil:
+		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, err)
+	case found.Arn != "":
+		return arn.Parse(found.Arn)
+	default:
+		err = errors.New("IAM did not answer the ARN of the role")
 	}
 	if strings.HasPrefix(role, singleSignOn) {
 		return a, fmt.Errorf("the path of the role %s of single sign-on is not known: %w", role, err)
