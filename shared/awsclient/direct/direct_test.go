@@ -344,8 +344,13 @@ func TestEndpointsOfAWS(t *testing.T) {
 		})
 	}
 	config := awsstub.ConfigAt(t, "")
+	var called hosts
+	config.HTTPClient = &called
+	_, err := direct.New(config, direct.S3).Do(t.Context(), direct.Request{Path: "//evil.example/key?x#y"})
+	require.NoError(t, err)
+	require.Equal(t, hosts{"https://s3.eu-central-1.amazonaws.com eu-central-1"}, called)
 	config.Region = "evil.example/"
-	_, err := direct.New(config, direct.SNS).Do(t.Context(), direct.Request{Operation: "X"})
+	_, err = direct.New(config, direct.SNS).Do(t.Context(), direct.Request{Operation: "X"})
 	require.ErrorContains(t, err, `"evil.example/" is no AWS region`)
 }
 

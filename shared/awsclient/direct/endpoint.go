@@ -158,5 +158,8 @@ func (e endpoint) address(r *Request) (*url.URL, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("the endpoint %.100q is no address that begins with http:// or https://", e.base)
 	}
-	return u.Parse(strings.TrimRight(u.EscapedPath(), "/") + cmp.Or(r.Path, "/"))
+	// The path is no reference of a URL: //HOST/ would be another host.
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + cmp.Or(r.Path, "/")
+	u.Path, err = url.PathUnescape(u.RawPath)
+	return u, err
 }
