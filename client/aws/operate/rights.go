@@ -32,34 +32,13 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
-	queues := map[string]string{} // queue names by ARN
-	in := url.Values{"PolicySourceArn": {who.String()}, "ActionNames.member.1": {"sqs:SendMessage"}}
-	addresses := map[string]string{
-		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
-		port.Control: t.Outputs.Control,
-	}
-	// The sequence is fixed, so that each run names the same queue first.
-	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
-		place := addresses[queue]
-		u, err := url.Parse(place)
-		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
-		if err != nil || place == "" || !found {
-			continue
-		}
-		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
-			Resource: resource}.String()
-		queues[of] = queue
-		in.Set(fmt.Sprintf("ResourceArns.member.%d", len(queues)), of)
-	}
-	asked := len(queues)
-	var answer struct {
-		Results []struct{ EvalResourceName, EvalDecision string } `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
-	}
-	if err := t.aws.rights.Query(ctx, "SimulatePrincipalPolicy", in, &answer); err != nil {
+	arns, queues := t.sendQueues(who)
+	results, err := t.simulate(ctx, who, arns)
+	if err != nil {
 		return client.NotChecked(name,
 			stack.Failed(ctx, stack.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
 	}
-	for _, r := range answer.Results {
+	for _, r := range results {
 		queue := queues[r.EvalResourceName]
 		delete(queues, r.EvalResourceName)
 		if r.EvalDecision != "allowed" {
@@ -70,13 +49,50 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 					" to it; an explicitDeny stands in another policy of it"}
 		}
 	}
-	if len(queues) > 0 || asked == 0 {
-		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), asked))
+	if len(queues) > 0 || len(arns) == 0 {
+		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), len(arns)))
 	}
 	return client.Check{Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
 			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
 				"not checked", who)}
+}
+
+// sendQueues returns the ARNs of the queues that take orders and commands, and the queues' names by ARN. The
+// sequence is fixed, so that each run names the same queue first.
+func (t *transport) sendQueues(who arn.ARN) (arns []string, names map[string]string) {
+	names = map[string]string{}
+	for _, queue := range []struct{ name, place string }{{port.Intake, t.Outputs.Intake},
+		{port.High(port.Intake), t.Outputs.High[port.Intake]}, {port.Control, t.Outputs.Control}} {
+		u, err := url.Parse(queue.place)
+		if err != nil || queue.place == "" {
+			continue
+		}
+		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+		if !found {
+			continue
+		}
+		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
+			Resource: resource}.String()
+		arns, names[of] = append(arns, of), queue.name
+	}
+	return arns, names
+}
+
+// evaluation is the decision of IAM about one queue.
+type evaluation struct{ EvalResourceName, EvalDecision string }
+
+// simulate asks IAM whether a role or a user may send to the queues.
+func (t *transport) simulate(ctx context.Context, who arn.ARN, queues []string) ([]evaluation, error) {
+	in := url.Values{"PolicySourceArn": {who.String()}, "ActionNames.member.1": {"sqs:SendMessage"}}
+	for i, queue := range queues {
+		in.Set(fmt.Sprintf("ResourceArns.member.%d", i+1), queue)
+	}
+	var answer struct {
+		Results []evaluation `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
+	}
+	err := t.aws.rights.Query(ctx, "SimulatePrincipalPolicy", in, &answer)
+	return answer.Results, err
 }
 
 // singleSignOn is the prefix of the names of roles that IAM Identity Center creates. The path of such a role

@@ -278,7 +278,7 @@ func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer,
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		t.Run(running)
+		port.Always(running, log, "the sender of spans", func() { t.Run(running) })
 	}()
 	return t, func() {
 		stop()
