@@ -4,8 +4,8 @@
 //
 // The package uses the SDK's own retries, signer, time limits and errors. A Client honours the same fields of
 // aws.Config as a client of the SDK, and the same variables, such as AWS_ENDPOINT_URL. Errors of a service
-// implement smithy.APIError. It does not support the deprecated fields EndpointResolver and
-// EndpointResolverWithOptions.
+// implement smithy.APIError. It does not support the fields Interceptors and ServiceOptions, and the deprecated
+// fields EndpointResolver and EndpointResolverWithOptions.
 package direct
 
 import (
