@@ -44,7 +44,8 @@ func Answers(answer func(Call) (status int, text string)) http.Handler {
 			operation = r.Method
 		}
 		if parts := strings.Split(scope, "/"); len(parts) > 4 {
-			c.Region, c.Action = parts[2], parts[3]+":"+operation
+			c.Region = parts[2]
+			c.Action = parts[3] + ":" + operation
 		}
 		status, text := answer(c)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")

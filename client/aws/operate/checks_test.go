@@ -234,7 +234,8 @@ func TestChecks(t *testing.T) {
 				"this account)",
 			"Table-level write throughput limit"},
 		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.noLimits, a.metrics = true, written(32_000)
+			a.noLimits = true
+			a.metrics = written(32_000)
 		},
 			"table writes", client.CheckFailed,
 			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",

@@ -74,7 +74,8 @@ func (t *transport) sendQueues(who arn.ARN) (arns []string, names map[string]str
 		}
 		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
 			Resource: resource}.String()
-		arns, names[of] = append(arns, of), queue.name
+		arns = append(arns, of)
+		names[of] = queue.name
 	}
 	return arns, names
 }

@@ -219,7 +219,8 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	}))
 	t.Cleanup(silent.Close)
 	config := awsstub.ConfigAt(t, silent.URL)
-	w.Parts.Outputs.Mappings, w.Parts.LookTimeout = map[string]string{port.Intake: "m"}, 20*time.Millisecond
+	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m"}
+	w.Parts.LookTimeout = 20 * time.Millisecond
 	w.Parts.Config = &config
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")

@@ -194,6 +194,7 @@ func TestForeignResponses(t *testing.T) {
 		want   string
 	}{
 		"a page of a proxy":       {403, "<html><p>blocked", "reading the error"},
+		"a page in XML":           {403, "<html><p>blocked</p></html>", "it has no code"},
 		"a text of a proxy":       {403, "blocked", "reading the error"},
 		"a page instead of XML":   {200, "hello", "EOF"},
 		"more than can be stored": {200, strings.Repeat(" ", 32<<20+1), "too large"},

@@ -76,7 +76,8 @@ func (p partition) endpoint(region string, s Service, fips, dual bool) endpoint 
 		host = name + "." + region + "." + p.dual
 	}
 	if s == IAM {
-		e.region, host = p.region, p.iam
+		e.region = p.region
+		host = p.iam
 		if dual {
 			host = p.iamDual
 		}
@@ -122,7 +123,8 @@ func first[S, V any](sources []any, get func(S) (V, bool, error)) (value V) {
 
 // configured returns the endpoint that the configuration has for a service, or "".
 func configured(c aws.Config, s Service) string {
-	base, ctx := aws.ToString(c.BaseEndpoint), context.Background()
+	base := aws.ToString(c.BaseEndpoint)
+	ctx := context.Background()
 	_, general := os.LookupEnv("AWS_ENDPOINT_URL")
 	_, special := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(s.ID, " ", "_")))
 	if general && !special {

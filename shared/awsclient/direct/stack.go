@@ -30,7 +30,8 @@ const maxResponse = 32 << 20
 // build adds the middleware of a call, in the sequence and with the names that clients of the SDK have.
 func (c *Client) build(stack *middleware.Stack) error {
 	attempt := retry.NewAttemptMiddleware(c.retryer, smithyhttp.RequestCloner, func(a *retry.Attempt) {
-		a.LogAttempts, a.ClientSkew = c.config.ClientLogMode.IsRetries(), &c.skew
+		a.LogAttempts = c.config.ClientLogMode.IsRetries()
+		a.ClientSkew = &c.skew
 		a.DisableClockSkewCorrection = c.config.DisableClockSkewCorrection
 	})
 	agent := awsmiddleware.NewRequestUserAgent()
@@ -157,9 +158,11 @@ func deserialize(ctx context.Context, in middleware.DeserializeInput, next middl
 }
 
 // refusal returns the error of a response. XML and JSON have their codes in different places. A service of the
-// query protocol has them in an element Error, and S3 has them outside.
+// query protocol has them in an element Error, and S3 has them outside. A response of another server, such as a
+// proxy, is no error of the service.
 func refusal(header http.Header, body []byte) error {
-	code, text := header.Get("X-Amzn-ErrorType"), ""
+	code := header.Get("X-Amzn-ErrorType")
+	var text string
 	var err error
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		var found struct {
@@ -167,7 +170,11 @@ func refusal(header http.Header, body []byte) error {
 			Error         struct{ Code, Message string }
 		}
 		err = xml.Unmarshal(body, &found)
-		code, text = found.Code+found.Error.Code, found.Message+found.Error.Message
+		code = strings.TrimSpace(found.Code + found.Error.Code)
+		text = found.Message + found.Error.Message
+		if err == nil && code == "" { // a page of a proxy can be valid XML
+			err = errors.New("it has no code")
+		}
 	} else {
 		var inBody string
 		inBody, text, err = restjson.GetErrorInfo(json.NewDecoder(bytes.NewReader(body)))
@@ -185,5 +192,5 @@ func refusal(header http.Header, body []byte) error {
 	if text == "" {
 		text = code
 	}
-	return &smithy.GenericAPIError{Code: strings.TrimSpace(code), Message: text}
+	return &smithy.GenericAPIError{Code: code, Message: text}
 }

@@ -47,7 +47,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
-	reader, tracer := secrets.New(c), tracing.OfFunction(lookup, settings.Name, log)
+	reader := secrets.New(c)
+	tracer := tracing.OfFunction(lookup, settings.Name, log)
 	// The first batch of requests makes the worker. A later batch makes a new worker if the secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Now: time.Now,
