@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -75,16 +76,17 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	if strings.HasPrefix(name, "arn:") { // a stack's ARN contains slashes
 		stackName, construct = name, ""
 	}
-	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx,
-		&cloudformation.DescribeStacksInput{StackName: &stackName})
+	var out struct {
+		Outputs []struct{ OutputKey, OutputValue string } `xml:"DescribeStacksResult>Stacks>member>Outputs>member"`
+	}
+	err := direct.New(c, direct.CloudFormation).Query(ctx, "DescribeStacks", url.Values{"StackName": {stackName}},
+		&out)
 	if err != nil {
 		return Outputs{}, unseen(ctx, stackName, c.Region, err)
 	}
 	values := map[string]string{}
-	for _, s := range out.Stacks {
-		for _, o := range s.Outputs {
-			values[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
-		}
+	for _, o := range out.Outputs {
+		values[o.OutputKey] = o.OutputValue
 	}
 	outputs, err := ReadOutputs(values, construct)
 	if err != nil {

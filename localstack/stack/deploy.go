@@ -6,18 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	cftypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -47,16 +47,15 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	if err != nil {
 		return nil, err
 	}
-	client := cloudformation.NewFromConfig(c)
-	capabilities := []cftypes.Capability{cftypes.CapabilityCapabilityNamedIam}
+	client := direct.New(c, direct.CloudFormation)
+	in := url.Values{"StackName": {name}, "TemplateURL": {where},
+		"Capabilities.member.1": {"CAPABILITY_NAMED_IAM"}}
 	_, err = describe(ctx, client, name)
 	switch {
 	case err == nil:
-		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &name,
-			TemplateURL: &where, Capabilities: capabilities})
+		err = client.Query(ctx, "UpdateStack", in, nil)
 	case errors.Is(err, errNoStack):
-		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name,
-			TemplateURL: &where, Capabilities: capabilities})
+		err = client.Query(ctx, "CreateStack", in, nil)
 	}
 	if err != nil && !strings.Contains(err.Error(), "No updates are to be performed") {
 		return nil, fmt.Errorf("stack %s: %w", name, err)
@@ -66,8 +65,8 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 
 // Delete deletes the stack. It returns nil if the stack is missing.
 func Delete(ctx context.Context, c aws.Config, name string) error {
-	client := cloudformation.NewFromConfig(c)
-	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
+	client := direct.New(c, direct.CloudFormation)
+	if err := client.Query(ctx, "DeleteStack", url.Values{"StackName": {name}}, nil); err != nil {
 		return fmt.Errorf("stack %s: %w", name, err)
 	}
 	_, err := settled(ctx, client, name)
@@ -79,54 +78,69 @@ func Delete(ctx context.Context, c aws.Config, name string) error {
 
 var errNoStack = errors.New("no such stack")
 
-func describe(ctx context.Context, client *cloudformation.Client, name string) (*cftypes.Stack, error) {
-	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+// described is a stack in an answer of CloudFormation.
+type described struct {
+	Status  string                                    `xml:"StackStatus"`
+	Reason  string                                    `xml:"StackStatusReason"`
+	Outputs []struct{ OutputKey, OutputValue string } `xml:"Outputs>member"`
+}
+
+func describe(ctx context.Context, client *direct.Client, name string) (*described, error) {
+	var out struct {
+		Stacks []described `xml:"DescribeStacksResult>Stacks>member"`
+	}
+	err := client.Query(ctx, "DescribeStacks", url.Values{"StackName": {name}}, &out)
 	if err != nil && strings.Contains(err.Error(), "does not exist") {
 		return nil, fmt.Errorf("stack %s: %w", name, errNoStack)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stack %s: %w", name, err)
 	}
-	if len(out.Stacks) == 0 || out.Stacks[0].StackStatus == cftypes.StackStatusDeleteComplete {
+	if len(out.Stacks) == 0 || out.Stacks[0].Status == "DELETE_COMPLETE" {
 		return nil, fmt.Errorf("stack %s: %w", name, errNoStack)
 	}
 	return &out.Stacks[0], nil
 }
 
-func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
+func settled(ctx context.Context, client *direct.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)
 		if err != nil {
 			return nil, err
 		}
-		switch status := string(s.StackStatus); {
+		switch status := s.Status; {
 		case strings.HasSuffix(status, "IN_PROGRESS"):
 		case strings.Contains(status, "ROLLBACK"), strings.Contains(status, "FAILED"):
-			return nil, fmt.Errorf("stack %s is %s: %s%s", name, status, aws.ToString(s.StackStatusReason),
+			return nil, fmt.Errorf("stack %s is %s: %s%s", name, status, s.Reason,
 				failures(ctx, client, name))
 		default:
 			outputs := make(map[string]string, len(s.Outputs))
 			for _, o := range s.Outputs {
-				outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+				outputs[o.OutputKey] = o.OutputValue
 			}
 			return outputs, nil
 		}
 		if err := port.Sleep(ctx, pause); err != nil {
-			return nil, fmt.Errorf("stack %s is still %s: %w", name, s.StackStatus, err)
+			return nil, fmt.Errorf("stack %s is still %s: %w", name, s.Status, err)
 		}
 	}
 }
 
-func failures(ctx context.Context, client *cloudformation.Client, name string) string {
-	out, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &name})
-	if err != nil {
+func failures(ctx context.Context, client *direct.Client, name string) string {
+	var out struct {
+		Events []struct {
+			ID     string `xml:"LogicalResourceId"`
+			Status string `xml:"ResourceStatus"`
+			Reason string `xml:"ResourceStatusReason"`
+		} `xml:"DescribeStackEventsResult>StackEvents>member"`
+	}
+	if err := client.Query(ctx, "DescribeStackEvents", url.Values{"StackName": {name}}, &out); err != nil {
 		return ""
 	}
 	var b strings.Builder
-	for _, e := range out.StackEvents {
-		if strings.Contains(string(e.ResourceStatus), "FAILED") {
-			fmt.Fprintf(&b, "\n  %s %s: %s", aws.ToString(e.LogicalResourceId), e.ResourceStatus,
-				aws.ToString(e.ResourceStatusReason))
+	for _, e := range out.Events {
+		if strings.Contains(e.Status, "FAILED") {
+			fmt.Fprintf(&b, "\n  %s %s: %s", e.ID, e.Status, e.Reason)
 		}
 	}
 	return b.String()
@@ -165,12 +179,13 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	if err != nil {
 		return err
 	}
-	in := &s3.CreateBucketInput{Bucket: aws.String(bucket(c))}
+	var constraint []byte
 	if c.Region != "us-east-1" {
-		in.CreateBucketConfiguration = &s3types.CreateBucketConfiguration{
-			LocationConstraint: s3types.BucketLocationConstraint(c.Region)}
+		constraint = fmt.Appendf(nil, `<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`+
+			`<LocationConstraint>%s</LocationConstraint></CreateBucketConfiguration>`, c.Region)
 	}
-	if _, err := storage(c).CreateBucket(ctx, in); err != nil && !owned(err) {
+	_, err = store(ctx, c, "CreateBucket", constraint, bucket(c))
+	if err != nil && direct.Code(err) != "BucketAlreadyOwnedByYou" {
 		return fmt.Errorf("bucket of the assets: %w", err)
 	}
 	place := strings.NewReplacer("${AWS::AccountId}", Account, "${AWS::Region}", c.Region,
@@ -189,22 +204,21 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	return nil
 }
 
-func storage(c aws.Config) *s3.Client {
-	// Emulators have no separate host name for each bucket.
-	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
-}
-
-func owned(err error) bool {
-	var mine *s3types.BucketAlreadyOwnedByYou
-	return errors.As(err, &mine)
+// store puts a bucket or an object. The path has the name of the bucket, because emulators have no separate
+// host name for each bucket.
+func store(ctx context.Context, c aws.Config, operation string, body []byte, path string) (string, error) {
+	path = "/" + httpbinding.EscapePath(path, false)
+	_, err := direct.New(c, direct.S3).Do(ctx, direct.Request{Operation: operation, Method: http.MethodPut,
+		Path: path, Body: body})
+	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + path, err
 }
 
 func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
-	if _, err := storage(c).PutObject(ctx,
-		&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {
+	where, err := store(ctx, c, "PutObject", body, bucket+"/"+key)
+	if err != nil {
 		return "", fmt.Errorf("object %s of bucket %s: %w", key, bucket, err)
 	}
-	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + "/" + bucket + "/" + key, nil
+	return where, nil
 }
 
 func pack(path string, zipped bool) ([]byte, error) {

@@ -29,9 +29,9 @@ func assembly(t *testing.T, more string) *stack.Assembly {
 	for name, text := range map[string]string{
 		"cdk.json":               `{"app":"cp -R out/. \"$CDK_OUTDIR\""}`,
 		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", more, 1),
-		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"objectKey":"abc.zip"}}},
-			"def":{"source":{"path":"asset.def.jar","packaging":"file"},"destinations":{"d":{"objectKey":"x/def.jar"}}},
-			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"objectKey":"t.json"}}}}}`,
+		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"bucketName":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}","objectKey":"abc.zip"}}},
+			"def":{"source":{"path":"asset.def.jar","packaging":"file"},"destinations":{"d":{"bucketName":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}","objectKey":"x/def.jar"}}},
+			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"bucketName":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}","objectKey":"t.json"}}}}}`,
 		"out/asset.abc/bootstrap": "program",
 		"out/asset.def.jar":       "archive",
 	} {

@@ -17,10 +17,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -35,22 +33,21 @@ const maxBytes = 255 << 10
 // overhead is the largest size of an entry without its detail, in bytes.
 const overhead = 64
 
-// Put is the type of the method PutEvents of the SDK's client. Put is a function type, because an interface
-// can make the linker keep all methods of the client.
-type Put func(ctx context.Context, in *eventbridge.PutEventsInput,
-	options ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
+// Entry is one event. EventBusName may be the ARN of the bus.
+type Entry struct{ EventBusName, Source, DetailType, Detail string }
 
 // Refused is the error for an event that the bus refused.
 type Refused struct{ Code, Text string }
 
 func (r *Refused) Error() string { return r.Code + ": " + r.Text }
 
-// Entries sends the events in one call. It returns the ID of each event, and a *Refused in errs for each
-// refused event.
-func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry) (ids []string, errs []error,
-	err error) {
-	out, err := p(ctx, &eventbridge.PutEventsInput{Entries: entries})
-	if err != nil {
+// Put sends the events in one call of a client for direct.EventBridge. It returns the ID of each event, and a
+// *Refused in errs for each refused event.
+func Put(ctx context.Context, c *direct.Client, entries ...Entry) (ids []string, errs []error, err error) {
+	var out struct {
+		Entries []struct{ EventID, ErrorCode, ErrorMessage string } // JSON reads EventId too
+	}
+	if err := c.JSON(ctx, "PutEvents", map[string][]Entry{"Entries": entries}, &out); err != nil {
 		return nil, nil, err
 	}
 	if len(out.Entries) != len(entries) {
@@ -59,8 +56,9 @@ func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry
 	}
 	ids, errs = make([]string, len(entries)), make([]error, len(entries))
 	for i, e := range out.Entries {
-		if ids[i] = aws.ToString(e.EventId); e.ErrorCode != nil {
-			errs[i] = &Refused{*e.ErrorCode, aws.ToString(e.ErrorMessage)}
+		ids[i] = e.EventID
+		if e.ErrorCode != "" {
+			errs[i] = &Refused{e.ErrorCode, e.ErrorMessage}
 		}
 	}
 	return ids, errs, nil
@@ -68,20 +66,14 @@ func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry
 
 // Bus is an event bus that receives statuses. It implements port.Sender and is safe for concurrent use.
 type Bus struct {
-	put       Put
+	client    *direct.Client
 	name, arn string
 }
 
-// New returns a Bus. put must be the method of a client for the Region of the bus.
-func New(put Put, name, arn string) *Bus { return &Bus{put, name, arn} }
-
-// Open returns a Bus with a new client for the Region of the bus.
-func Open(c aws.Config, name string, bus arn.ARN) *Bus {
+// New returns a Bus with a client for the Region of the bus. It makes no network calls.
+func New(c aws.Config, name string, bus arn.ARN) *Bus {
 	c.Region = bus.Region
-	client := eventbridge.NewFromConfig(c, func(o *eventbridge.Options) {
-		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
-	})
-	return New(client.PutEvents, name, bus.String())
+	return &Bus{direct.New(c, direct.EventBridge, wire.LimitAttempts(wire.AttemptTimeout)), name, bus.String()}
 }
 
 // Queues contains the queues and the buses that orders may name as reply-to.
@@ -104,7 +96,7 @@ func (b *Bus) Name() string { return b.name }
 // Send sends each status as one event. The value of every message must be a *message.Status.
 func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
-	var entries []types.PutEventsRequestEntry
+	var entries []Entry
 	var at []int // indexes of the messages in entries
 	size := 0
 	flush := func() {
@@ -117,7 +109,7 @@ func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 			errs[i] = fmt.Errorf("bus %q: %w", b.name, err)
 			continue
 		}
-		n := len(*entry.Detail) + overhead
+		n := len(entry.Detail) + overhead
 		if size+n > maxBytes || len(entries) == port.MaxBatch {
 			flush()
 		}
@@ -127,11 +119,11 @@ func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-func (b *Bus) send(ctx context.Context, entries []types.PutEventsRequestEntry, at []int, errs []error) {
+func (b *Bus) send(ctx context.Context, entries []Entry, at []int, errs []error) {
 	if len(entries) == 0 {
 		return
 	}
-	_, refused, err := b.put.Entries(ctx, entries...)
+	_, refused, err := Put(ctx, b.client, entries...)
 	for i, place := range at {
 		cause := err
 		if err == nil {
@@ -145,14 +137,10 @@ func (b *Bus) send(ctx context.Context, entries []types.PutEventsRequestEntry, a
 
 // meaning returns the error of package port for a failed call or a refused event.
 func meaning(err error) error {
-	code := ""
+	code := direct.Code(err)
 	var refused *Refused
-	var api smithy.APIError
-	switch {
-	case errors.As(err, &refused):
+	if errors.As(err, &refused) {
 		code = refused.Code
-	case errors.As(err, &api):
-		code = api.ErrorCode()
 	}
 	switch code {
 	case "ResourceNotFoundException":
@@ -163,16 +151,15 @@ func meaning(err error) error {
 	return port.ErrUnavailable
 }
 
-func (b *Bus) entry(m port.Message) (types.PutEventsRequestEntry, error) {
+func (b *Bus) entry(m port.Message) (Entry, error) {
 	status, ok := m.Value.(*message.Status)
 	if !ok {
-		return types.PutEventsRequestEntry{}, fmt.Errorf("it gets statuses only, not %T", m.Value)
+		return Entry{}, fmt.Errorf("it gets statuses only, not %T", m.Value)
 	}
 	if !status.Fits() {
-		return types.PutEventsRequestEntry{}, fmt.Errorf("a status has more than %d bytes: %w", port.MaxMessage,
+		return Entry{}, fmt.Errorf("a status has more than %d bytes: %w", port.MaxMessage,
 			port.ErrTooLarge)
 	}
 	detail, err := status.Encode()
-	return types.PutEventsRequestEntry{EventBusName: &b.arn, Source: aws.String(Source),
-		DetailType: aws.String(string(status.Kind)), Detail: aws.String(string(detail))}, err
+	return Entry{EventBusName: b.arn, Source: Source, DetailType: string(status.Kind), Detail: string(detail)}, err
 }

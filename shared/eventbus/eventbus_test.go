@@ -1,7 +1,6 @@
 package eventbus_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsarn "github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -25,31 +23,43 @@ const arn = "arn:aws:events:eu-central-1:111122223333:event-bus/shop"
 
 // bus accepts every event, except those of orders whose ID begins with a code of an error.
 type bus struct {
-	calls [][]types.PutEventsRequestEntry
-	err   error
+	calls [][]eventbus.Entry
+	down  bool
 	short bool // answers for one event less
 }
 
-func (b *bus) put(_ context.Context, in *eventbridge.PutEventsInput,
-	_ ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error) {
-	b.calls = append(b.calls, in.Entries)
-	out := &eventbridge.PutEventsOutput{}
-	for _, e := range in.Entries {
-		var status core.Status
-		if err := json.Unmarshal([]byte(*e.Detail), &status); err != nil {
-			return nil, err
+type result struct{ EventId, ErrorCode, ErrorMessage string }
+
+// open returns the bus behind a server.
+func (b *bus) open(t *testing.T) *eventbus.Bus {
+	t.Helper()
+	address, err := awsarn.Parse(arn)
+	require.NoError(t, err)
+	return eventbus.New(awsstub.Config(t, func(call awsstub.Call) (int, string) {
+		if call.Action != "events:PutEvents" || b.down {
+			return http.StatusBadRequest, `{"__type":"InternalException","message":"reset"}`
 		}
-		result := types.PutEventsResultEntry{EventId: aws.String("e")}
-		if code, _, refused := strings.Cut(status.OrderID, ":"); refused {
-			out.FailedEntryCount++
-			result = types.PutEventsResultEntry{ErrorCode: &code, ErrorMessage: aws.String("why")}
+		var in struct{ Entries []eventbus.Entry }
+		require.NoError(t, json.Unmarshal([]byte(call.Body), &in))
+		b.calls = append(b.calls, in.Entries)
+		var results []result
+		for _, e := range in.Entries {
+			var status core.Status
+			require.NoError(t, json.Unmarshal([]byte(e.Detail), &status))
+			code, _, refused := strings.Cut(status.OrderID, ":")
+			if !refused {
+				results = append(results, result{EventId: "e"})
+				continue
+			}
+			results = append(results, result{ErrorCode: code, ErrorMessage: "why"})
 		}
-		out.Entries = append(out.Entries, result)
-	}
-	if b.short {
-		out.Entries = out.Entries[1:]
-	}
-	return out, b.err
+		if b.short {
+			results = results[1:]
+		}
+		text, err := json.Marshal(map[string]any{"Entries": results})
+		require.NoError(t, err)
+		return http.StatusOK, string(text)
+	}), "events", address)
 }
 
 func status(id string, bytes int) port.Message {
@@ -62,16 +72,16 @@ func status(id string, bytes int) port.Message {
 func TestEvent(t *testing.T) {
 	b := &bus{}
 	sent := status("o-1", 3)
-	if errs := eventbus.New(b.put, "events", arn).Send(t.Context(), []port.Message{sent}); errs[0] != nil {
+	if errs := b.open(t).Send(t.Context(), []port.Message{sent}); errs[0] != nil {
 		t.Fatal(errs)
 	}
 	want, err := sent.Value.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := b.calls[0][0]; *e.EventBusName != arn || *e.Source != "stepkeeper" ||
-		*e.DetailType != "completed" || *e.Detail != string(want) || !strings.Contains(*e.Detail, `"seq":3`) {
-		t.Errorf("%s, %s, %s: %s", *e.EventBusName, *e.Source, *e.DetailType, *e.Detail)
+	if e := b.calls[0][0]; e.EventBusName != arn || e.Source != "stepkeeper" ||
+		e.DetailType != "completed" || e.Detail != string(want) || !strings.Contains(e.Detail, `"seq":3`) {
+		t.Errorf("%s, %s, %s: %s", e.EventBusName, e.Source, e.DetailType, e.Detail)
 	}
 }
 
@@ -91,8 +101,9 @@ func TestRegionOfTheBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	var called hosts
-	b := eventbus.Open(aws.Config{Region: "eu-west-1", HTTPClient: &called,
-		Credentials: aws.AnonymousCredentials{}}, "events", address)
+	c := awsstub.ConfigAt(t, "")
+	c.Region, c.HTTPClient = "eu-west-1", &called
+	b := eventbus.New(c, "events", address)
 	if errs := b.Send(t.Context(), []port.Message{status("o-1", 1)}); errs[0] != nil ||
 		!slices.Equal(called, []string{"events.eu-central-1.amazonaws.com"}) {
 		t.Errorf("%v, called %v", errs, called)
@@ -103,7 +114,7 @@ func TestRegionOfTheBus(t *testing.T) {
 // Broken by: FailedEntryCount is not looked at.
 func TestRefusedEntries(t *testing.T) {
 	b := &bus{}
-	errs := eventbus.New(b.put, "events", arn).Send(t.Context(), []port.Message{status("o-1", 1),
+	errs := b.open(t).Send(t.Context(), []port.Message{status("o-1", 1),
 		status("ThrottlingException:2", 1), status("o-3", 1), status("o-4", 70<<10), {Body: []byte("{}")}})
 	refused := (*eventbus.Refused)(nil)
 	if errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], port.ErrUnavailable) ||
@@ -113,8 +124,8 @@ func TestRefusedEntries(t *testing.T) {
 	if !errors.Is(errs[3], port.ErrTooLarge) || errs[4] == nil || len(b.calls) != 1 || len(b.calls[0]) != 3 {
 		t.Errorf("%v, %d calls", errs[3:], len(b.calls))
 	}
-	for _, broken := range []*bus{{err: errors.New("reset")}, {short: true}} {
-		errs := eventbus.New(broken.put, "events", arn).Send(t.Context(),
+	for _, broken := range []*bus{{down: true}, {short: true}} {
+		errs := broken.open(t).Send(t.Context(),
 			[]port.Message{status("o-1", 1), status("o-2", 1)})
 		for _, err := range errs {
 			if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `bus "events"`) {
@@ -133,7 +144,7 @@ func TestCallsStayWithinTheLimits(t *testing.T) {
 		for range c.messages {
 			messages = append(messages, status("o-1", c.bytes))
 		}
-		for _, err := range eventbus.New(b.put, "events", arn).Send(t.Context(), messages) {
+		for _, err := range b.open(t).Send(t.Context(), messages) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -141,7 +152,7 @@ func TestCallsStayWithinTheLimits(t *testing.T) {
 		for _, entries := range b.calls {
 			size := 0
 			for _, e := range entries {
-				size += len(*e.Detail) + len(*e.Source) + len(*e.DetailType)
+				size += len(e.Detail) + len(e.Source) + len(e.DetailType)
 			}
 			if size >= 256<<10 || len(entries) > 10 {
 				t.Errorf("a call has %d entries of %d bytes", len(entries), size)

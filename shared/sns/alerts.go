@@ -13,34 +13,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish has the signature of the method Publish of the SDK's client. A function type keeps programs small.
-// If the client were in an interface, the linker could keep all methods of the client.
-type Publish func(ctx context.Context, in *sns.PublishInput,
-	options ...func(*sns.Options)) (*sns.PublishOutput, error)
-
-// timeout bounds one publication with all retries of the SDK (rule 13 in docs/reference/aws-rules.md).
+// timeout bounds one publication with all its attempts (rule 13 in docs/reference/aws-rules.md).
 // wire.AttemptTimeout bounds each attempt.
 const timeout = 10 * time.Second
 
 // Topic publishes alerts to one SNS topic. It is safe for concurrent use.
 type Topic struct {
-	publish Publish
-	arn     string
+	client *direct.Client
+	arn    string
 }
 
-// New returns a Topic. The parameter publish is the method Publish of the SDK's client.
-func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
+// New returns a Topic. It makes no network calls.
+func New(c aws.Config, topicARN string) *Topic {
+	return &Topic{direct.New(c, direct.SNS, wire.LimitAttempts(wire.AttemptTimeout)), topicARN}
+}
 
 // Send publishes an alert. It returns nil after SNS has accepted the alert. An error wraps
 // port.ErrUnavailable. After an error, SNS may have accepted the alert nevertheless. The caller may send
@@ -50,12 +48,8 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	_, err := t.publish(ctx, &sns.PublishInput{
-		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"),
-		Subject: aws.String(subject(alert)),
-	}, func(o *sns.Options) {
-		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
-	})
+	err := t.client.Query(ctx, "Publish", url.Values{"TopicArn": {t.arn}, "Message": {string(body)},
+		"MessageStructure": {"json"}, "Subject": {subject(alert)}}, nil)
 	if err != nil {
 		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable,
 			err)

@@ -3,34 +3,39 @@ package sns_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 )
 
+// topic is a topic that accepts each message, or refuses each one.
 type topic struct {
-	sent []sdk.PublishInput
-	err  error
+	sent    []url.Values
+	refuses bool
 }
 
-func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput,
-	_ ...func(*sdk.Options)) (*sdk.PublishOutput, error) {
-	if _, bounded := ctx.Deadline(); !bounded {
-		return nil, errors.New("the call has no time limit")
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	p.sent = append(p.sent, *in)
-	return &sdk.PublishOutput{}, p.err
+// open returns the topic behind a server.
+func (p *topic) open(t *testing.T, arn string) *sns.Topic {
+	t.Helper()
+	c := awsstub.Config(t, func(call awsstub.Call) (int, string) {
+		if call.Action != "sns:Publish" || p.refuses {
+			return http.StatusBadRequest,
+				`<ErrorResponse><Error><Code>InvalidParameter</Code><Message>no topic</Message></Error></ErrorResponse>`
+		}
+		p.sent = append(p.sent, call.Form)
+		return http.StatusOK, `<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`
+	})
+	return sns.New(c, arn)
 }
 
 var began = time.Date(2026, 11, 21, 2, 58, 0, 0, time.UTC)
@@ -82,15 +87,15 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 
 func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
+	if err := p.open(t, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
 		alert); err != nil {
 		t.Fatal(err)
 	}
 	in := p.sent[0]
 	var byProtocol map[string]string
-	if err := json.Unmarshal([]byte(*in.Message), &byProtocol); err != nil ||
-		*in.MessageStructure != "json" || *in.TopicArn != "arn:aws:sns:eu-central-1:1:alerts" {
-		t.Fatalf("%v %s", err, *in.Message)
+	if err := json.Unmarshal([]byte(in.Get("Message")), &byProtocol); err != nil ||
+		in.Get("MessageStructure") != "json" || in.Get("TopicArn") != "arn:aws:sns:eu-central-1:1:alerts" {
+		t.Fatalf("%v %s", err, in.Get("Message"))
 	}
 	if !strings.HasPrefix(byProtocol["default"], strings.TrimSuffix(machine, "}")+`,"subject":"`) {
 		t.Errorf("machines read\n%s\nnot\n%s", byProtocol["default"], machine)
@@ -98,8 +103,8 @@ func TestAlert(t *testing.T) {
 	if byProtocol["email"] != mail {
 		t.Errorf("people read\n%s\nnot\n%s", byProtocol["email"], mail)
 	}
-	if *in.Subject != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
-		t.Errorf("subject %q", *in.Subject)
+	if in.Get("Subject") != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
+		t.Errorf("subject %q", in.Get("Subject"))
 	}
 }
 
@@ -146,12 +151,12 @@ func TestAlertOfAnUndo(t *testing.T) {
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t").Send(context.Background(),
+		if err := p.open(t, "t").Send(context.Background(),
 			a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
 		var byProtocol map[string]string
-		if err := json.Unmarshal([]byte(*p.sent[0].Message), &byProtocol); err != nil {
+		if err := json.Unmarshal([]byte(p.sent[0].Get("Message")), &byProtocol); err != nil {
 			t.Fatal(err)
 		}
 		whole := c.kind == message.AlertFirst
@@ -161,8 +166,8 @@ func TestAlertOfAnUndo(t *testing.T) {
 		if got := byProtocol["default"]; !strings.Contains(got, strings.TrimSuffix(c.json, "}")) {
 			t.Errorf("JSON\n%s\nwant\n%s", got, c.json)
 		}
-		if *p.sent[0].Subject != c.subject {
-			t.Errorf("subject %q", *p.sent[0].Subject)
+		if p.sent[0].Get("Subject") != c.subject {
+			t.Errorf("subject %q", p.sent[0].Get("Subject"))
 		}
 	}
 }
@@ -173,10 +178,10 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil {
+		if err := p.open(t, "t").Send(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
-		s := *p.sent[0].Subject
+		s := p.sent[0].Get("Subject")
 		if id == "o-1" && s != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" || len(s) >= 100 ||
 			strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("subject %q", s)
@@ -189,36 +194,18 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 	p := &topic{}
 	a := alert
 	a.Deployment = ""
-	if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil ||
-		*p.sent[0].Subject != "Stepkeeper: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
+	if err := p.open(t, "t").Send(context.Background(), a); err != nil ||
+		p.sent[0].Get("Subject") != "Stepkeeper: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
 		t.Errorf("%v %+v", err, p.sent)
 	}
 }
 
-// A publication ends after ten seconds, if its caller gives it more.
-func TestTimeOfAPublication(t *testing.T) {
-	const want = 10 * time.Second
-	before := time.Now()
-	err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
-		*sdk.PublishOutput, error) {
-		if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
-			t.Errorf("it ends at %s", end)
-		}
-		return nil, nil
-	}, "t").Send(context.Background(), alert)
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAlertThatIsNotTaken(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t").Send(context.Background(),
-		alert); !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("%v", err)
-	}
+	refusing := (&topic{refuses: true}).open(t, "t")
+	err := refusing.Send(context.Background(), alert)
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.ErrorContains(t, err, "no topic")
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := sns.New((&topic{}).Publish, "t").Send(over, alert); !errors.Is(err, context.Canceled) {
-		t.Errorf("when its time is over: %v", err)
-	}
+	require.ErrorIs(t, (&topic{}).open(t, "t").Send(over, alert), context.Canceled)
 }

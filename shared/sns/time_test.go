@@ -7,19 +7,21 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 )
 
-// hanging is an SNS whose first attempt hangs.
-type hanging struct{ calls int }
+// hanging is an SNS that does not answer the first attempts, or any.
+type hanging struct{ calls, most int }
 
 func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
-	if h.calls++; h.calls == 1 {
+	h.calls++
+	if h.calls <= h.most {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
@@ -30,21 +32,26 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// A publication outlives an attempt that gets no answer.
-func TestAnAttemptThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id",
-			"AWS_SECRET_ACCESS_KEY": "secret"}
-		h := &hanging{}
-		c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set })
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.HTTPClient = &http.Client{Transport: h}
-		topic := sns.New(sdk.NewFromConfig(c).Publish, "arn:aws:sns:r:1:alerts")
-		err = topic.Send(context.Background(), message.Alert{})
-		if err != nil || h.calls != 2 {
-			t.Errorf("%d attempts: %v", h.calls, err)
-		}
-	})
+// A publication outlives an attempt that gets no answer, and ends after ten seconds.
+func TestTimeOfAPublication(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs, calls int
+		ended        error
+	}{
+		"the first attempt hangs": {1, 2, nil},
+		"all attempts hang":       {100, 3, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &hanging{most: c.hangs}
+				config := awsstub.ConfigAt(t, "")
+				config.HTTPClient = &http.Client{Transport: h}
+				began := time.Now()
+				err := sns.New(config, "arn:aws:sns:r:1:alerts").Send(context.Background(), message.Alert{})
+				require.ErrorIs(t, err, c.ended)
+				require.GreaterOrEqual(t, h.calls, c.calls)
+				require.LessOrEqual(t, time.Since(began), 10*time.Second)
+			})
+		})
+	}
 }

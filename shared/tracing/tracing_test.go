@@ -1,172 +1,354 @@
 package tracing_test
 
 import (
-	"compress/gzip"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	common "go.opentelemetry.io/proto/otlp/common/v1"
-	spans "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"github.com/stretchr/testify/require"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
-// collected keeps the spans that are sent to an OTLP collector.
-type collected struct {
-	*httptest.Server
-	mu   sync.Mutex
-	all  []*spans.Span
-	from []*common.KeyValue
+func lookup(endpoint string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		return endpoint, name == "OTEL_EXPORTER_OTLP_ENDPOINT"
+	}
 }
 
-func newCollector(t *testing.T) *collected {
+// ids are those of OTLP's JSON, which writes them in hexadecimal. protojson expects base64.
+var ids = regexp.MustCompile(`"(traceId|spanId)":"([0-9a-f]+)"`)
+
+func parsed(t *testing.T, body []byte) *otlp.TracesData {
 	t.Helper()
-	c := &collected{}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := io.Reader(r.Body)
-		if r.Header.Get("Content-Encoding") == "gzip" {
-			if z, err := gzip.NewReader(body); err == nil {
-				body = z
+	body = ids.ReplaceAllFunc(body, func(found []byte) []byte {
+		m := ids.FindSubmatch(found)
+		id, err := hex.DecodeString(string(m[2]))
+		if err != nil {
+			t.Error(err)
+		}
+		return fmt.Appendf(nil, `"%s":"%s"`, m[1], base64.StdEncoding.EncodeToString(id))
+	})
+	in := &otlp.TracesData{}
+	if err := protojson.Unmarshal(body, in); err != nil {
+		t.Errorf("%s is not OTLP: %v", body, err)
+	}
+	return in
+}
+
+// What is sent is OTLP, with a span of each handling, once.
+func TestSpans(t *testing.T) {
+	var lock sync.Mutex
+	var sent []*otlp.ResourceSpans
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s, %s", r.URL, r.Header)
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		sent = append(sent, parsed(t, body).ResourceSpans...)
+	}))
+	defer c.Close()
+	var log bytes.Buffer
+	tracer := tracing.OfFunction(lookup(c.URL), "Shop/Engine", slog.New(slog.NewTextHandler(&log, nil)))
+	tracer.Flush(t.Context()) // there are none yet
+	began := time.Now()
+	_, first := tracer.Begin(t.Context(), "scheduler")
+	_, second := tracer.Begin(t.Context(), "payment.charge")
+	parent := second.Traceparent()
+	first.End(port.Span{OrderID: "o-1", Run: 2, State: "Error", Trace: core.Trace("o-1", 2)}, nil)
+	second.End(port.Span{OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3}, errors.New(
+		strings.Repeat("é", 2000)))
+	tracer.Flush(t.Context())
+	tracer.Flush(t.Context())
+	lock.Lock()
+	defer lock.Unlock()
+	if len(sent) != 1 || log.Len() > 0 {
+		t.Fatalf("%d messages were sent, the log is %s", len(sent), &log)
+	}
+	all := sent[0].ScopeSpans[0].Spans
+	if len(all) != 2 || !strings.Contains(fmt.Sprint(sent[0].Resource.Attributes), "Shop/Engine") {
+		t.Fatalf("%v", sent)
+	}
+	a, b := all[0], all[1]
+	if link := strings.Split(core.Trace("o-1", 2), "-"); len(a.Links) != 1 ||
+		hex.EncodeToString(a.Links[0].TraceId) != link[1] ||
+		hex.EncodeToString(a.Links[0].SpanId) != link[2] {
+		t.Errorf("links %v, want %s", a.Links, link)
+	}
+	if len(b.Links) != 0 || b.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR ||
+		len(b.Status.Message) != 1024 || a.Status != nil {
+		t.Errorf("%v, %v", a, b)
+	}
+	if want := fmt.Sprintf("00-%x-%x-01", b.TraceId, b.SpanId); parent != want || len(b.TraceId) != 16 {
+		t.Errorf("the service is handed %s, want %s", parent, want)
+	}
+	if string(a.TraceId) == string(b.TraceId) || string(a.SpanId) == string(b.SpanId) {
+		t.Errorf("two spans have the IDs %x, %x and %x, %x", a.TraceId, a.SpanId, b.TraceId, b.SpanId)
+	}
+	if start, end := int64(a.StartTimeUnixNano), int64(a.EndTimeUnixNano); start < began.UnixNano() ||
+		end < start || end > time.Now().UnixNano() {
+		t.Errorf("from %d to %d", start, end)
+	}
+	for of, want := range map[*otlp.Span]string{
+		a: "scheduler SPAN_KIND_CONSUMER order=o-1 run=2 state=Error",
+		b: "payment.charge SPAN_KIND_CONSUMER order=o-1 run=2 step=pay attempt=3",
+	} {
+		got := of.Name + " " + of.Kind.String()
+		for _, x := range of.Attributes {
+			got += " " + strings.TrimPrefix(x.Key, "stepkeeper.") + "="
+			if v := x.Value.GetStringValue(); v != "" {
+				got += v
+			} else {
+				got += fmt.Sprint(x.Value.GetIntValue())
 			}
 		}
-		data, err := io.ReadAll(body)
-		var in collector.ExportTraceServiceRequest
-		if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(data, &in) != nil {
-			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// A collector that hangs or refuses delays one invocation by half a second, and no other for a minute. The
+// log counts the spans.
+func TestDroppedSpans(t *testing.T) {
+	release := make(chan struct{})
+	for name, handler := range map[string]http.HandlerFunc{
+		"hangs":   func(http.ResponseWriter, *http.Request) { <-release },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				calls.Add(1)
+				_, _ = io.Copy(io.Discard, r.Body)
+				handler(w, r)
+			}))
+			defer c.CloseClientConnections()
+			var log bytes.Buffer
+			tracer := tracing.OfFunction(lookup(c.URL), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+			began := time.Now()
+			for range 3 {
+				for range 1500 {
+					_, h := tracer.Begin(t.Context(), "scheduler")
+					h.End(port.Span{OrderID: "o-1"}, nil)
+				}
+				tracer.Flush(context.Background())
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("three invocations waited %s", took)
+			}
+			if text := log.String(); calls.Load() != 1 || strings.Count(text, "spans were dropped") != 1 ||
+				!strings.Contains(text, "spans=1500") {
+				t.Errorf("%d calls, the log is %s", calls.Load(), text)
+			}
+		})
+	}
+	close(release)
+}
+
+// Without an address there is no Tracer. An address that cannot be used is in the log.
+func TestNoCollector(t *testing.T) {
+	for endpoint, want := range map[string]string{"": "", "127.0.0.1:4318": "no spans are sent",
+		"ftp://x": "no spans are sent", "http://u:secret@127.0.0.1": "no spans are sent"} {
+		var log bytes.Buffer
+		tracer := tracing.OfFunction(lookup(endpoint), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+		if tracer != nil || !strings.Contains(log.String(), want) || want == "" && log.Len() > 0 ||
+			strings.Contains(log.String(), "secret") {
+			t.Errorf("%q: %v, the log is %s", endpoint, tracer, &log)
+		}
+		tracer.Flush(t.Context())
+	}
+}
+
+// A connection that ended between two invocations, as while Lambda froze the process, loses no spans.
+func TestDeadConnection(t *testing.T) {
+	var calls atomic.Int64
+	c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if calls.Add(1) == 2 { // the second request on the first connection
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = conn.Close()
+		}
+	}))
+	defer c.Close()
+	var log bytes.Buffer
+	tracer := tracing.OfFunction(lookup(c.URL), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+	for range 2 {
+		_, h := tracer.Begin(t.Context(), "scheduler")
+		h.End(port.Span{OrderID: "o-1"}, nil)
+		tracer.Flush(t.Context())
+	}
+	if calls.Load() != 3 || log.Len() > 0 {
+		t.Errorf("%d calls, the log is %s", calls.Load(), &log)
+	}
+}
+
+// A handling that ends while spans are sent waits for no collector. The next Flush sends its span.
+func TestEndDuringFlush(t *testing.T) {
+	arrived, release := make(chan string, 2), make(chan struct{})
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- string(body)
+		<-release
+	}))
+	defer c.Close()
+	tracer := tracing.OfFunction(lookup(c.URL), "shop", slog.New(slog.DiscardHandler))
+	_, first := tracer.Begin(t.Context(), "scheduler")
+	_, late := tracer.Begin(t.Context(), "scheduler")
+	first.End(port.Span{OrderID: "o-1"}, nil)
+	flushed := make(chan struct{})
+	go func() {
+		tracer.Flush(context.Background())
+		close(flushed)
+	}()
+	<-arrived
+	late.End(port.Span{OrderID: "o-2"}, nil)
+	select {
+	case <-flushed:
+		t.Error("End waited for the collector")
+	default:
+	}
+	close(release)
+	<-flushed
+	tracer.Flush(context.Background())
+	select {
+	case got := <-arrived:
+		if !strings.Contains(got, "o-2") {
+			t.Errorf("sent: %s", got)
+		}
+	default:
+		t.Error("the late span was not sent")
+	}
+}
+
+// collected is a collector that keeps the spans and the headers of what it gets.
+type collected struct {
+	*httptest.Server
+	got chan *otlp.ResourceSpans
+
+	mu     sync.Mutex
+	header http.Header
+}
+
+func collecting(t *testing.T) *collected {
+	t.Helper()
+	c := &collected{got: make(chan *otlp.ResourceSpans, 100)}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, r := range in.ResourceSpans {
-			c.from = r.Resource.Attributes
-			for _, s := range r.ScopeSpans {
-				c.all = append(c.all, s.Spans...)
-			}
+		c.header = r.Header
+		c.mu.Unlock()
+		for _, s := range parsed(t, body).ResourceSpans {
+			c.got <- s
 		}
 	}))
 	t.Cleanup(c.Close)
 	return c
 }
 
-func value(attributes []*common.KeyValue, key string) string {
-	for _, a := range attributes {
-		if a.Key == key {
-			return strings.Trim(strings.TrimPrefix(strings.TrimPrefix(a.Value.String(), "string_value:"),
-				"int_value:"), `"`)
-		}
-	}
-	return ""
+func options(endpoint string) tracing.Options {
+	return tracing.Options{Endpoint: endpoint, Service: "shop", Version: "1.2", MaxSpans: 8192,
+		SendTime: 5 * time.Second, Log: slog.New(slog.DiscardHandler)}
 }
 
-// Each handling is a trace of its own, is linked to the trace of its order, and has attributes that describe
-// it.
-func TestSpans(t *testing.T) {
-	c := newCollector(t)
-	tracer, err := tracing.New(t.Context(), c.URL, "shop", "1.2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, first := tracer.Begin(t.Context(), "scheduler")
-	first.End(port.Span{OrderID: "o-1", Run: 2, State: "Error", Trace: core.Trace("o-1", 2)}, nil)
-	within, second := tracer.Begin(t.Context(), "payment.charge")
-	_, inner := tracer.Begin(within, "other") // what is handled inside is a trace of its own too
-	inner.End(port.Span{OrderID: "o-2"}, nil)
-	parent := second.Traceparent()
-	second.End(port.Span{OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Trace: core.Trace("o-1", 2)},
-		errors.New("declined"))
-	if err := tracer.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(c.all) != 3 || value(c.from, "service.name") != "shop" ||
-		value(c.from, "service.version") != "1.2" {
-		t.Fatalf("%d spans of %v", len(c.all), c.from)
-	}
-	traces := map[string]bool{}
-	for _, s := range c.all {
-		traces[string(s.TraceId)] = true
-		if len(s.ParentSpanId) > 0 {
-			t.Errorf("%s has a parent", s.Name)
-		}
-	}
-	a, b := c.all[0], c.all[2]
-	order := strings.Split(core.Trace("o-1", 2), "-")[1]
-	if len(traces) != 3 || len(a.Links) != 1 {
-		t.Fatalf("%d traces, links %v", len(traces), a.Links)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"hex.EncodeToString(a.Links[0].TraceId)", hex.EncodeToString(a.Links[0].TraceId), order},
-		{"hex.EncodeToString(b.Links[0].TraceId)", hex.EncodeToString(b.Links[0].TraceId), order},
-		{"len(c.all[1].Links)", len(c.all[1].Links), 0},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %d traces, links %v", field.name, field.got, field.want, len(traces),
-				a.Links)
-		}
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Name", a.Name, "scheduler"},
-		{`value(a.Attributes, "stepkeeper.order")`, value(a.Attributes, "stepkeeper.order"), "o-1"},
-		{`value(a.Attributes, "stepkeeper.run")`, value(a.Attributes, "stepkeeper.run"), "2"},
-		{`value(a.Attributes, "stepkeeper.state")`, value(a.Attributes, "stepkeeper.state"), "Error"},
-		{`value(a.Attributes, "stepkeeper.step")`, value(a.Attributes, "stepkeeper.step"), ""},
-		{"a.Status.GetMessage()", a.Status.GetMessage(), ""},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, a)
-		}
-	}
-	if value(b.Attributes, "stepkeeper.step") != "pay" || value(b.Attributes, "stepkeeper.attempt") != "3" ||
-		b.Status.GetMessage() != "declined" || b.Status.GetCode() != spans.Status_STATUS_CODE_ERROR {
-		t.Errorf("%v", b)
-	}
-	if parts := strings.Split(parent, "-"); len(parts) != 4 || parts[1] != hex.EncodeToString(b.TraceId) ||
-		parts[2] != hex.EncodeToString(b.SpanId) {
-		t.Errorf("the service is handed %q", parent)
+func end(t *testing.T, tracer *tracing.Tracer, spans int) {
+	for range spans {
+		_, h := tracer.Begin(t.Context(), "scheduler")
+		h.End(port.Span{OrderID: "o-1"}, nil)
 	}
 }
 
-// If the collector cannot be reached, spans are lost, but no time. A wrong address is reported at once.
-func TestNoCollector(t *testing.T) {
+// A process that runs on sends many spans without waiting for five seconds, and the rest when it ends.
+func TestRun(t *testing.T) {
+	c := collecting(t)
+	o := options(c.URL)
+	o.Header = http.Header{"Api-Key": {"secret"}}
+	tracer, err := tracing.New(o)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tracer.Run(ctx)
+	}()
+	began := time.Now()
+	end(t, tracer, 600)
+	sent := <-c.got
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.GreaterOrEqual(t, len(sent.ScopeSpans[0].Spans), 512)
+	require.Contains(t, fmt.Sprint(sent.Resource.Attributes), "service.version")
+	c.mu.Lock()
+	require.Equal(t, "secret", c.header.Get("Api-Key"))
+	c.mu.Unlock()
+	all := len(sent.ScopeSpans[0].Spans)
+	end(t, tracer, 3)
+	stop()
+	<-ended
+	for len(c.got) > 0 {
+		all += len((<-c.got).ScopeSpans[0].Spans)
+	}
+	require.Equal(t, 603, all)
+}
+
+// Without a collector spans are lost, but no handling waits. The log counts them.
+func TestRunWithoutACollector(t *testing.T) {
+	var log bytes.Buffer
+	o := options("http://127.0.0.1:1")
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	tracer, err := tracing.New(o)
+	require.NoError(t, err)
+	end(t, tracer, 10_000) // nothing takes from the Tracer yet
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	tracer.Run(ended)
+	require.Contains(t, log.String(), "spans=10000")
+}
+
+func TestAddressOfTheCollector(t *testing.T) {
 	for _, endpoint := range []string{"127.0.0.1:4318", "", "ftp://x"} {
-		if _, err := tracing.New(t.Context(), endpoint, "shop", ""); err == nil ||
-			!strings.Contains(err.Error(), "http://127.0.0.1:4318") {
-			t.Errorf("%q: %v", endpoint, err)
-		}
+		_, err := tracing.New(options(endpoint))
+		require.ErrorContains(t, err, "http://127.0.0.1:4318", "%q", endpoint)
 	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if _, err := tracing.New(ended, "http://127.0.0.1:1", "shop", ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of the context: %v", err)
+}
+
+func TestHeaders(t *testing.T) {
+	for list, want := range map[string]http.Header{
+		"":                                    {},
+		"api-key=s%20e=cret , tenant = shop,": {"Api-Key": {"s e=cret"}, "Tenant": {"shop"}},
+	} {
+		header, err := tracing.Headers(list)
+		require.NoError(t, err)
+		require.Equal(t, want, header)
 	}
-	tracer, err := tracing.New(t.Context(), "http://127.0.0.1:1", "shop", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 10_000 {
-		_, s := tracer.Begin(t.Context(), "scheduler")
-		s.End(port.Span{OrderID: "o-1"}, nil)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	_ = tracer.Close(ctx)
-	if ctx.Err() != nil {
-		t.Error("it waits for a collector that is not there")
+	for _, list := range []string{"secret", "=secret", "key=%zsecret"} {
+		_, err := tracing.Headers(list)
+		require.ErrorContains(t, err, "NAME=VALUE")
+		require.NotContains(t, err.Error(), "secret")
 	}
 }

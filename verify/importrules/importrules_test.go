@@ -238,7 +238,7 @@ func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
 	if at < 0 {
 		t.Fatalf("there is no package %s", application)
 	}
-	for _, service := range []string{"lambda", "iam", "cloudwatch", "sts"} {
+	for _, service := range []string{"scheduler", "sts"} {
 		path, used := "github.com/aws/aws-sdk-go-v2/service/"+service, false
 		for _, p := range packages {
 			if !slices.Contains(p.Imports, path) {
@@ -330,6 +330,8 @@ func TestRulesCatch(t *testing.T) {
 		{"an agent's folder brings SQLite", m + "examples/agent-go", "modernc.org/sqlite/lib", true},
 		{"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs",
 			false},
+		{"the doctor brings all of IAM", m + "client/aws/operate", "github.com/aws/aws-sdk-go-v2/service/iam", true},
+		{"the doctor asks who calls", m + "client/aws/operate", "github.com/aws/aws-sdk-go-v2/service/sts", false},
 		{"a name that only starts alike", m + "shared/corecheck", m + "shared/port", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -173,10 +172,10 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 // checkAccount compares the account's Lambda quotas with the needs of the functions. It also compares the
 // local clock with AWS's clock.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
-	if t.Parts.Lambda == nil {
+	if t.aws == nil {
 		return nil
 	}
-	room, metadata, err := roomOf(ctx, t.Parts.Lambda, t.Outputs)
+	room, metadata, err := roomOf(ctx, t.aws.functions, t.Outputs)
 	if err != nil {
 		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
 			t.checkClock(ctx)}
@@ -198,13 +197,13 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		if uuid == "" {
 			continue
 		}
-		m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		_, metadata, err := readMapping(ctx, t.aws.functions, uuid)
 		if err != nil {
 			return client.NotChecked("clock", stack.Failed(ctx,
 				stack.Use{Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
 					Policy: t.Outputs.Operator}, err))
 		}
-		return clockOf(m.ResultMetadata)
+		return clockOf(metadata)
 	}
 	return client.NotChecked("clock", errors.New("no response of AWS had a time"))
 }

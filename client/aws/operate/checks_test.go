@@ -11,17 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -49,87 +42,6 @@ func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before tim
 	return []port.Due{{ID: "o", At: s.due}}, nil
 }
 
-// account holds the replies of AWS about one account: its limits, permissions, and the log lines of a minute.
-type account struct {
-	off
-	limit, unreserved int
-	code              int64
-	denied            string // the end of the ARN of a queue that may not be sent to
-	caller            string
-	roles             map[string]string // ARNs by name, of roles that IAM may be asked for
-	noIAM, noLimits   bool
-	tableLimit        int64
-	written           float64
-	subscribers       map[string]map[string]string // attributes of topics that may be asked
-}
-
-func (a *account) topic(_ context.Context, in *sns.GetTopicAttributesInput,
-	_ ...func(*sns.Options)) (*sns.GetTopicAttributesOutput, error) {
-	if a.subscribers[*in.TopicArn] == nil {
-		return nil, errors.New("AccessDenied: GetTopicAttributes")
-	}
-	return &sns.GetTopicAttributesOutput{Attributes: a.subscribers[*in.TopicArn]}, nil
-}
-
-func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
-	...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
-	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
-}
-
-func (a *account) role(
-	_ context.Context, in *iam.GetRoleInput, _ ...func(*iam.Options),
-) (*iam.GetRoleOutput, error) {
-	arn, there := a.roles[*in.RoleName]
-	if !there {
-		return nil, errors.New("AccessDenied: GetRole")
-	}
-	return &iam.GetRoleOutput{Role: &iamtypes.Role{Arn: &arn}}, nil
-}
-
-func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
-	_ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
-	if a.noIAM {
-		return nil, errors.New("no simulation of " + *in.PolicySourceArn)
-	}
-	out := &iam.SimulatePrincipalPolicyOutput{}
-	for _, queue := range in.ResourceArns {
-		decision := iamtypes.PolicyEvaluationDecisionTypeAllowed
-		if a.denied != "" && strings.HasSuffix(queue, a.denied) ||
-			!slices.Equal(in.ActionNames, []string{"sqs:SendMessage"}) {
-			decision = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
-		}
-		out.EvaluationResults = append(out.EvaluationResults,
-			iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: decision})
-	}
-	if a.denied == "none" {
-		out.EvaluationResults = out.EvaluationResults[1:]
-	}
-	return out, nil
-}
-
-func (a *account) DescribeLimits(context.Context, *dynamodb.DescribeLimitsInput,
-	...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error) {
-	if a.noLimits {
-		return nil, errors.New("AccessDenied")
-	}
-	return &dynamodb.DescribeLimitsOutput{TableMaxWriteCapacityUnits: &a.tableLimit}, nil
-}
-
-func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,
-	...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
-	if a.limit == 0 {
-		return nil, errors.New("AccessDenied")
-	}
-	unreserved := int32(a.unreserved) //nolint:gosec // small
-	return &lambda.GetAccountSettingsOutput{
-		AccountLimit: &types.AccountLimit{
-			ConcurrentExecutions: int32(a.limit), UnreservedConcurrentExecutions: &unreserved,
-			TotalCodeSize: 100 << 20,
-		}, //nolint:gosec // small
-		AccountUsage: &types.AccountUsage{TotalCodeSize: a.code << 20},
-	}, nil
-}
-
 // find returns the check with this name, and ends the test if the checks lack it.
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
@@ -155,7 +67,7 @@ messages in flight, ok: at most 0, in intake; SQS allows 120000 in a queue;
 table writes, ok: at most 79 units a second in the last hour, of a table or its index; the quota is 100 (of this account); 
 concurrency, ok: its functions may run 10 at a time, and the account allows 10 in this Region; 
 code storage, ok: the functions and layers of the account have 79 MB, and AWS Lambda keeps 100 MB in a Region; 
-clock, unknown: the response of AWS has no Date header; compare the clocks yourself
+clock, ok: the clock here is within 30s of that of AWS; 
 dead letters, ok: none in 1 queue; 
 `
 
@@ -164,7 +76,7 @@ func TestChecks(t *testing.T) {
 	ok := []string{
 		"stack ok", "access ok", "message_path ok", "version ok", "messages_in_flight ok", "table_writes ok",
 		"code_storage ok", "consumers ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
-		"concurrency ok", "clock unknown", "alerts ok",
+		"concurrency ok", "clock ok", "alerts ok",
 	}
 	for _, c := range []struct {
 		name   string
@@ -175,15 +87,15 @@ func TestChecks(t *testing.T) {
 		fix    string
 	}{
 		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
-		{"every status is sent", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+		{"every status is sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
 			w.Parts.Outputs.Deployment = "Shop/Engine"
-			w.Parts.Metrics = &watch{}
+			a.metrics = &watch{}
 		}, "statuses", client.CheckOK, "every status was sent within 2h0m0s", ""},
-		{"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+		{"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
 			w.Parts.Outputs.Deployment = "Shop/Engine"
 			const search = `SEARCH('{Stepkeeper,Deployment,ReplyTo} Deployment="Shop/Engine" ` +
 				`MetricName="StatusesNotSent"', 'Sum', 3600)`
-			w.Parts.Metrics = &watch{values: map[string]map[int]float64{search: {5: 3}},
+			a.metrics = &watch{values: map[string]map[int]float64{search: {5: 3}},
 				labels: map[string]string{search: "shop"}}
 		}, "reply-to shop", client.CheckFailed, "6 status messages could not be sent within 2h0m0s; the orders",
 			"see that its queue or bus exists"},
@@ -316,24 +228,25 @@ func TestChecks(t *testing.T) {
 				}
 			}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
 		{"a table is written to as fast as the account may",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.metrics = written(80) },
 			"table writes", client.CheckFailed,
 			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of " +
 				"this account)",
 			"Table-level write throughput limit"},
 		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.noLimits, a.written = true, 32_000*60
+			a.noLimits = true
+			a.metrics = written(32_000)
 		},
 			"table writes", client.CheckFailed,
 			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",
 			"higher quota"},
-		{"metrics may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Metrics = &watch{err: errors.New("denied")}
+		{"metrics may not be read", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.metrics = &watch{denied: true}
 		},
 			"table writes", client.CheckUnknown, "not checked: ", ""},
 		{"the account may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
-			"concurrency", client.CheckUnknown, "AccessDenied", ""},
+			"concurrency", client.CheckUnknown, "the permission lambda:GetAccountSettings on the account is missing", ""},
 		{"nobody has subscribed to alerts", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
 		}, "alerts", client.CheckFailed, "the topic has no subscriber",
@@ -347,7 +260,7 @@ func TestChecks(t *testing.T) {
 		}, "alerts", client.CheckOK, "nobody receives them", ""},
 		{"the topic may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			delete(a.subscribers, "arn:alerts")
-		}, "alerts", client.CheckUnknown, "AccessDenied", ""},
+		}, "alerts", client.CheckUnknown, "the permission sns:GetTopicAttributes on the topic arn:alerts is missing", ""},
 		{"the tables may not be read",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
 			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
@@ -357,7 +270,7 @@ func TestChecks(t *testing.T) {
 			s, a := &supervisor{
 				last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute),
 			}, &account{
-				limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60,
+				limit: 10, unreserved: 8, code: 79, tableLimit: 100, metrics: written(79),
 				caller: "arn:aws:sts::7:assumed-role/ops/ann",
 				subscribers: map[string]map[string]string{
 					"arn:alerts": {"SubscriptionsConfirmed": "1", "SubscriptionsPending": "1"},
@@ -392,21 +305,10 @@ func TestChecks(t *testing.T) {
 				},
 			}
 			w.Parts.Sweeps = s
-			w.Parts.Lambda = a
-			w.Parts.Tables = a
-			w.Parts.Caller = a
-			w.Parts.Rights, w.Parts.Role, w.Parts.Topic = a.may, a.role, a.topic
+			config := awsstub.Config(t, a.answer)
+			w.Parts.Config = &config
 			o.Alerts, o.Alarms = "arn:alerts", "arn:alarms"
-			w.Parts.Metrics = nil
 			c.change(w, s, a)
-			if w.Parts.Metrics == nil {
-				w.Parts.Metrics = &watch{
-					values: map[string]map[int]float64{
-						"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Orders +
-							" GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30},
-					},
-				}
-			}
 			checks, err := w.Client().Checks(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -417,7 +319,7 @@ func TestChecks(t *testing.T) {
 				if name == c.check || name == "consumers" && strings.HasPrefix(c.check, "queue ") ||
 					name == "overdue" &&
 						c.name == "the leases cannot be read" || name == "messages in flight" &&
-					c.check == "consumers" || name == "code storage" && a.limit == 0 {
+					c.check == "consumers" || (name == "code storage" || name == "clock") && a.limit == 0 {
 					continue
 				}
 				if found := find(t, checks, name); string(found.Result) != result {

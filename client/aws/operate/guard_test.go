@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
+	"net/url"
 	"os"
 	"path"
 	"reflect"
@@ -16,19 +18,15 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	cloudformationtypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 )
 
 const (
@@ -216,19 +214,8 @@ func (g *guard) resource(in any) string {
 		return ""
 	}
 	switch x := in.(type) {
-	case *cloudformation.DescribeStacksInput:
-		if strings.HasPrefix(*x.StackName, "arn:") {
-			return *x.StackName
-		}
-		return "arn:aws:cloudformation:" + inAccount + "stack/" + *x.StackName + "/*"
-	case *lambda.GetEventSourceMappingInput:
-		return "arn:aws:lambda:" + inAccount + "event-source-mapping:" + *x.UUID
-	case *iam.SimulatePrincipalPolicyInput:
-		return *x.PolicySourceArn
-	case *iam.GetRoleInput:
-		return "arn:aws:iam::" + accountID + ":role/" + *x.RoleName
-	case *sns.GetTopicAttributesInput:
-		return *x.TopicArn
+	case *direct.Request:
+		return resourceOf(x)
 	}
 	switch {
 	case field("QueueUrl") != "":
@@ -238,6 +225,28 @@ func (g *guard) resource(in any) string {
 			field("IndexName")
 	case field("TableName") != "":
 		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName")
+	}
+	return "*"
+}
+
+// resourceOf returns the ARN that IAM sees in a call without a client of the SDK.
+func resourceOf(r *direct.Request) string {
+	form, _ := url.ParseQuery(string(r.Body))
+	switch r.Operation {
+	case "DescribeStacks":
+		name := form.Get("StackName")
+		if strings.HasPrefix(name, "arn:") {
+			return name
+		}
+		return "arn:aws:cloudformation:" + inAccount + "stack/" + name + "/*"
+	case "GetEventSourceMapping":
+		return "arn:aws:lambda:" + inAccount + "event-source-mapping:" + path.Base(r.Path)
+	case "SimulatePrincipalPolicy":
+		return form.Get("PolicySourceArn")
+	case "GetRole":
+		return "arn:aws:iam::" + accountID + ":role/" + form.Get("RoleName")
+	case "GetTopicAttributes":
+		return form.Get("TopicArn")
 	}
 	return "*"
 }
@@ -259,35 +268,42 @@ func (g *guard) sent() {
 }
 
 func (g *guard) answer(in any) (any, error) {
-	switch in.(type) {
-	case *cloudformation.DescribeStacksInput:
-		stack := cloudformationtypes.Stack{}
-		for key, value := range g.outputs {
-			stack.Outputs = append(stack.Outputs,
-				cloudformationtypes.Output{OutputKey: &key, OutputValue: &value})
-		}
-		return &cloudformation.DescribeStacksOutput{Stacks: []cloudformationtypes.Stack{stack}}, nil
-	case *lambda.GetEventSourceMappingInput:
-		return &lambda.GetEventSourceMappingOutput{State: sdk.String("Enabled")}, nil
-	case *iam.SimulatePrincipalPolicyInput:
-		return &iam.SimulatePrincipalPolicyOutput{}, nil
-	case *iam.GetRoleInput:
-		return &iam.GetRoleOutput{}, nil
-	case *sns.GetTopicAttributesInput:
-		return &sns.GetTopicAttributesOutput{Attributes: map[string]string{"SubscriptionsConfirmed": "1",
-			"SubscriptionsPending": "0"}}, nil
+	switch x := in.(type) {
+	case *direct.Request:
+		return g.direct(x)
 	case *sts.GetCallerIdentityInput:
 		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID +
 			":assumed-role/ops/ann")}, nil
-	case *cloudwatch.GetMetricDataInput:
-		return &cloudwatch.GetMetricDataOutput{}, nil
-	case *lambda.GetAccountSettingsInput, *dynamodb.DescribeLimitsInput:
+	case *dynamodb.DescribeLimitsInput:
 		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not of a policy"}
 	}
 	if out := g.table(in); out != nil {
 		return out, nil
 	}
 	return g.queue(in)
+}
+
+// direct answers a call without a client of the SDK.
+func (g *guard) direct(r *direct.Request) (any, error) {
+	text := "<R/>"
+	switch r.Operation {
+	case "DescribeStacks":
+		text = `<R><DescribeStacksResult><Stacks><member><Outputs>`
+		for key, value := range g.outputs {
+			text += `<member><OutputKey>` + key + `</OutputKey><OutputValue>` + html.EscapeString(value) +
+				`</OutputValue></member>`
+		}
+		text += `</Outputs></member></Stacks></DescribeStacksResult></R>`
+	case "GetEventSourceMapping":
+		text = `{"State":"Enabled"}`
+	case "GetTopicAttributes":
+		text = `<R><GetTopicAttributesResult><Attributes>` +
+			`<entry><key>SubscriptionsConfirmed</key><value>1</value></entry>` +
+			`<entry><key>SubscriptionsPending</key><value>0</value></entry></Attributes></GetTopicAttributesResult></R>`
+	case "GetAccountSettings":
+		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not of a policy"}
+	}
+	return &direct.Response{Body: []byte(text)}, nil
 }
 
 func (g *guard) put(table string, item map[string]dynamotypes.AttributeValue) {

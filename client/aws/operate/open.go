@@ -7,15 +7,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -34,23 +28,11 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 	if err != nil {
 		return nil, err
 	}
-	store, rights := stack.Store(c, outputs), iam.NewFromConfig(c)
+	store := stack.Store(c, outputs)
 	return Over(Parts{
 		Parts: stack.Parts{Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
 			Queues: stack.Addresses(c, outputs)},
-		Sweeps: store, Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c),
-		Tables: dynamo.NewClient(c), Caller: sts.NewFromConfig(c),
-		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole,
-		Topic: sns.NewFromConfig(c).GetTopicAttributes}, opts...), nil
-}
-
-// Lambda reads event source mappings and the account's Lambda quotas. *lambda.Client implements this
-// interface.
-type Lambda interface {
-	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
-		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
-	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput,
-		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
+		Sweeps: store, Config: &c}, opts...), nil
 }
 
 // Sweeps reads overdue tasks and the leases of sweeps. *dynamo.Store implements this interface.
@@ -64,14 +46,10 @@ type Sweeps interface {
 // Parts holds the dependencies of an operator's client.
 type Parts struct {
 	stack.Parts
-	Sweeps  Sweeps  // nil omits the checks of sweeps and of overdue orders
-	Lambda  Lambda  // nil omits the checks of mappings, quotas and clocks
-	Metrics Metrics // nil omits metrics
-	Tables  Tables  // nil means AWS's default quotas
-	Caller  Caller  // nil omits the check of the permission to send
-	Rights  Rights  // nil omits the check of the permission to send
-	Role    Role    // nil means that the client assumes roles without a path
-	Topic   Topic   // nil omits the checks of subscribers
+	Sweeps Sweeps // nil omits the checks of sweeps and of overdue orders
+	// Config reaches Lambda, CloudWatch, IAM, STS, SNS and DynamoDB. nil omits metrics, and the checks of
+	// mappings, quotas, clocks, subscribers and of the permission to send.
+	Config *aws.Config
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
 	// a consumer. The client caches the result of a check for this time. It caches the error of a failed
 	// check for six times as long. The zero value means 10 s.
@@ -84,12 +62,17 @@ type Parts struct {
 func Over(p Parts, opts ...client.Option) *client.Client {
 	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
 	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
-	return client.Over(&transport{Transport: stack.NewTransport(p.Parts), Parts: p}, opts...)
+	t := &transport{Transport: stack.NewTransport(p.Parts), Parts: p}
+	if p.Config != nil {
+		t.aws = newServices(*p.Config)
+	}
+	return client.Over(t, opts...)
 }
 
 type transport struct {
 	*stack.Transport
 	Parts Parts
+	aws   *services // nil if Parts has no Config
 
 	mu   sync.Mutex
 	seen map[string]seen

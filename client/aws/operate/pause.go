@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -121,18 +120,17 @@ func (s switcher) schedule(ctx context.Context) error {
 }
 
 func (s switcher) rule(ctx context.Context, name string) error {
-	rules := eventbridge.NewFromConfig(s.Config)
+	operation := "DisableRule"
 	if s.enabled {
-		_, err := rules.EnableRule(ctx, &eventbridge.EnableRuleInput{Name: &name})
-		return s.failed(ctx, "events:EnableRule", "rule "+name, err)
+		operation = "EnableRule"
 	}
-	_, err := rules.DisableRule(ctx, &eventbridge.DisableRuleInput{Name: &name})
-	return s.failed(ctx, "events:DisableRule", "rule "+name, err)
+	err := direct.New(s.Config, direct.EventBridge).JSON(ctx, operation, map[string]string{"Name": name}, nil)
+	return s.failed(ctx, "events:"+operation, "rule "+name, err)
 }
 
 // mappings sets the states of all mappings. If some mappings fail, it sets the others all the same.
 func (s switcher) mappings(ctx context.Context) error {
-	functions := lambda.NewFromConfig(s.Config)
+	functions := direct.New(s.Config, direct.Lambda)
 	var queues []string
 	for queue, uuid := range s.outputs.Mappings {
 		if uuid != "" {
@@ -158,25 +156,24 @@ const mappingLook = time.Second
 
 // mapping sets the state of one mapping, and waits until Lambda reports the state. While a mapping changes,
 // Lambda refuses a further change.
-func (s switcher) mapping(ctx context.Context, functions *lambda.Client, queue, uuid string) error {
+func (s switcher) mapping(ctx context.Context, functions *direct.Client, queue, uuid string) error {
 	want := "Disabled"
 	if s.enabled {
 		want = "Enabled"
 	}
 	on := "the event source mapping of " + queue
 	for {
-		is, err := functions.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		is, _, err := readMapping(ctx, functions, uuid)
 		if err != nil {
 			return s.failed(ctx, "lambda:GetEventSourceMapping", on, err)
 		}
-		state := aws.ToString(is.State)
+		state := is.State
 		if state == "Enabled" && !s.enabled || state == "Disabled" && s.enabled {
-			changed, err := functions.UpdateEventSourceMapping(ctx,
-				&lambda.UpdateEventSourceMappingInput{UUID: &uuid, Enabled: &s.enabled})
+			changed, err := enableMapping(ctx, functions, uuid, s.enabled)
 			if err != nil {
 				return s.failed(ctx, "lambda:UpdateEventSourceMapping", on, err)
 			}
-			state = aws.ToString(changed.State)
+			state = changed.State
 		}
 		if state == want {
 			return nil

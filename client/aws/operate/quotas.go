@@ -29,12 +29,6 @@ const (
 
 func near(n, limit float64) bool { return n >= quotaShare*limit }
 
-// Tables reads the quotas of tables. *dynamodb.Client implements this interface.
-type Tables interface {
-	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
-		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
-}
-
 // checkInFlight finds the queue with the most messages in flight. A message is in flight from its receive
 // until the consumer deletes or returns the message. If a queue reaches the quota, SQS stops the delivery of
 // the queue's messages.
@@ -80,8 +74,8 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	}
 	limit, whose := float64(defaultTableWrites),
 		"AWS's default, because dynamodb:DescribeLimits is not allowed"
-	if t.Parts.Tables != nil {
-		if out, err := t.Parts.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
+	if t.aws != nil {
+		if out, err := t.aws.tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
 			out.TableMaxWriteCapacityUnits != nil {
 			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
 		}

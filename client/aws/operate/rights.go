@@ -2,14 +2,13 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -17,29 +16,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Caller reads the identity of the credentials. *sts.Client implements this interface.
-type Caller interface {
-	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput,
-		o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
-}
-
-// Rights reads the permissions of a role or a user. It is the method SimulatePrincipalPolicy of an
-// *iam.Client. Rights is a function type, because the linker can then omit the other 180 methods of the
-// client. These methods need 9 MB.
-type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
-	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
-
-// Role reads a role with its path. It is the method GetRole of an *iam.Client.
-type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
-
 // checkSend asks IAM whether the caller may send orders and commands. It does not send an order as a test,
 // because the deployment would execute the order.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "message path"
-	if t.Parts.Caller == nil || t.Parts.Rights == nil {
+	if t.aws == nil {
 		return client.NotChecked(name, fmt.Errorf("this client does not ask IAM"))
 	}
-	whose, err := t.Parts.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	whose, err := t.aws.caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return client.NotChecked(name,
 			stack.Failed(ctx, stack.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
@@ -48,34 +32,16 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
-	queues := map[string]string{} // queue names by ARN
-	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()),
-		ActionNames: []string{"sqs:SendMessage"}}
-	addresses := map[string]string{
-		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
-		port.Control: t.Outputs.Control,
-	}
-	// The sequence is fixed, so that each run names the same queue first.
-	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
-		place := addresses[queue]
-		u, err := url.Parse(place)
-		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
-		if err != nil || place == "" || !found {
-			continue
-		}
-		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
-			Resource: resource}.String()
-		queues[of], in.ResourceArns = queue, append(in.ResourceArns, of)
-	}
-	answer, err := t.Parts.Rights(ctx, in)
+	arns, queues := t.sendQueues(who)
+	results, err := t.simulate(ctx, who, arns)
 	if err != nil {
 		return client.NotChecked(name,
 			stack.Failed(ctx, stack.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
 	}
-	for _, r := range answer.EvaluationResults {
-		queue := queues[aws.ToString(r.EvalResourceName)]
-		if delete(queues,
-			aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
+	for _, r := range results {
+		queue := queues[r.EvalResourceName]
+		delete(queues, r.EvalResourceName)
+		if r.EvalDecision != "allowed" {
 			return client.Check{Name: name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
 					r.EvalDecision),
@@ -83,14 +49,51 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 					" to it; an explicitDeny stands in another policy of it"}
 		}
 	}
-	if len(queues) > 0 || len(in.ResourceArns) == 0 {
-		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues),
-			len(in.ResourceArns)))
+	if len(queues) > 0 || len(arns) == 0 {
+		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), len(arns)))
 	}
 	return client.Check{Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
 			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
 				"not checked", who)}
+}
+
+// sendQueues returns the ARNs of the queues that take orders and commands, and the queues' names by ARN. The
+// sequence is fixed, so that each run names the same queue first.
+func (t *transport) sendQueues(who arn.ARN) (arns []string, names map[string]string) {
+	names = map[string]string{}
+	for _, queue := range []struct{ name, place string }{{port.Intake, t.Outputs.Intake},
+		{port.High(port.Intake), t.Outputs.High[port.Intake]}, {port.Control, t.Outputs.Control}} {
+		u, err := url.Parse(queue.place)
+		if err != nil || queue.place == "" {
+			continue
+		}
+		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+		if !found {
+			continue
+		}
+		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
+			Resource: resource}.String()
+		arns = append(arns, of)
+		names[of] = queue.name
+	}
+	return arns, names
+}
+
+// evaluation is the decision of IAM about one queue.
+type evaluation struct{ EvalResourceName, EvalDecision string }
+
+// simulate asks IAM whether a role or a user may send to the queues.
+func (t *transport) simulate(ctx context.Context, who arn.ARN, queues []string) ([]evaluation, error) {
+	in := url.Values{"PolicySourceArn": {who.String()}, "ActionNames.member.1": {"sqs:SendMessage"}}
+	for i, queue := range queues {
+		in.Set(fmt.Sprintf("ResourceArns.member.%d", i+1), queue)
+	}
+	var answer struct {
+		Results []evaluation `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
+	}
+	err := t.aws.rights.Query(ctx, "SimulatePrincipalPolicy", in, &answer)
+	return answer.Results, err
 }
 
 // singleSignOn is the prefix of the names of roles that IAM Identity Center creates. The path of such a role
@@ -115,12 +118,17 @@ func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, erro
 	}
 	role, _, _ := strings.Cut(rest, "/")
 	a.Service, a.Resource = "iam", "role/"+role
-	if t.Parts.Role == nil {
-		err = fmt.Errorf("IAM is not asked for roles through this client")
-	} else if found, asked := t.Parts.Role(ctx, &iam.GetRoleInput{RoleName: &role}); asked != nil {
-		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, asked)
-	} else if found.Role != nil {
-		return arn.Parse(aws.ToString(found.Role.Arn))
+	var found struct {
+		Arn string `xml:"GetRoleResult>Role>Arn"`
+	}
+	err = t.aws.rights.Query(ctx, "GetRole", url.Values{"RoleName": {role}}, &found)
+	switch {
+	case err != nil:
+		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, err)
+	case found.Arn != "":
+		return arn.Parse(found.Arn)
+	default:
+		err = errors.New("IAM did not answer the ARN of the role")
 	}
 	if strings.HasPrefix(role, singleSignOn) {
 		return a, fmt.Errorf("the path of the role %s of single sign-on is not known: %w", role, err)

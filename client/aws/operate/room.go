@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 )
 
 // Room compares the needs of a deployment's functions with the account's Lambda quotas. Lambda throttles
@@ -67,12 +67,12 @@ func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
 	if err != nil {
 		return Room{}, err
 	}
-	room, _, err := roomOf(ctx, lambda.NewFromConfig(c), outputs)
+	room, _, err := roomOf(ctx, direct.New(c, direct.Lambda), outputs)
 	return room, err
 }
 
-func roomOf(ctx context.Context, from Lambda, o stack.Outputs) (Room, middleware.Metadata, error) {
-	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+func roomOf(ctx context.Context, functions *direct.Client, o stack.Outputs) (Room, middleware.Metadata, error) {
+	settings, metadata, err := readAccount(ctx, functions)
 	if err != nil {
 		return Room{}, middleware.Metadata{},
 			stack.Failed(ctx, stack.Use{Action: "lambda:GetAccountSettings", On: "the account"},
@@ -83,13 +83,11 @@ func roomOf(ctx context.Context, from Lambda, o stack.Outputs) (Room, middleware
 		return Room{}, middleware.Metadata{},
 			errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
-	r := Room{Needs: o.Concurrency, Limit: int(limit.ConcurrentExecutions), Shared: o.Shared,
-		Unreserved: int(limit.ConcurrentExecutions), codeLimit: limit.TotalCodeSize}
+	r := Room{Needs: o.Concurrency, Limit: limit.ConcurrentExecutions, Shared: o.Shared,
+		Unreserved: limit.ConcurrentExecutions, codeLimit: limit.TotalCodeSize,
+		code: settings.AccountUsage.TotalCodeSize}
 	if limit.UnreservedConcurrentExecutions != nil {
-		r.Unreserved = int(*limit.UnreservedConcurrentExecutions)
+		r.Unreserved = *limit.UnreservedConcurrentExecutions
 	}
-	if settings.AccountUsage != nil {
-		r.code = settings.AccountUsage.TotalCodeSize
-	}
-	return r, settings.ResultMetadata, nil
+	return r, metadata, nil
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"path"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
@@ -37,9 +36,6 @@ const (
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
-
-// Metrics reads metrics from CloudWatch. *cloudwatch.Client implements this interface.
-type Metrics = cloudwatch.GetMetricDataAPIClient
 
 // statistics caches the last results. The field after each result is the time until which the result is
 // valid.
@@ -137,47 +133,54 @@ type metric struct {
 }
 
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
-	if t.Parts.Metrics == nil {
+	if t.aws == nil {
 		return fmt.Errorf("they are not read through this client")
 	}
-	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)),
-		ScanBy: types.ScanByTimestampAscending}
+	in := metricTimes(from, from.Add(covered))
 	byID := map[string]*metric{}
 	for i, m := range metrics {
 		m.values = make([]*float64, minutes)
 		id := fmt.Sprintf("m%d", i)
 		byID[id] = m
-		q := types.MetricDataQuery{Id: &id}
-		if m.search != "" {
-			q.Expression, q.Period = &m.search, aws.Int32(60)
-		} else {
-			q.MetricStat = &types.MetricStat{Period: aws.Int32(60), Stat: &m.statistic,
-				Metric: &types.Metric{Namespace: &m.namespace, MetricName: &m.name}}
-			for k := 0; k+1 < len(m.dimensions); k += 2 {
-				q.MetricStat.Metric.Dimensions = append(q.MetricStat.Metric.Dimensions,
-					types.Dimension{Name: &m.dimensions[k], Value: &m.dimensions[k+1]})
-			}
-		}
-		in.MetricDataQueries = append(in.MetricDataQueries, q)
+		query := fmt.Sprintf("MetricDataQueries.member.%d.", i+1)
+		in.Set(query+"Id", id)
+		m.ask(in, query)
 	}
-	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
-				Policy: t.Outputs.Operator}, err)
-		}
-		for _, r := range page.MetricDataResults {
-			m := byID[aws.ToString(r.Id)]
-			for k, at := range r.Timestamps {
-				minute := int(at.Sub(from) / time.Minute)
-				if m == nil || k >= len(r.Values) || minute < 0 || minute >= minutes {
-					continue
-				}
-				m.values[minute] = aws.Float64(aws.ToFloat64(m.values[minute]) + r.Values[k])
+	results, err := readMetrics(ctx, t.aws.metrics, in)
+	if err != nil {
+		return stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
+			Policy: t.Outputs.Operator}, err)
+	}
+	for _, r := range results {
+		m := byID[r.ID]
+		for k, at := range r.Timestamps {
+			minute := int(at.Sub(from) / time.Minute)
+			if m == nil || k >= len(r.Values) || minute < 0 || minute >= minutes {
+				continue
 			}
+			m.values[minute] = aws.Float64(aws.ToFloat64(m.values[minute]) + r.Values[k])
 		}
 	}
 	return nil
+}
+
+// ask adds the fields of the query for the metric. The names of all fields begin with query.
+func (m *metric) ask(in url.Values, query string) {
+	if m.search != "" {
+		in.Set(query+"Expression", m.search)
+		in.Set(query+"Period", "60")
+		return
+	}
+	of := query + "MetricStat."
+	in.Set(of+"Period", "60")
+	in.Set(of+"Stat", m.statistic)
+	in.Set(of+"Metric.Namespace", m.namespace)
+	in.Set(of+"Metric.MetricName", m.name)
+	for k := 0; k+1 < len(m.dimensions); k += 2 {
+		dimension := fmt.Sprintf("%sMetric.Dimensions.member.%d.", of, k/2+1)
+		in.Set(dimension+"Name", m.dimensions[k])
+		in.Set(dimension+"Value", m.dimensions[k+1])
+	}
 }
 
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {

@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -26,45 +25,61 @@ type watch struct {
 	values map[string]map[int]float64
 	labels map[string]string // label of the result, by name of the metric
 	calls  atomic.Int32
-	err    error
+	denied bool
 }
 
-func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInput,
-	_ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error) {
+func (w *watch) answer(c awsstub.Call) (int, string) {
 	w.calls.Add(1)
-	if w.err != nil {
-		return nil, w.err
+	if w.denied || c.Action != "monitoring:GetMetricData" {
+		return awsstub.Denied("ann may not call " + c.Action)
 	}
-	first := 0
-	if in.NextToken != nil {
-		_, _ = fmt.Sscan(*in.NextToken, &first)
+	end, err := time.Parse(time.RFC3339, c.Form.Get("EndTime"))
+	if err != nil {
+		return http.StatusBadRequest, `<ErrorResponse/>`
 	}
-	out := &cloudwatch.GetMetricDataOutput{}
-	for i := first; i < len(in.MetricDataQueries); i++ {
-		if i == first+3 {
-			out.NextToken = sdk.String(fmt.Sprint(i))
+	first := 1
+	_, _ = fmt.Sscan(c.Form.Get("NextToken"), &first) // without a token it is the first page
+	text := `<R><GetMetricDataResult><MetricDataResults>`
+	for i := first; i < first+3; i++ {
+		name := metricOf(c.Form, i)
+		if name == "" {
 			break
 		}
-		q := in.MetricDataQueries[i]
-		name := sdk.ToString(q.Expression)
-		if q.MetricStat != nil {
-			name = *q.MetricStat.Metric.Namespace + " " + *q.MetricStat.Metric.MetricName + " " +
-				*q.MetricStat.Stat
-			for _, d := range q.MetricStat.Metric.Dimensions {
-				name += " " + *d.Name + "=" + *d.Value
-			}
-		}
-		r := types.MetricDataResult{Id: q.Id, Label: sdk.String(w.labels[name])}
+		result := `<member><Id>` + c.Form.Get(fmt.Sprintf("MetricDataQueries.member.%d.Id", i)) + `</Id><Label>` +
+			w.labels[name] + `</Label><Timestamps>`
+		values := ""
 		for ago, n := range w.values[name] {
-			r.Timestamps, r.Values = append(r.Timestamps, in.EndTime.Add(-time.Duration(ago)*time.Minute)),
-				append(r.Values, n)
+			result += `<member>` + end.Add(-time.Duration(ago)*time.Minute).Format(time.RFC3339) + `</member>`
+			values += fmt.Sprintf(`<member>%g</member>`, n)
 		}
-		out.MetricDataResults = append(out.MetricDataResults, r)
-		if q.Expression != nil && len(r.Values) > 0 { // a search finds several
-			out.MetricDataResults = append(out.MetricDataResults, r)
+		result += `</Timestamps><Values>` + values + `</Values></member>`
+		text += result
+		if strings.HasPrefix(name, "SEARCH") && values != "" { // a search finds several
+			text += result
 		}
 	}
-	return out, nil
+	text += `</MetricDataResults>`
+	if metricOf(c.Form, first+3) != "" {
+		text += fmt.Sprintf(`<NextToken>%d</NextToken>`, first+3)
+	}
+	return http.StatusOK, text + `</GetMetricDataResult></R>`
+}
+
+// metricOf returns the metric of a query, or "" if there is no such query.
+func metricOf(form url.Values, i int) string {
+	query := fmt.Sprintf("MetricDataQueries.member.%d.", i)
+	if search := form.Get(query + "Expression"); search != "" || !form.Has(query+"Id") {
+		return search
+	}
+	of := query + "MetricStat."
+	name := form.Get(of+"Metric.Namespace") + " " + form.Get(of+"Metric.MetricName") + " " + form.Get(of+"Stat")
+	for k := 1; ; k++ {
+		dimension := fmt.Sprintf("%sMetric.Dimensions.member.%d.", of, k)
+		if !form.Has(dimension + "Name") {
+			return name
+		}
+		name += " " + form.Get(dimension+"Name") + "=" + form.Get(dimension+"Value")
+	}
 }
 
 // closedIndex may not be read.
@@ -94,7 +109,8 @@ func watched(t *testing.T, w *watch) *stacktest.Deployment {
 		map[string]func() (port.Depth, error){port.Requests("mail"): depth(4),
 			port.High(port.Requests("mail")): depth(2)}}
 	s.Parts.Sweeps = &supervisor{Store: memory.NewStore(4), due: time.Now().Add(-10 * time.Minute)}
-	s.Parts.Metrics = w
+	config := awsstub.Config(t, w.answer)
+	s.Parts.Config = &config
 	return s
 }
 
@@ -200,7 +216,7 @@ func TestStatistics(t *testing.T) {
 // Values that may not be read, or that an older stack does not report, are named and not drawn as zero. All
 // others are shown.
 func TestStatisticsThatMayNotBeRead(t *testing.T) {
-	stack := watched(t, &watch{err: errors.New("AccessDenied")})
+	stack := watched(t, &watch{denied: true})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}
 	s, err := stack.Client().Statistics(t.Context())
 	if err != nil {
@@ -218,7 +234,7 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
 		t.Errorf("%+v %v", s, err)
 	}
-	stack.Parts.Metrics = nil
+	stack.Parts.Config = nil
 	if s, err = stack.Client().Statistics(t.Context()); err != nil ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
 		t.Errorf("%+v %v", s, err)

@@ -7,10 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -23,27 +19,28 @@ const unsentWithin = 2 * time.Hour
 
 // checkStatuses finds the reply-to names whose statuses could not be sent (P12b, a status delays nothing else).
 func (t *transport) checkStatuses(ctx context.Context) []client.Check {
-	if t.Parts.Metrics == nil || t.Outputs.Deployment == "" {
+	if t.aws == nil || t.Outputs.Deployment == "" {
 		return nil
 	}
 	now := time.Now()
 	search := fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Sum', 3600)`,
 		deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricReplyTo,
 		deployment.MetricDeployment, t.Outputs.Deployment, deployment.MetricNotSent)
-	in := &cloudwatch.GetMetricDataInput{StartTime: aws.Time(now.Add(-unsentWithin)), EndTime: &now,
-		MetricDataQueries: []types.MetricDataQuery{{Id: aws.String("unsent"), Expression: &search,
-			Period: aws.Int32(3600), Label: aws.String("${PROP('Dim." + deployment.MetricReplyTo + "')}")}}}
+	in := metricTimes(now.Add(-unsentWithin), now)
+	const query = "MetricDataQueries.member.1."
+	in.Set(query+"Id", "unsent")
+	in.Set(query+"Expression", search)
+	in.Set(query+"Period", "3600")
+	in.Set(query+"Label", "${PROP('Dim."+deployment.MetricReplyTo+"')}")
+	results, err := readMetrics(ctx, t.aws.metrics, in)
+	if err != nil {
+		return []client.Check{client.NotChecked("statuses", stack.Failed(ctx,
+			stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics", Policy: t.Outputs.Operator}, err))}
+	}
 	unsent := map[string]int{}
-	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return []client.Check{client.NotChecked("statuses", stack.Failed(ctx,
-				stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics", Policy: t.Outputs.Operator}, err))}
-		}
-		for _, r := range page.MetricDataResults {
-			for _, n := range r.Values {
-				unsent[aws.ToString(r.Label)] += int(n)
-			}
+	for _, r := range results {
+		for _, n := range r.Values {
+			unsent[r.Label] += int(n)
 		}
 	}
 	var checks []client.Check

@@ -4,24 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
-
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Topic reads the attributes of an SNS topic. It is the method GetTopicAttributes of an *sns.Client. Topic is a
-// function type, because the linker can then omit the client's other methods.
-type Topic func(context.Context, *sns.GetTopicAttributesInput,
-	...func(*sns.Options)) (*sns.GetTopicAttributesOutput, error)
-
 // checkSubscribers counts the subscribers of the topics for alerts and alarms. Without a subscriber, nobody learns
 // of orders that need a person.
 func (t *transport) checkSubscribers(ctx context.Context) (checks []client.Check) {
-	if t.Parts.Topic == nil {
+	if t.aws == nil {
 		return nil
 	}
 	for _, topic := range []struct{ name, arn string }{{"alerts", t.Outputs.Alerts}, {"alarms", t.Outputs.Alarms}} {
@@ -33,13 +27,22 @@ func (t *transport) checkSubscribers(ctx context.Context) (checks []client.Check
 }
 
 func (t *transport) checkTopic(ctx context.Context, name, arn string) client.Check {
-	got, err := t.Parts.Topic(ctx, &sns.GetTopicAttributesInput{TopicArn: &arn})
-	if err != nil {
+	var got struct {
+		Attributes []struct {
+			Key   string `xml:"key"`
+			Value string `xml:"value"`
+		} `xml:"GetTopicAttributesResult>Attributes>entry"`
+	}
+	if err := t.aws.topics.Query(ctx, "GetTopicAttributes", url.Values{"TopicArn": {arn}}, &got); err != nil {
 		return client.NotChecked(name, stack.Failed(ctx,
 			stack.Use{Action: "sns:GetTopicAttributes", On: "the topic " + arn, Policy: t.Outputs.Operator}, err))
 	}
-	confirmed, err := strconv.Atoi(got.Attributes["SubscriptionsConfirmed"])
-	pending, errPending := strconv.Atoi(got.Attributes["SubscriptionsPending"])
+	attributes := map[string]string{}
+	for _, a := range got.Attributes {
+		attributes[a.Key] = a.Value
+	}
+	confirmed, err := strconv.Atoi(attributes["SubscriptionsConfirmed"])
+	pending, errPending := strconv.Atoi(attributes["SubscriptionsPending"])
 	if err := errors.Join(err, errPending); err != nil {
 		return client.NotChecked(name, fmt.Errorf("the attributes of the topic %s: %w", arn, err))
 	}

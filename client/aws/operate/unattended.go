@@ -11,12 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	smithytime "github.com/aws/smithy-go/time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -206,13 +205,12 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 // failed, the function sets Reason and Fix, because the failure explains waiting requests.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
-	if uuid == "" || t.Parts.Lambda == nil {
+	if uuid == "" || t.aws == nil {
 		return false, nil
 	}
-	m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
-	var none *types.ResourceNotFoundException
+	m, _, err := readMapping(ctx, t.aws.functions, uuid)
 	switch {
-	case errors.As(err, &none):
+	case direct.Code(err) == "ResourceNotFoundException":
 		u.Reason = "its event source mapping " + uuid + " is not there any more"
 		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as " +
 			"External, and once as before (docs/how-to/check-health.md)"
@@ -225,23 +223,22 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		return false, stack.Failed(ctx, stack.Use{Action: "lambda:GetEventSourceMapping",
 			On: "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator}, err)
 	}
-	switch state := aws.ToString(m.State); state {
+	switch m.State {
 	case "Disabled", "Disabling", "Deleting":
-		u.Reason = "its event source mapping is " + strings.ToLower(state)
+		u.Reason = "its event source mapping is " + strings.ToLower(m.State)
 		u.Fix = "enable it with `stepkeeper --stack " + t.Outputs.Stack + " --region " + t.Outputs.Region +
 			" aws resume`, which starts the whole stack"
 		if t.Outputs.Paused {
 			u.Fix = "the stack was deployed with Paused: deploy it without"
 		}
-		if m.LastModified != nil {
-			u.Since = core.TimeOf(*m.LastModified)
+		if m.LastModified != 0 {
+			u.Since = core.TimeOf(smithytime.ParseEpochSeconds(m.LastModified))
 		}
 		return true, nil
 	}
-	if result := aws.ToString(m.LastProcessingResult); strings.HasPrefix(result, "PROBLEM") {
-		function := aws.ToString(m.FunctionArn)
-		u.Reason = "the last result of its event source mapping is " + result
-		u.Fix = "look at the log of the function " + function[strings.LastIndex(function, ":")+1:]
+	if strings.HasPrefix(m.LastProcessingResult, "PROBLEM") {
+		u.Reason = "the last result of its event source mapping is " + m.LastProcessingResult
+		u.Fix = "look at the log of the function " + m.FunctionArn[strings.LastIndex(m.FunctionArn, ":")+1:]
 	}
 	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"slices"
 	"strings"
@@ -14,12 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -215,8 +214,14 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 		}
 	}
 	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"},
-		silent{}, 20*time.Millisecond
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	config := awsstub.ConfigAt(t, silent.URL)
+	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m"}
+	w.Parts.LookTimeout = 20 * time.Millisecond
+	w.Parts.Config = &config
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
 	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") ||
@@ -227,18 +232,6 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	cancel()
 	if _, err := w.Client().Unattended(ended, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who is gone: %v", err)
-	}
-}
-
-type silent struct{ operate.Lambda }
-
-func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput,
-	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(5 * time.Second):
-		return nil, errors.New("nothing ended the look")
 	}
 }
 
@@ -263,7 +256,9 @@ func TestCommandReadsQueuesOnce(t *testing.T) {
 func TestResultIsCachedForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mappings{}
-		c := operate.Over(operate.Parts{Lambda: m, Parts: aws.Parts{
+		config := awsstub.ConfigAt(t, "")
+		config.HTTPClient = m
+		c := operate.Over(operate.Parts{Config: &config, Parts: aws.Parts{
 			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}},
 			Queues: counted{nil, map[string]func() (port.Depth, error){
 				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
@@ -284,19 +279,23 @@ func TestResultIsCachedForTenSeconds(t *testing.T) {
 	})
 }
 
+// mappings is an HTTP client of Lambda without a network, which would not stand still in virtual time.
 type mappings struct {
-	operate.Lambda
 	denied bool
 	calls  int
 }
 
-func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
-	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+func (m *mappings) Do(r *http.Request) (*http.Response, error) {
 	m.calls++
-	if m.denied {
-		return nil, errors.New("AccessDenied")
-	}
-	return off{}.GetEventSourceMapping(ctx, in)
+	r.Body = http.NoBody // as on a server: the body of a read is empty
+	w := httptest.NewRecorder()
+	awsstub.Answers(func(c awsstub.Call) (int, string) {
+		if m.denied {
+			return http.StatusForbidden, `{"code":"AccessDeniedException"}`
+		}
+		return off(c)
+	}).ServeHTTP(w, r)
+	return w.Result(), nil
 }
 
 // An order reports unattended queues of the agents that its steps wait for, and of the replies that would
@@ -311,7 +310,8 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	}}
 	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop",
 		port.Requests("mail"): "m-mail"}
-	w.Parts.Lambda = off{}
+	config := awsstub.Config(t, off)
+	w.Parts.Config = &config
 	c := w.Client()
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
@@ -352,7 +352,8 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 	}}
 	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2",
 		port.High(port.Intake): "m-3"}
-	w.Parts.Lambda = off{}
+	config := awsstub.Config(t, off)
+	w.Parts.Config = &config
 	c := w.Client()
 	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop),
 		message.PriorityNormal: shop} {
@@ -377,11 +378,12 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 	}
 }
 
-type off struct{ operate.Lambda }
-
-func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput,
-	...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
-	return &lambda.GetEventSourceMappingOutput{State: sdk.String("Disabled")}, nil
+// off answers that an event source mapping is disabled.
+func off(c awsstub.Call) (int, string) {
+	if c.Action != "lambda:GET" || !strings.HasPrefix(c.Path, "/2015-03-31/event-source-mappings/") {
+		return http.StatusNotFound, `{}`
+	}
+	return http.StatusOK, `{"State":"Disabled"}`
 }
 
 func TestRequestsOfTheOutputs(t *testing.T) {

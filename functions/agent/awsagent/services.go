@@ -5,25 +5,21 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	ebtypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sfn"
-	sfntypes "github.com/aws/aws-sdk-go-v2/service/sfn/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
@@ -38,19 +34,19 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	if err != nil {
 		return nil, err
 	}
-	out, err := lambda.NewFromConfig(o.aws).Invoke(ctx, &lambda.InvokeInput{
-		FunctionName: &o.target.ARN, Payload: payload,
-		ClientContext: aws.String(base64.StdEncoding.EncodeToString(client)),
-	})
+	out, err := direct.New(o.aws, direct.Lambda).Do(ctx, direct.Request{Operation: "Invoke",
+		Path: "/2015-03-31/functions/" + httpbinding.EscapePath(o.target.ARN, true) + "/invocations",
+		Body: payload, Header: http.Header{"Content-Type": {"application/octet-stream"},
+			"X-Amz-Client-Context": {base64.StdEncoding.EncodeToString(client)}}})
 	if err != nil {
 		return nil, err
 	}
-	if out.FunctionError != nil {
+	if out.Header.Get("X-Amz-Function-Error") != "" {
 		var e struct{ ErrorType, ErrorMessage string }
-		_ = json.Unmarshal(out.Payload, &e) // an unreadable payload leaves the fields empty
+		_ = json.Unmarshal(out.Body, &e) // an unreadable payload leaves the fields empty
 		return nil, &reported{name: e.ErrorType, text: e.ErrorMessage}
 	}
-	return orNothing(out.Payload), nil
+	return orNothing(out.Body), nil
 }
 
 func orNothing(result []byte) json.RawMessage {
@@ -61,11 +57,9 @@ func orNothing(result []byte) json.RawMessage {
 }
 
 func putEvents(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	put := eventbus.Put(eventbridge.NewFromConfig(o.aws).PutEvents)
-	ids, refused, err := put.Entries(ctx, ebtypes.PutEventsRequestEntry{
-		EventBusName: &o.target.ARN, Source: aws.String(eventbus.Source + "." + o.agent),
-		DetailType: &call.Name, Detail: aws.String(string(payload)),
-	})
+	ids, refused, err := eventbus.Put(ctx, direct.New(o.aws, direct.EventBridge), eventbus.Entry{
+		EventBusName: o.target.ARN, Source: eventbus.Source + "." + o.agent, DetailType: call.Name,
+		Detail: string(payload)})
 	if err = errors.Join(append(refused, err)...); err != nil {
 		return nil, err
 	}
@@ -73,20 +67,26 @@ func putEvents(ctx context.Context, o *operation, call worker.Call, payload []by
 }
 
 func publish(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	in := &sns.PublishInput{TopicArn: &o.target.ARN, Message: aws.String(string(payload)),
-		MessageAttributes: map[string]snstypes.MessageAttributeValue{}}
+	in := url.Values{"TopicArn": {o.target.ARN}, "Message": {string(payload)}}
+	n := 0
 	for name, value := range about(call) {
-		in.MessageAttributes[name] = snstypes.MessageAttributeValue{DataType: aws.String("String"),
-			StringValue: &value}
+		n++
+		entry := fmt.Sprintf("MessageAttributes.entry.%d.", n)
+		in.Set(entry+"Name", name)
+		in.Set(entry+"Value.DataType", "String")
+		in.Set(entry+"Value.StringValue", value)
 	}
 	if o.target.FIFO {
-		in.MessageGroupId, in.MessageDeduplicationId = group(call), aws.String(identity(call))
+		in.Set("MessageGroupId", *group(call))
+		in.Set("MessageDeduplicationId", identity(call))
 	}
-	out, err := sns.NewFromConfig(o.aws).Publish(ctx, in)
-	if err != nil {
+	var out struct {
+		ID string `xml:"PublishResult>MessageId"`
+	}
+	if err := direct.New(o.aws, direct.SNS).Query(ctx, "Publish", in, &out); err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]*string{"messageId": out.MessageId})
+	return json.Marshal(map[string]string{"messageId": out.ID})
 }
 
 func group(call worker.Call) *string { return aws.String(label(call.OrderID, 128)) }
@@ -108,38 +108,28 @@ func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (
 	return json.Marshal(map[string]*string{"messageId": out.MessageId})
 }
 
-func name(call worker.Call) *string {
-	return aws.String(label(call.Key, 46) + "-" + identity(call)[:32])
-}
+func name(call worker.Call) string { return label(call.Key, 46) + "-" + identity(call)[:32] }
+
+// execution is the answer of Step Functions about an execution.
+type execution struct{ Status, Output, Error, Cause string }
+
+const succeeded = "SUCCEEDED"
 
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
-		if s.BaseEndpoint != nil { // an emulator does not serve the host names that begin with sync-
-			s.APIOptions = append(s.APIOptions, noHostPrefix)
-		}
-	})
-	out, err := client.StartSyncExecution(ctx, &sfn.StartSyncExecutionInput{
-		StateMachineArn: &o.target.ARN, Name: name(call), Input: aws.String(string(payload)),
-	})
+	var out execution
+	err := direct.New(o.aws, direct.SyncExecutions).JSON(ctx, "StartSyncExecution", o.input(call, payload), &out)
 	switch {
 	case err != nil:
 		return nil, err
-	case out.Status != sfntypes.SyncExecutionStatusSucceeded:
-		return nil, &reported{
-			name:   aws.ToString(out.Error),
-			text:   aws.ToString(out.Cause),
-			status: string(out.Status),
-		}
+	case out.Status != succeeded:
+		return nil, &reported{name: out.Error, text: out.Cause, status: out.Status}
 	}
-	return orNothing([]byte(aws.ToString(out.Output))), nil
+	return orNothing([]byte(out.Output)), nil
 }
 
-func noHostPrefix(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperNoHostPrefix",
-		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-			middleware.InitializeOutput, middleware.Metadata, error) {
-			return next.HandleInitialize(smithyhttp.DisableEndpointHostPrefix(ctx, true), in)
-		}), middleware.After)
+// input returns what starts an execution.
+func (o *operation) input(call worker.Call, payload []byte) map[string]string {
+	return map[string]string{"stateMachineArn": o.target.ARN, "name": name(call), "input": string(payload)}
 }
 
 const (
@@ -155,48 +145,39 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 				"polled, and a plain step or a point of no return cannot be; let a function do this step")),
 		)
 	}
-	client := sfn.NewFromConfig(o.aws)
+	client := direct.New(o.aws, direct.StepFunctions)
 	out, found, err := describe(ctx, client, o.target, call)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		_, err = client.StartExecution(ctx, &sfn.StartExecutionInput{
-			StateMachineArn: &o.target.ARN, Name: name(call), Input: aws.String(string(payload)),
-		})
-		if exists := (*sfntypes.ExecutionAlreadyExists)(nil); err == nil || errors.As(err, &exists) {
+		err = client.JSON(ctx, "StartExecution", o.input(call, payload), nil)
+		if err == nil || direct.Code(err) == "ExecutionAlreadyExists" {
 			return nil, &worker.Failure{Requeue: true, RetryAfter: firstLook, Code: "started",
 				Err: errors.New(o.what + " has started an execution, whose end is not known yet")}
 		}
 		return nil, err
 	}
 	switch {
-	case out.Status == sfntypes.ExecutionStatusSucceeded:
-		return orNothing([]byte(aws.ToString(out.Output))), nil
-	case runs(out.Status):
+	case out.Status == succeeded:
+		return orNothing([]byte(out.Output)), nil
+	case out.runs():
 		return nil, worker.NotYet(nextLook)
 	}
-	return nil, &reported{
-		name:   aws.ToString(out.Error),
-		text:   aws.ToString(out.Cause),
-		status: string(out.Status),
-		ended:  true,
-	}
+	return nil, &reported{name: out.Error, text: out.Cause, status: out.Status, ended: true}
 }
 
-func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
-	out *sfn.DescribeExecutionOutput, found bool, err error) {
-	arn := t.Execution(*name(call))
-	out, err = client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &arn})
-	if missing := (*sfntypes.ExecutionDoesNotExist)(nil); errors.As(err, &missing) {
-		return nil, false, nil
+func describe(ctx context.Context, client *direct.Client, t httpagent.Target, call worker.Call) (
+	out execution, found bool, err error) {
+	err = client.JSON(ctx, "DescribeExecution",
+		map[string]string{"executionArn": t.Execution(name(call))}, &out)
+	if direct.Code(err) == "ExecutionDoesNotExist" {
+		return out, false, nil
 	}
 	return out, err == nil, err
 }
 
-func runs(status sfntypes.ExecutionStatus) bool {
-	return status == sfntypes.ExecutionStatusRunning || status == sfntypes.ExecutionStatusPendingRedrive
-}
+func (e execution) runs() bool { return e.Status == "RUNNING" || e.Status == "PENDING_REDRIVE" }
 
 func machines(agent httpagent.Agent) []httpagent.Target {
 	used := map[string]httpagent.Target{}
@@ -215,11 +196,11 @@ func (o *operation) quiet(ctx context.Context, call worker.Call) error {
 	for _, t := range o.machines {
 		c := o.aws
 		c.Region = t.Region
-		out, found, err := describe(ctx, sfn.NewFromConfig(c), t, call)
+		out, found, err := describe(ctx, direct.New(c, direct.StepFunctions), t, call)
 		if err != nil {
 			return err
 		}
-		if found && runs(out.Status) {
+		if found && out.runs() {
 			return worker.NotYet(nextLook)
 		}
 	}

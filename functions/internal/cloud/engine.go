@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -46,7 +45,7 @@ func Open(
 	alerts := &Alerts{}
 	alerts.Incidents = incident.New(incident.Config{
 		Records: store.Schedules(), Tasks: store, Go: alerts.start,
-		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts), d),
+		Publish: publishing(sns.New(c, d.Alerts), d),
 		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{
@@ -112,7 +111,7 @@ func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	buses := map[string]*eventbus.Bus{}
 	for name, place := range replyTo {
 		if bus, err := arn.Parse(place); err == nil {
-			buses[name] = eventbus.Open(c, name, bus)
+			buses[name] = eventbus.New(c, name, bus)
 			continue
 		}
 		urls[name], names = place, append(names, name)

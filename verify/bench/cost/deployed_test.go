@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -213,7 +212,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
-	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts")
+	topic := alerts.New(sdk, "arn:aws:sns:us-east-1:000000000000:alerts")
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
 		Log: w.log(),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 )
 
 // Chunk is the unit by which SQS and SNS bill a request, in bytes.
@@ -219,8 +221,9 @@ func payload(in, out any) (resource string, bytes int) {
 		return queue(in.QueueUrl), 0
 	case *sqs.GetQueueAttributesInput:
 		return queue(in.QueueUrl), 0
-	case *sns.PublishInput:
-		return aws.ToString(in.TopicArn), len(aws.ToString(in.Message))
+	case *direct.Request: // a publication
+		form, _ := url.ParseQuery(string(in.Body))
+		return form.Get("TopicArn"), len(form.Get("Message"))
 	}
 	return "", 0
 }

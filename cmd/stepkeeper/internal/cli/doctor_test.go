@@ -10,13 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -119,25 +116,26 @@ func TestDoctorOfAServer(t *testing.T) {
 	run("now").want(t, failure.Usage, "no arguments")
 }
 
-// ops returns a role with the rights that the number selects. The queues have the addresses of stacktest.
-type ops struct {
-	allowed iamtypes.PolicyEvaluationDecisionType
-}
-
-func (ops) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
-	...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
-	arn := "arn:aws:sts::000000000000:assumed-role/ops/ann"
-	return &sts.GetCallerIdentityOutput{Arn: &arn}, nil
-}
-
-func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
-	_ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
-	out := &iam.SimulatePrincipalPolicyOutput{}
-	for _, queue := range in.ResourceArns {
-		out.EvaluationResults = append(out.EvaluationResults,
-			iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: o.allowed})
+// ops answers as AWS does for a role whose right to send is as given. The queues have the addresses of
+// stacktest.
+func ops(mappings states, allowed string) func(awsstub.Call) (int, string) {
+	return func(c awsstub.Call) (int, string) {
+		switch c.Action {
+		case "sts:GetCallerIdentity":
+			return http.StatusOK, `<R><GetCallerIdentityResult><Arn>arn:aws:sts::000000000000:assumed-role/ops/ann</Arn>` +
+				`</GetCallerIdentityResult></R>`
+		case "iam:GetRole":
+			return awsstub.Denied("ann may not")
+		case "iam:SimulatePrincipalPolicy":
+			text := `<R><SimulatePrincipalPolicyResult><EvaluationResults>`
+			for i := 1; c.Form.Has(fmt.Sprintf("ResourceArns.member.%d", i)); i++ {
+				text += `<member><EvalResourceName>` + c.Form.Get(fmt.Sprintf("ResourceArns.member.%d", i)) +
+					`</EvalResourceName><EvalDecision>` + allowed + `</EvalDecision></member>`
+			}
+			return http.StatusOK, text + `</EvaluationResults></SimulatePrincipalPolicyResult></R>`
+		}
+		return mappings.answer(c)
 	}
-	return out, nil
 }
 
 // A part of a stack that cannot be read is reported as unknown, not as a fault. Each fault is reported with
@@ -147,8 +145,8 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 	w.Parts.Outputs.Release, w.Parts.Outputs.IntakeCommands = view.Built(), true
-	w.Parts.Lambda = states{"m-intake": "Enabled"}
-	w.Parts.Caller, w.Parts.Rights = ops{}, ops{"allowed"}.may
+	allowed := awsstub.Config(t, ops(states{"m-intake": "Enabled"}, "allowed"))
+	w.Parts.Config = &allowed
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
 		*client.Client, error) {
 		return w.Client(), nil
@@ -162,9 +160,9 @@ func TestDoctorOfAStack(t *testing.T) {
 		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
 		"ok       code storage: the functions and layers of the account have 1 MB, and "+
 			"AWS Lambda keeps 10 MB")
-	w.Parts.Lambda = states{"m-intake": "Disabled"}
+	denied := awsstub.Config(t, ops(states{"m-intake": "Disabled"}, "explicitDeny"))
+	w.Parts.Config = &denied
 	w.Parts.Outputs.Release.Messages--
-	w.Parts.Rights = ops{"explicitDeny"}.may
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
 		"failed   queue intake: no consumer",
 		"fix: enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`",
@@ -172,7 +170,7 @@ func TestDoctorOfAStack(t *testing.T) {
 		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
 		"failed   version: this program is (devel) tasks=",
 		"fix: use the stepkeeper that the stack was built from, or update the stack")
-	w.Parts.Caller = nil
+	w.Parts.Config = nil
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
 		"unknown  message path: not checked: this client does not ask IAM")
 }

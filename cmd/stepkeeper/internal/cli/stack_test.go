@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -235,19 +233,16 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 // states holds the state of each event source mapping by its UUID; "" if reading it is forbidden.
 type states map[string]string
 
-func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,
-	...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
-	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10,
-		TotalCodeSize: 10 << 20}, AccountUsage: &types.AccountUsage{TotalCodeSize: 1 << 20}}, nil
-}
-
-func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput,
-	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
-	if s[*in.UUID] == "" {
-		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "ann may not"}
+func (s states) answer(c awsstub.Call) (int, string) {
+	if strings.HasSuffix(c.Path, "/account-settings") {
+		return http.StatusOK, fmt.Sprintf(`{"AccountLimit":{"ConcurrentExecutions":10,"TotalCodeSize":%d},`+
+			`"AccountUsage":{"TotalCodeSize":%d}}`, 10<<20, 1<<20)
 	}
-	state, since := s[*in.UUID], noon.Add(20*time.Second)
-	return &lambda.GetEventSourceMappingOutput{State: &state, LastModified: &since}, nil
+	state := s[path.Base(c.Path)]
+	if c.Action != "lambda:GET" || state == "" {
+		return http.StatusForbidden, `{"code":"AccessDeniedException","message":"ann may not"}`
+	}
+	return http.StatusOK, fmt.Sprintf(`{"State":%q,"LastModified":%d}`, state, noon.Add(20*time.Second).Unix())
 }
 
 // looked are queues that may be looked at. Two requests are seen to wait and one to be in flight, whatever
@@ -279,7 +274,8 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake", port.Requests("shop"): "m-shop"}
 	w.Parts.Queues, w.Parts.Unattended = looked{w.Parts.Queues, w.Queues}, time.Nanosecond
 	mappings := states{"m-intake": "Enabled", "m-shop": "Disabled"}
-	w.Parts.Lambda = mappings
+	config := awsstub.Config(t, mappings.answer)
+	w.Parts.Config = &config
 	run := func(in string, args ...string) result {
 		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 	}

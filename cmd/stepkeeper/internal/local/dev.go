@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -206,7 +207,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	tracer, closeTracer, err := o.tracer(ctx)
+	tracer, closeTracer, err := o.tracer(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -254,12 +255,18 @@ func addressAdvice(err error) string {
 
 // tracer returns a tracer and a function that closes the tracer. The tracer is nil if no collector is set, or
 // if the environment variable has no valid address.
-func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
+func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer, func(), error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {
 		return nil, func() {}, nil
 	}
-	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
+	header, err := tracing.Headers(o.app.Getenv(tracing.VarHeaders))
+	if err != nil { // The variable may be set for other programs.
+		o.app.Warn("spans are sent without the headers in " + tracing.VarHeaders + ": " + err.Error())
+	}
+	t, err := tracing.New(tracing.Options{Endpoint: endpoint, Service: "stepkeeper",
+		Version: app.ReadVersion().Version, Header: header, Proxy: http.ProxyFromEnvironment, MaxSpans: 8192,
+		SendTime: 5 * time.Second, Pause: 5 * time.Second, Log: log})
 	switch {
 	case err != nil && o.otlp == "": // The variable may be set for other programs.
 		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
@@ -267,10 +274,18 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	case err != nil:
 		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "the address for spans is wrong")
 	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		port.Always(running, log, "the sender of spans", func() { t.Run(running) })
+	}()
 	return t, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = t.Close(ctx) // The collector may lose the last spans.
+		stop()
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // The collector may lose the last spans.
+		}
 	}, nil
 }
 

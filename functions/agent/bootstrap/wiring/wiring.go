@@ -21,12 +21,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
-	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
 // New reads the settings, checks everything except the values of secrets, and makes the clients. It
@@ -47,7 +47,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
-	reader, tracer := secrets.New(c), spans.New(lookup, settings.Name, log)
+	reader := secrets.New(c)
+	tracer := tracing.OfFunction(lookup, settings.Name, log)
 	// The first batch of requests makes the worker. A later batch makes a new worker if the secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Now: time.Now,

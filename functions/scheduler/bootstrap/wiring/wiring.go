@@ -10,12 +10,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
 // New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
@@ -38,7 +38,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		log.Info("counted", "what", what, "why", why)
 		unsent.unsent(what, why)
 	}
-	tracer := spans.New(lookup, settings.Stack, log)
+	tracer := tracing.OfFunction(lookup, settings.Stack, log)
 	if tracer != nil {
 		engine.Tracer = tracer
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -19,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
 // New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
@@ -34,7 +34,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 		return nil, err
 	}
 	engine, alerts, outcomes := cloud.Open(c, settings.Engine, nil, out, log)
-	tracer := spans.New(lookup, settings.Stack, log)
+	tracer := tracing.OfFunction(lookup, settings.Stack, log)
 	if tracer != nil {
 		engine.Tracer = tracer
 	}

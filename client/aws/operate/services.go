@@ -1,0 +1,122 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+)
+
+// services holds the clients of AWS that only operators need.
+type services struct {
+	functions, metrics, rights, topics *direct.Client
+	tables                             *dynamodb.Client
+	caller                             *sts.Client
+}
+
+func newServices(c sdk.Config) *services {
+	return &services{functions: direct.New(c, direct.Lambda), metrics: direct.New(c, direct.CloudWatch),
+		rights: direct.New(c, direct.IAM), topics: direct.New(c, direct.SNS),
+		tables: dynamo.NewClient(c), caller: sts.NewFromConfig(c)}
+}
+
+// mapping is the answer of Lambda about an event source mapping.
+type mapping struct {
+	State, LastProcessingResult, FunctionArn string
+	LastModified                             float64 // seconds since 1970; 0 means unknown
+}
+
+func pathOf(uuid string) string {
+	return "/2015-03-31/event-source-mappings/" + httpbinding.EscapePath(uuid, true)
+}
+
+// readMapping reads an event source mapping. The metadata has the time of AWS.
+func readMapping(ctx context.Context, functions *direct.Client, uuid string) (m mapping,
+	metadata middleware.Metadata, err error) {
+	const operation = "GetEventSourceMapping"
+	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodGet,
+		Path: pathOf(uuid)})
+	if err != nil {
+		return m, metadata, err
+	}
+	return m, response.Metadata, functions.Decode(operation, response, &m)
+}
+
+// enableMapping enables or disables an event source mapping, and returns its state.
+func enableMapping(ctx context.Context, functions *direct.Client, uuid string, enabled bool) (m mapping, err error) {
+	const operation = "UpdateEventSourceMapping"
+	body, err := json.Marshal(map[string]bool{"Enabled": enabled})
+	if err != nil {
+		return m, err
+	}
+	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodPut,
+		Path: pathOf(uuid), Body: body, Header: http.Header{"Content-Type": {"application/json"}}})
+	if err != nil {
+		return m, err
+	}
+	return m, functions.Decode(operation, response, &m)
+}
+
+// lambdaAccount holds the quotas of an account in Lambda, and their use.
+type lambdaAccount struct {
+	AccountLimit *struct {
+		TotalCodeSize                  int64 // bytes
+		ConcurrentExecutions           int
+		UnreservedConcurrentExecutions *int
+	}
+	AccountUsage struct{ TotalCodeSize int64 }
+}
+
+// readAccount reads the quotas of the account. The metadata has the time of AWS.
+func readAccount(ctx context.Context, functions *direct.Client) (a lambdaAccount, metadata middleware.Metadata,
+	err error) {
+	const operation = "GetAccountSettings"
+	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodGet,
+		Path: "/2016-08-19/account-settings"})
+	if err != nil {
+		return a, metadata, err
+	}
+	return a, response.Metadata, functions.Decode(operation, response, &a)
+}
+
+// metricResult holds values of one metric. The same metric can have several results.
+type metricResult struct {
+	ID         string `xml:"Id"`
+	Label      string
+	Timestamps []time.Time `xml:"Timestamps>member"`
+	Values     []float64   `xml:"Values>member"` // one for each timestamp
+}
+
+// readMetrics calls GetMetricData until CloudWatch has no more results.
+func readMetrics(ctx context.Context, metrics *direct.Client, in url.Values) (all []metricResult, err error) {
+	for {
+		var page struct {
+			Results []metricResult `xml:"GetMetricDataResult>MetricDataResults>member"`
+			Next    string         `xml:"GetMetricDataResult>NextToken"`
+		}
+		if err := metrics.Query(ctx, "GetMetricData", in, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Results...)
+		if page.Next == "" {
+			return all, nil
+		}
+		in.Set("NextToken", page.Next)
+	}
+}
+
+// metricTimes returns the part of a GetMetricData request with the times.
+func metricTimes(from, to time.Time) url.Values {
+	return url.Values{"StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)},
+		"ScanBy": {"TimestampAscending"}}
+}
