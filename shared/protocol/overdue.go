@@ -147,7 +147,7 @@ func (r *deciding) wakeForward(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeUndo continues the undo of a task. The event changes nothing if the undo still waits.
+// wakeUndo lets the undo of a task continue.
 func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
 	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
 	case run > r.t.Run:
@@ -156,12 +156,6 @@ func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
 		return earlierRun, nil
 	}
 	r.endHoldEarly(i, ev)
-	before := *r.t
-	before.Steps = append([]core.Step(nil), r.t.Steps...)
-	r.advance()
-	if r.err == nil && sameStates(&before, r.t) {
-		return "the undo waits for something else", nil
-	}
 	return "", nil
 }
 

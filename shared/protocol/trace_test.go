@@ -419,9 +419,9 @@ func TestH27OnlyTheSenderOfTheEndSettles(t *testing.T) {
 // H28. Broken by: stepRows let a Wake claim forward whatever the task's direction.
 func TestH28WakeClaimsNothingForwardDuringUndo(t *testing.T) {
 	d := begun(t, step("a", grade(core.Idempotent)), step("b", grade(core.Idempotent)))
-	d.decideAll(later("a", 1), later("b", 1))
+	d.decide(later("a", 1))
 	d.wait(2 * core.Second)
-	d.decideAll(wake("a", 1), failed("a", 2))
+	d.decideAll(wake("a", 1), later("b", 1), failed("a", 2))
 	d.expect(nil, "Compensating: a Failed/2, b UndoWait/1", "")
 	d.ignored(wake("b", 1))
 

@@ -43,7 +43,7 @@ supervisor: DeadlinePassed{"Run":0}
 # The wait of b bound its next attempt only, not its undo. c is the latest, and at work still.
 event wake
 ----
-  ignored: the undo waits for something else
+  ignored: the order waits for something else
   due 12:00:25
 
 wait 10s
