@@ -9,7 +9,8 @@ import (
 
 // advance does everything that the state of the task allows (P20, what happens next is computed). A
 // Processing task claims its ready steps. A Compensating task undoes its attempted steps. If nothing is left
-// to do, the task ends. In every other state advance does nothing.
+// to do, the task ends. In every other state advance does nothing. In a sweep nothing is claimed (P16, the
+// Supervisor hands back and gives up).
 func (r *deciding) advance() {
 	if r.t.ProcessState == core.Processing {
 		r.advanceForward()
@@ -25,7 +26,7 @@ func (r *deciding) advanceForward() {
 	var room [8]int
 	for more := true; more; {
 		r.applyPolicies()
-		if r.err != nil || r.t.ProcessState != core.Processing {
+		if r.err != nil || r.t.ProcessState != core.Processing || r.bySupervisor() {
 			return
 		}
 		claims, skipped := r.readySteps(room[:0])
@@ -132,9 +133,6 @@ func (r *deciding) orderKnown() bool {
 // its undo, and must send no request of the other steps. If some steps end with their claim, claim starts
 // only these steps. The result is true if the caller must look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
-	if r.bySupervisor() && len(steps) > 0 {
-		panic("core: the Supervisor must not claim")
-	}
 	var room [8]prepared
 	claims := room[:0]
 	for _, i := range steps {
@@ -301,7 +299,8 @@ func (r *deciding) undoStep(i int) bool {
 // because a retry would fail too.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
-		panic("core: the Supervisor must not claim")
+		r.claimLater(i)
+		return
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, core.UndoOp)

@@ -106,14 +106,13 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 	}, nil
 }
 
-// moveOn advances the task after an event that has a cause, so that a repeated event can emit the effects again
-// (P12). A sweep only wakes the Scheduler (P16, the Supervisor hands back and gives up). moveOn returns a reason if
-// a Wake has changed nothing.
+// moveOn advances the task. It does not for an event without a cause, because a repeated event could not emit
+// the effects again (P12). moveOn returns a reason if a Wake has changed nothing.
 func (r *deciding) moveOn(before *core.Task) (ignored string) {
-	if r.err == nil && r.cause != "" && !r.bySupervisor() {
+	if r.err == nil && r.cause != "" {
 		r.advance()
 	}
-	if (r.about.kind == wakeStep || r.about.kind == wakeTask) && r.err == nil && sameStates(before, r.t) {
+	if r.about.kind == wakeStep && r.err == nil && sameStates(before, r.t) {
 		return "the order waits for something else"
 	}
 	return ""

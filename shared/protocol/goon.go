@@ -18,9 +18,6 @@ func (r *deciding) goOnWithout(i int) {
 		return
 	}
 	s.State = core.UndoWait
-	if r.bySupervisor() { // a sweep only wakes the Scheduler (P16, the Supervisor hands back and gives up)
-		r.wakeNow(s)
-	}
 }
 
 // wakeAlone lets the undo of one step continue when its wait has ended, while the task goes forward.

@@ -229,7 +229,7 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 		return !s.Attempted()
 	case core.Pending, core.Failed:
 		return !s.Attempted() || begun
-	case core.Waiting, core.Processed:
+	case core.Waiting, core.Processed, core.UndoWait:
 		return begun
 	case core.Compensated:
 		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
@@ -393,7 +393,8 @@ func (r *deciding) undoChildren(i int) bool {
 		c.Rounds++
 	} else {
 		if r.bySupervisor() {
-			panic("core: the Supervisor must not claim")
+			r.claimLater(i)
+			return false
 		}
 		r.take(i, core.Waiting, core.Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil

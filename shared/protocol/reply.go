@@ -225,9 +225,14 @@ func (r *deciding) applyPolicies() {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return
 		}
-		if s.State == core.UndoWait && s.Wait.At <= r.at.Now {
-			r.undoStep(i)
+		if s.State != core.UndoWait || s.Wait.At > r.at.Now {
+			continue
 		}
+		if r.bySupervisor() { // even a step without undo lets others begin
+			r.claimLater(i)
+			continue
+		}
+		r.undoStep(i)
 	}
 }
 
