@@ -80,7 +80,7 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 		case was == nil || is == nil:
 		case !was.InFlight():
 			r.Asked++
-		case is.State == core.Failed:
+		case !was.Claim.Undo && is.State != core.Pending: // the step was given up
 		case is.Failures.Do == was.Failures.Do && is.Failures.Undo == was.Failures.Undo:
 			r.Uncounted++
 		default:

@@ -38,12 +38,11 @@ type SendRequest struct {
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake wakes the Scheduler at a time, for a step or for the whole task (P9a, a waiting step has two
-// times).
+// SendWake wakes the Scheduler for a step at a time (P9a, a waiting step has two times).
 type SendWake struct {
 	OrderID string
 	Run     int
-	Step    string // name of the step; "" means the whole task
+	Step    string
 	Attempt int
 	WakeAt  Time // time of the Wake; zero means at once
 	Early   bool // true for a Wake that ends the wait for an agent early, see Wake.Early

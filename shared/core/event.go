@@ -81,7 +81,7 @@ type DeadlinePassed struct{ Run int }
 // this event.
 type ResendDue struct{}
 
-// Wake asks the Scheduler to continue a step. An empty Step means the whole task.
+// Wake asks the Scheduler to continue a step.
 type Wake struct {
 	Step    string `json:"step,omitempty"`
 	Run     int    `json:"run,omitempty"`

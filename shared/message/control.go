@@ -162,8 +162,8 @@ func checkWake(w core.Wake) error {
 	if err := cmp.Or(checkCounts(w.Run, w.Attempt), checkName(w.Step)); err != nil {
 		return err
 	}
-	if w.Step != "" && w.Attempt < 1 {
-		return unreadable("attempt is missing; a wake names the attempt that it is for")
+	if w.Step == "" || w.Attempt < 1 {
+		return unreadable("step or attempt is missing; a wake names both")
 	}
 	return nil
 }

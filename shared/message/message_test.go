@@ -471,7 +471,6 @@ func examples() map[string][]port.Value {
 			&message.Request{Schema: 1, SendRequest: long}},
 		"reply": {&reply, &failed, &progress},
 		"control": {control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
-			control(message.Control{Event: core.Wake{Run: 1}}),
 			control(message.Control{Event: core.Settle{}}),
 			control(message.Control{ReplyTo: "shop", Event: core.Cancel{ID: "c-1"}}),
 			control(message.Control{Event: core.UndoCommand{ID: "c-1", Command: 2}}),

@@ -9,29 +9,31 @@ import (
 
 // advance does everything that the state of the task allows (P20, what happens next is computed). A
 // Processing task claims its ready steps. A Compensating task undoes its attempted steps. If nothing is left
-// to do, the task ends. In every other state advance does nothing.
+// to do, the task ends. In every other state advance does nothing. In a sweep nothing is claimed (P16, the
+// Supervisor hands back and gives up).
 func (r *deciding) advance() {
-	switch r.t.ProcessState {
-	case core.Processing:
+	if r.t.ProcessState == core.Processing {
 		r.advanceForward()
-	case core.Compensating:
+	}
+	if r.err == nil && r.t.ProcessState == core.Compensating {
 		r.advanceUndo()
 	}
 }
 
-// advanceForward claims the ready steps. It also claims the steps in again, which a Resubmit continues. It
-// looks for ready steps again if a step was skipped or has ended at once.
-func (r *deciding) advanceForward(again ...int) {
+// advanceForward applies the policies of failed steps, continues the undo of steps after which the order goes on,
+// and claims the ready steps. It does so again if a step was skipped or has ended at once.
+func (r *deciding) advanceForward() {
 	var room [8]int
-	var claims []int
 	for more := true; more; {
-		if claims, more = r.readySteps(stillToClaim(r.t, room[:0], again)); more {
-			continue
-		}
-		more = r.claim(claims)
-		if r.err != nil || r.t.ProcessState != core.Processing {
+		r.applyPolicies()
+		if r.err != nil || r.t.ProcessState != core.Processing || r.bySupervisor() {
 			return
 		}
+		claims, skipped := r.readySteps(room[:0])
+		if r.err != nil {
+			return
+		}
+		more = skipped || r.claim(claims)
 	}
 	for i := range r.t.Steps {
 		if !r.t.Steps[i].Passed() {
@@ -39,15 +41,6 @@ func (r *deciding) advanceForward(again ...int) {
 		}
 	}
 	r.enterProcessed()
-}
-
-func stillToClaim(t *core.Task, claims, again []int) []int {
-	for _, i := range again {
-		if s := t.Steps[i].State; s == core.Pending || s == core.Failed {
-			claims = append(claims, i)
-		}
-	}
-	return claims
 }
 
 // readySteps appends the ready steps to claims. It reports whether it skipped or ended a step, because other
@@ -63,11 +56,7 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 			continue
 		}
 		wanted := !r.t.Overtaken(r.def, i) && r.conditionHolds(i)
-		if r.err != nil || r.t.ProcessState != core.Processing {
-			return nil, false
-		}
-		// conditionHolds has failed the step, but the task continues (P42, orders can go on after failures).
-		if r.t.Steps[i].State != core.Pending {
+		if r.t.Steps[i].State != core.Pending { // conditionHolds has failed the step
 			skipped = true
 			continue
 		}
@@ -80,13 +69,16 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	return claims, skipped
 }
 
-// ready reports whether a step can be claimed for the first time in this run. All predecessors must have
-// passed. If early answers have decided the step, the step that sends the question need not have
-// passed. A step that was handed back is not ready, because only a Wake or a Resubmit claims such a step.
+// ready reports whether a step can be claimed. The wait of a step that was handed back must be over. All
+// predecessors of another step must have passed. If early answers have decided the step, the step that sends the
+// question need not have passed.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
-	if s.State != core.Pending || s.Attempted() {
+	if s.State != core.Pending {
 		return false
+	}
+	if s.Attempted() {
+		return s.Wait.At <= r.at.Now
 	}
 	for _, j := range r.def.Predecessors(i) {
 		if !r.t.Steps[j].Passed() && !(r.def.AsksFor(j) == i && r.answeredEarly(i)) {
@@ -96,8 +88,9 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
+// conditionHolds evaluates the condition of a step before its first claim.
 func (r *deciding) conditionHolds(i int) bool {
-	if r.def.Steps[i].When == "" {
+	if r.def.Steps[i].When == "" || r.t.Steps[i].Attempted() {
 		return true
 	}
 	if !r.orderKnown() {
@@ -112,7 +105,7 @@ func (r *deciding) conditionHolds(i int) bool {
 
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 }
 
 // failClaim fails a step that cannot be claimed. Either the step is a rule that fails the order (P50, a rule
@@ -124,7 +117,7 @@ func (r *deciding) failClaim(i int, err error) {
 		return
 	}
 	r.recordFailure(i, rule.Code, rule.Message, 0)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 }
 
 func (r *deciding) orderKnown() bool {
@@ -140,9 +133,6 @@ func (r *deciding) orderKnown() bool {
 // its undo, and must send no request of the other steps. If some steps end with their claim, claim starts
 // only these steps. The result is true if the caller must look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
-	if r.bySupervisor() && len(steps) > 0 {
-		panic("core: the Supervisor must not claim")
-	}
 	var room [8]prepared
 	claims := room[:0]
 	for _, i := range steps {
@@ -159,6 +149,16 @@ func (r *deciding) claim(steps []int) (ended bool) {
 			continue
 		}
 		s := &r.t.Steps[i]
+		// If the service may forget the key, only a Resolve can continue the step (P18, resubmit uses a
+		// remembered key).
+		if r.t.KeyMayExpire(r.def, i, r.at.Now) {
+			r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
+				"may not know the idempotency key any more (keyRetention): find out at the service whether "+
+				"it happened, and resolve it", s.Attempt)
+			giveUp(s)
+			r.enterError(core.Forward, i)
+			return false
+		}
 		if r.t.Hops >= r.def.HopBudget { // P23, a hop budget bounds claims
 			r.recordFailure(i, "hops",
 				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
@@ -299,7 +299,8 @@ func (r *deciding) undoStep(i int) bool {
 // because a retry would fail too.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
-		panic("core: the Supervisor must not claim")
+		r.claimLater(i)
+		return
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, core.UndoOp)

@@ -63,7 +63,6 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 			r.look(i)
 		}
 	}
-	r.advance()
 	return "", nil
 }
 

@@ -53,7 +53,6 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
 		compensate(r.t, core.WhyParent, -1)
-		r.advance()
 		return "", nil
 	case mode == errForward:
 		r.startUndo(core.WhyParent)

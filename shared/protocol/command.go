@@ -116,7 +116,6 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	switch modeOf(t) {
 	case going:
 		compensate(r.t, core.WhyCancel, -1)
-		r.advance()
 	case errForward:
 		r.startUndo(core.WhyCancel)
 	case compensated: // the undo has ended, so the order becomes Cancelled and reports this new end
@@ -141,7 +140,6 @@ func (r *deciding) startUndo(why core.Why) {
 			s.Wait.At, s.CompleteBy = 0, 0
 		}
 	}
-	r.advance()
 }
 
 func (r *deciding) undoCommand(core.Event) (refused string) {
@@ -232,18 +230,15 @@ func (r *deciding) resume(e core.Resubmit) {
 			s.State, s.Error = core.Pending, nil
 		}
 	}
-	var again []int
-	// The loop continues every attempted step. Nothing else would continue a step that is left out.
 	for i := range t.Steps {
-		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
-			again = append(again, i)
-		}
-		// After a refused answer or an answer timeout, the task may no longer go forward.
-		if r.err != nil || t.ProcessState != core.Processing {
-			return
+		s := &t.Steps[i]
+		switch {
+		case s.State == core.Failed && s.Attempted():
+			s.State = core.Pending
+		case s.State == core.Waiting:
+			r.kind(i).resume(r, i)
 		}
 	}
-	r.advanceForward(again...)
 }
 
 // restart starts a Compensated order again, in a new run with new keys. For an old key, a service would
@@ -271,7 +266,6 @@ func (r *deciding) restart(e core.Resubmit) {
 	}
 	r.renewDeadline(e.Deadline)
 	r.started()
-	r.advance()
 }
 
 // renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline

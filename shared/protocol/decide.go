@@ -39,6 +39,9 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 			return Decision{}, err
 		}
 	}
+	if ignored == "" {
+		ignored = r.moveOn(task)
+	}
 	if r.err != nil {
 		return Decision{}, r.err
 	}
@@ -101,6 +104,18 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
 		Settles: core.Settles(r.def, task, r.effects),
 	}, nil
+}
+
+// moveOn advances the task. It does not for an event without a cause, because a repeated event could not emit
+// the effects again (P12). moveOn returns a reason if a Wake has changed nothing.
+func (r *deciding) moveOn(before *core.Task) (ignored string) {
+	if r.err == nil && r.cause != "" {
+		r.advance()
+	}
+	if r.about.kind == wakeStep && r.err == nil && sameStates(before, r.t) {
+		return "the order waits for something else"
+	}
+	return ""
 }
 
 // apply executes the event's rule in the transition table. If the event changes nothing, apply returns the

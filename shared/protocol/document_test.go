@@ -61,7 +61,7 @@ func FuzzDocument(f *testing.F) {
 // eventsOn returns events whose run and attempt fit the document.
 func eventsOn(t *core.Task) (all []core.Event) {
 	all = append(core.SweepEvents(nil, t, noon),
-		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{},
+		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Settle{},
 		core.ResendDue{},
 		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},
 		core.UndoCommand{ID: "f2", Command: t.Commands.Number},

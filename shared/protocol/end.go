@@ -255,10 +255,8 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 	}
 	r := &deciding{def: def, order: order, t: t, at: at}
 	forward, undo := t.ProcessState == core.Processing, t.ProcessState == core.Compensating
-	asked := false
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		asked = asked || s.State == core.Compensating
 		switch {
 		case claimStands(r.t, s):
 			r.kind(i).resend(r, i)
@@ -272,11 +270,6 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
-	}
-	// A passed deadline sends a Wake for the whole task. This Wake may be lost too (P23a, a deadline stops
-	// or undoes the order).
-	if undo && !asked {
-		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}
 	r.tellUntold()
 	if t.End.ResendAt != 0 {

@@ -35,11 +35,7 @@ func aboutOf(ev core.Event, t *core.Task) about {
 	case core.Overdue:
 		return about{overdue, e.Step, t.Run, e.Attempt, cause("overdue", e.Step, e.Attempt), c}
 	case core.Wake:
-		a := about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), c}
-		if e.Step == "" {
-			a.kind = wakeTask
-		}
-		return a
+		return about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), c}
 	case core.ChildEnded:
 		p := e.Parent
 		return about{childEnded, p.Step, p.Run, p.Attempt,
@@ -65,8 +61,7 @@ func aboutOf(ev core.Event, t *core.Task) about {
 }
 
 func cause(what, step string, n int) string {
-	// The cause of a Wake always has a part for the step. The part is empty for the whole task.
-	if step != "" || what == "wake" {
+	if step != "" {
 		what += "/" + step
 	}
 	return what + "/" + strconv.Itoa(n)

@@ -13,31 +13,18 @@ func (r *deciding) goOnWithout(i int) {
 	if s.FailureCode == "" {
 		s.FailureCode = core.CodeFailed
 	}
-	switch {
-	case !s.Attempted(): // no request was sent, so there is nothing to undo
+	if !s.Attempted() { // no request was sent, so there is nothing to undo
 		s.State = core.Compensated
-	case r.bySupervisor(): // a sweep only wakes the Scheduler (P16, the Supervisor hands back and gives up)
-		s.State = core.UndoWait
-		r.wakeNow(s)
-	default:
-		s.State = core.UndoWait
-		r.undoAlone(i)
+		return
 	}
+	s.State = core.UndoWait
 }
 
-// undoAlone begins or continues the undo of one step while the task goes forward.
-func (r *deciding) undoAlone(i int) {
-	if r.undoStep(i) {
-		r.advance()
-	}
-}
-
-// wakeAlone continues the undo of one step when its wait has ended, while the task goes forward.
+// wakeAlone lets the undo of one step continue when its wait has ended, while the task goes forward.
 func (r *deciding) wakeAlone(i int, ev core.Event) (string, error) {
 	r.endHoldEarly(i, ev)
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil
 	}
-	r.undoAlone(i)
 	return "", nil
 }

@@ -19,9 +19,8 @@ type kind interface {
 	resend(r *deciding, i int)
 	// woken continues a step whose time has come, in a task that goes forward.
 	woken(r *deciding, i int)
-	// resume continues an attempted step after a Resubmit. It reports whether the step has to be claimed
-	// again.
-	resume(r *deciding, i int) bool
+	// resume continues a step that waits after a Resubmit.
+	resume(r *deciding, i int)
 	// validState reports whether the step may be in its present state.
 	validState(s *core.Step, d *core.StepDefinition) bool
 }

@@ -71,27 +71,21 @@ func (answerKind) woken(r *deciding, i int) {
 	if r.t.Steps[i].State == core.Waiting && r.remind(i) {
 		r.question(i)
 	}
-	r.advance()
 }
 
-// resume checks whether an undecided step is decided now. It returns true for a failed step, so that the
-// question is asked again (P33, a waiting step asks no agent; P35).
-func (answerKind) resume(r *deciding, i int) bool {
-	s := &r.t.Steps[i]
-	if s.State == core.Waiting {
-		r.look(i)
-	}
-	if s.State == core.Waiting {
+// resume checks whether an undecided step is decided now (P33, a waiting step asks no agent; P35).
+func (answerKind) resume(r *deciding, i int) {
+	r.look(i)
+	if r.t.Steps[i].State == core.Waiting {
 		r.goOnAsking(i)
 	}
-	return s.State == core.Failed && r.t.ProcessState == core.Processing
 }
 
 func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	switch s.State {
-	case core.Pending, core.Skipped:
+	case core.Skipped:
 		return !s.Attempted()
-	case core.Failed:
+	case core.Pending, core.Failed:
 		return !s.Attempted() || s.Attempt > 0
 	case core.Waiting, core.Processed, core.Compensated:
 		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo && s.Answers != nil
@@ -168,7 +162,7 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	}
 	s.Output = output
 	r.recordFailure(i, failed.Code, failed.Message, s.Attempt)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 }
 
 // policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,

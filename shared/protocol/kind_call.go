@@ -32,31 +32,9 @@ func (callKind) resend(r *deciding, i int) {
 	}
 }
 
-func (callKind) woken(r *deciding, i int) {
-	if r.t.Overtaken(r.def, i) {
-		r.advance()
-		return
-	}
-	// If the service may forget the key, only a Resolve can continue the step (P18, resubmit uses a
-	// remembered key).
-	if r.t.KeyMayExpire(r.def, i, r.at.Now) {
-		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
-			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
-			"it happened, and resolve it", r.t.Steps[i].Attempt)
-		giveUp(&r.t.Steps[i])
-		r.enterError(core.Forward, i)
-		return
-	}
-	r.claim([]int{i})
-}
+func (callKind) woken(*deciding, int) {} // advance claims it
 
-func (callKind) resume(r *deciding, i int) bool {
-	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // the step is undone alone (P42, orders can go on after failures)
-		r.undoStep(i)
-	}
-	return s.State == core.Failed || s.State == core.Pending
-}
+func (callKind) resume(*deciding, int) {} // a call does not wait
 
 func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	claimed := s.Attempted() && s.Attempt > 0

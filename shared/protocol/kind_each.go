@@ -192,11 +192,10 @@ func (eachKind) resend(r *deciding, i int) {
 // woken asks all open children again, because a request or the report of an end may be lost.
 func (eachKind) woken(r *deciding, i int) {
 	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
-		r.undoAlone(i)
+		r.undoChildren(i)
 		return
 	}
 	r.askAgain(i)
-	r.advance()
 }
 
 // askAgain asks the open children of a step again, and ends the step if no child is open.
@@ -212,26 +211,25 @@ func (r *deciding) askAgain(i int) {
 	}
 }
 
-func (eachKind) resume(r *deciding, i int) bool {
-	switch s := &r.t.Steps[i]; {
-	case s.State == core.Waiting && s.Claim.Undo:
+func (eachKind) resume(r *deciding, i int) {
+	s := &r.t.Steps[i]
+	if s.Claim.Undo {
 		s.Wait.At = 0
 		r.undoChildren(i)
-	case s.State == core.Waiting:
-		s.Claim.Cause = r.cause
-		r.askAgain(i)
+		return
 	}
-	return r.t.Steps[i].State == core.Failed && r.t.ProcessState == core.Processing
+	s.Claim.Cause = r.cause
+	r.askAgain(i)
 }
 
 func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
 	switch s.State {
-	case core.Pending, core.Skipped:
+	case core.Skipped:
 		return !s.Attempted()
-	case core.Failed:
+	case core.Pending, core.Failed:
 		return !s.Attempted() || begun
-	case core.Waiting, core.Processed:
+	case core.Waiting, core.Processed, core.UndoWait:
 		return begun
 	case core.Compensated:
 		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
@@ -269,12 +267,9 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	}
 	switch {
 	case s.Claim.Undo && r.t.ProcessState != core.Error:
-		if r.fillUndo(i) {
-			r.advance()
-		}
+		r.fillUndo(i)
 	case r.t.ProcessState == core.Processing:
 		r.lookAtChildren(i)
-		r.advance()
 	}
 	return "", nil
 }
@@ -361,7 +356,7 @@ func (r *deciding) failChildren(i int) {
 			d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
 	r.recordFailure(i, code, text, s.Attempt)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 }
 
 // endChildren makes the step Processed. If its output does not fit into the document, the step fails.
@@ -382,7 +377,7 @@ func (r *deciding) endChildren(i int) {
 	}
 	r.recordFailure(i, core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
 		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 }
 
 // undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether
@@ -398,7 +393,8 @@ func (r *deciding) undoChildren(i int) bool {
 		c.Rounds++
 	} else {
 		if r.bySupervisor() {
-			panic("core: the Supervisor must not claim")
+			r.claimLater(i)
+			return false
 		}
 		r.take(i, core.Waiting, core.Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil

@@ -18,7 +18,7 @@ func (failKind) resend(*deciding, int) {}
 
 func (failKind) woken(*deciding, int) {}
 
-func (failKind) resume(*deciding, int) bool { return false }
+func (failKind) resume(*deciding, int) {}
 
 func (failKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return !s.Attempted() && (s.State == core.Pending || s.State == core.Skipped || s.State == core.Failed)

@@ -94,21 +94,18 @@ func (waitKind) resend(r *deciding, i int) {
 
 func (waitKind) woken(r *deciding, i int) {
 	r.finish(i, nil)
-	r.advance()
 }
 
 // resume ends a wait whose time came while the task was in Error. A wait whose time has not come continues
 // (P33).
-func (waitKind) resume(r *deciding, i int) bool {
-	switch s := &r.t.Steps[i]; {
-	case s.State != core.Waiting:
-	case s.Wait.At <= r.at.Now:
+func (waitKind) resume(r *deciding, i int) {
+	s := &r.t.Steps[i]
+	if s.Wait.At <= r.at.Now {
 		r.finish(i, nil)
-	default:
-		s.Claim.Cause = r.cause
-		r.wait(i, s.Wait.At)
+		return
 	}
-	return false
+	s.Claim.Cause = r.cause
+	r.wait(i, s.Wait.At)
 }
 
 func (waitKind) validState(s *core.Step, _ *core.StepDefinition) bool {

@@ -13,7 +13,6 @@ func (r *deciding) moveCommand(ev core.Event) (refused string) {
 	}
 	r.accept("")
 	r.askOn()
-	r.advance() // no effect unless the task goes forward
 	return ""
 }
 

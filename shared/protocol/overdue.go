@@ -15,39 +15,38 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	if !s.CompleteBy.Passed(r.at.Now) {
 		return notYet, nil
 	}
-	if r.t.ProcessState != core.Processing {
-		r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
-		r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
-		giveUp(s)
-		if r.t.ProcessState == core.Compensating {
-			r.wakeNow(s)
-		}
-		return "", nil
-	}
-	if e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
+	forward := r.t.ProcessState == core.Processing
+	if forward && e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
 	r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
+	if !forward {
+		giveUp(s)
+		return "", nil
+	}
 	s.Failures.Do++
 	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
 		r.handBack(s, r.at.Now.Add(retryWait(r.t, s, retry)))
 		return "", nil
 	}
 	giveUp(s)
-	if r.policyOf(i) == core.OnFailureContinue {
-		r.goOnWithout(i)
-		return "", nil
-	}
-	if r.stopsOnFailure(i) {
-		r.enterError(core.Forward, i)
-		return "", nil
-	}
-	// The Supervisor does not claim the undo. It sets a time and wakes the Scheduler. Without this time, no
-	// sweep would find the task after a crash.
-	compensate(r.t, core.WhyFailure, i)
-	r.wakeNow(s)
 	return "", nil
+}
+
+// claimLater leaves the claim of an undo to the Scheduler (P16, the Supervisor hands back and gives up). It does
+// nothing if a Wake is on its way.
+func (r *deciding) claimLater(i int) {
+	s := &r.t.Steps[i]
+	if s.AwaitsWake() && s.CompleteBy > r.at.Now {
+		return
+	}
+	if s.State != core.Waiting {
+		r.recordAttempt(i, core.OutcomeSuperseded, "")
+		release(s)
+		s.State = core.UndoWait
+	}
+	r.wakeNow(s)
 }
 
 // wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends a new
@@ -118,12 +117,6 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 		return "", nil
 	}
 	compensate(r.t, core.WhyDeadline, -1)
-	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; s.HandedBack() || s.State == core.Waiting {
-			r.wakeNow(s)
-		}
-	}
-	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run})
 	return "", nil
 }
 
@@ -147,21 +140,9 @@ func (r *deciding) wakeForward(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeUndo continues the undo of a task. The event changes nothing if the undo still waits.
+// wakeUndo lets the undo of a task continue.
 func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
-	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
-	case run > r.t.Run:
-		return "", core.ErrStale
-	case run < r.t.Run:
-		return earlierRun, nil
-	}
 	r.endHoldEarly(i, ev)
-	before := *r.t
-	before.Steps = append([]core.Step(nil), r.t.Steps...)
-	r.advance()
-	if r.err == nil && sameStates(&before, r.t) {
-		return "the undo waits for something else", nil
-	}
 	return "", nil
 }
 

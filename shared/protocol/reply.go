@@ -22,7 +22,6 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 		return r.outputTooLarge(i, e)
 	}
 	r.finish(i, e.Output)
-	r.advance()
 	return "", nil
 }
 
@@ -89,7 +88,7 @@ func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	r.recordNoEffect(i, e)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 	return "", nil
 }
 
@@ -107,7 +106,7 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	r.recordNoEffect(i, e)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != core.Processing {
-		r.failStep(i)
+		giveUp(&r.t.Steps[i])
 		return "", nil
 	}
 	s.Failures.Do++
@@ -117,7 +116,7 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 		r.handBack(s, r.at.Now.Add(max(retryWait(r.t, s, retry), asked)))
 		return "", nil
 	}
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 	return "", nil
 }
 
@@ -178,8 +177,11 @@ func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 // scheduleWake makes a step wait until wakeAt, and emits the Wake. If the Wake is lost, the Supervisor sends
 // a new Wake after Definition.Grace (P9a).
 func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
-	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
-	r.wake(s, wakeAt)
+	s.Wait.At = wakeAt
+	s.CompleteBy = wakeAt.Add(r.def.Grace)
+	if wakeAt > r.at.Now || r.bySupervisor() { // otherwise advance goes on at once
+		r.wake(s, wakeAt)
+	}
 }
 
 func (r *deciding) wake(s *core.Step, at core.Time) {
@@ -188,11 +190,6 @@ func (r *deciding) wake(s *core.Step, at core.Time) {
 
 func (r *deciding) wakeEarly(s *core.Step) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, Early: true})
-}
-
-func (r *deciding) failStep(i int) {
-	giveUp(&r.t.Steps[i])
-	r.applyPolicy(i)
 }
 
 // recordAttempt stores the outcome of an unsuccessful attempt. It stores nothing for a late reply, because
@@ -217,23 +214,36 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy applies the policy of a failed step (P19, policy decides about a failed step). In Error it
-// does nothing.
+// applyPolicies applies the policy of each failed step (P19, policy decides about a failed step), and continues
+// the undo of the steps after which the order goes on (P42, orders can go on after failures).
+func (r *deciding) applyPolicies() {
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		if s.State == core.Failed {
+			r.applyPolicy(i)
+		}
+		if r.err != nil || r.t.ProcessState != core.Processing {
+			return
+		}
+		if s.State != core.UndoWait || s.Wait.At > r.at.Now {
+			continue
+		}
+		if r.bySupervisor() { // even a step without undo lets others begin
+			r.claimLater(i)
+			continue
+		}
+		r.undoStep(i)
+	}
+}
+
 func (r *deciding) applyPolicy(i int) {
-	switch r.t.ProcessState {
-	case core.Processing:
-		if r.policyOf(i) == core.OnFailureContinue {
-			r.goOnWithout(i)
-			return
-		}
-		if r.stopsOnFailure(i) {
-			r.enterError(core.Forward, i)
-			return
-		}
+	switch {
+	case r.policyOf(i) == core.OnFailureContinue:
+		r.goOnWithout(i)
+	case r.stopsOnFailure(i):
+		r.enterError(core.Forward, i)
+	default:
 		compensate(r.t, core.WhyFailure, i)
-		r.advance()
-	case core.Compensating:
-		r.advance()
 	}
 }
 
@@ -255,7 +265,6 @@ func compensate(t *core.Task, why core.Why, failed int) {
 
 func (r *deciding) stepUndone(i int, _ core.Event) (string, error) {
 	undone(&r.t.Steps[i])
-	r.advance()
 	return "", nil
 }
 

@@ -35,7 +35,6 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		undone(&r.t.Steps[i])
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
-		r.advance()
 	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
 		r.setNoEffect(i)
 	}

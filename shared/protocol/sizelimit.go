@@ -30,7 +30,6 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	if r.t.ProcessState != core.Processing {
 		r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
 		r.finish(i, nil)
-		r.advance()
 		return "", nil
 	}
 	if e.Attempt < s.Attempt {
@@ -44,6 +43,6 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
 	}
 	r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
-	r.failStep(i)
+	giveUp(&r.t.Steps[i])
 	return "", nil
 }

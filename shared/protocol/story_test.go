@@ -443,9 +443,6 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return ev
 	}
 	if kind == "wake" {
-		if name == "" {
-			return core.Wake{Run: run}
-		}
 		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt), Early: slices.Contains(words, "early")}
 	}
 	r := map[string]core.Reply{

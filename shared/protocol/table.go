@@ -57,7 +57,6 @@ const (
 	submitted
 	deadlinePassed
 	resendOverdue
-	wakeTask
 	settle
 	unsent
 	cancel
@@ -227,11 +226,6 @@ var (
 		{resendOverdue, everyMode, action((*deciding).resendDue)},
 		{settle, everyMode, action((*deciding).settle)},
 		{unsent, everyMode, action((*deciding).unsent)},
-
-		{wakeTask, []mode{undoing}, action((*deciding).wakeUndo)},
-		{wakeTask, []mode{going, errForward, errUndo},
-			ignore("only a task that is being undone is woken as a whole")},
-		{wakeTask, ended, ignore(hasEnded)},
 
 		{cancel, everyMode, action((*deciding).cancelCommand)},
 		{undoCommand, everyMode, operators((*deciding).undoCommand)},

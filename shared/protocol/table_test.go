@@ -14,7 +14,7 @@ import (
 // TestEveryTransitionIsDefinedOnce checks that exactly one row defines each cell of the tables.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := protocol.Definitions()
-	if want := 10*9*8 + 15*8; len(defined) != want {
+	if want := 10*9*8 + 14*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -129,7 +129,6 @@ deadline  -           Compensating  -             -              -             -
 resend      -           -             -             =              =             =          =            =           =
 settle    -           -             -             -              -             -          -            -           -
 unsent    -           =             =             =              =             =          =            =           =
-wake      -           -             =             -              -             -          -            -           -
 cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =           refused
 undo      error       refused       refused       Compensating   Compensating  refused    refused      refused     refused
 resubmit  error       refused       refused       Processing     Compensating  refused    Processing   refused     refused
@@ -229,7 +228,7 @@ func taskEvent(event string) core.Event {
 	return map[string]core.Event{
 		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun},
 		"resend": core.ResendDue{}, "unsent": core.Unsent{ReplyTo: "shop", First: 1},
-		"settle": core.Settle{}, "wake": core.Wake{Run: inRun},
+		"settle": core.Settle{},
 		"cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo":   core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},

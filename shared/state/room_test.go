@@ -241,8 +241,6 @@ func (f *full) event() core.Event {
 	case 11, 12:
 		f.now = max(f.now, s.Wait.At)
 		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}
-	case 13:
-		return core.Wake{Run: f.task.Run}
 	default:
 		return f.reply(s, draw)
 	}

@@ -96,8 +96,6 @@ func forge(w *world.Simulation) {
 	if v > 7 {
 		c := &message.Control{OrderID: o.Id, Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
 		switch {
-		case v == 9:
-			c.Event = core.Wake{Run: t.Run}
 		case v == 10:
 			c.Event = core.Settle{}
 		case s.Attempt == 0:

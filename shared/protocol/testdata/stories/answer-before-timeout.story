@@ -45,6 +45,7 @@ event resubmit r1
     x Compensating, attempt 2, locked by scheduler-1, complete by 12:20:30
     approve Compensated, attempt 1, round 1, ann: "no", decided "no" by ann
       error of attempt 1 at 12:20:00, answer-refused: ann answered "no"
-    late Compensated, attempt 1, round 1
+    late Compensated, attempt 1, round 1, decided null by timeout
+      error of attempt 1 at 12:20:00, answer-timeout: no answer came in time
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:20:30 {"order":{"n":1}}
   due 12:20:30

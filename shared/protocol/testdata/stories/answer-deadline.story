@@ -24,9 +24,9 @@ sweep
 12:01:00
 supervisor: DeadlinePassed{"Run":0}
   Compensating, because of deadline
-    approve Waiting, attempt 1, round 1, waits until 13:00:00, complete by 12:01:05
-  -> scheduler: wake approve/1, now
-  -> scheduler: wake, now
+    a UndoWait, attempt 1, complete by 12:01:05
+    approve Compensated, attempt 1, round 1
+  -> scheduler: wake a/1, now
   due 12:01:05
 
 event answer approve/1 yes by=ann
@@ -34,10 +34,9 @@ event answer approve/1 yes by=ann
   answer a1 refused: the order goes no longer forward; it is Compensating
   due 12:01:05
 
-event wake approve/1
+event wake a/1
 ----
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:01:30
-    approve Compensated, attempt 1, round 1
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:01:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:01:05
 

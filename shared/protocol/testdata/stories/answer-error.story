@@ -75,5 +75,6 @@ event resubmit r1
     refused Compensated, attempt 1, round 1, ann: "no", decided "no" by ann
       error of attempt 1 at 12:00:00, answer-refused: ann answered "no"
     again Compensated, attempt 1, round 1, needs 2, ann: "yes"
+  -> scheduler: wake again/1, at 13:00:00
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30

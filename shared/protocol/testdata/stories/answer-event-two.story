@@ -20,7 +20,7 @@ event answer bought no by=shop id=a1
     c Processed, attempt 1, round 1, decided "no" by shop
   -> shop: failed, number 1, b answer-refused the event bought came with a value that the workflow refuses
        b Failed, attempt 1
-       c Waiting, attempt 1
+       c Processed, attempt 1
   -> operator: forward of step "b", answer-refused: the event bought came with a value that the workflow refuses (answer to command 0; can be undone)
   reported
   attention 12:00:00
@@ -31,6 +31,6 @@ event answer bought no by=shop id=a1
   answer a1 accepted: 
   -> shop: failed, number 1, b answer-refused the event bought came with a value that the workflow refuses
        b Failed, attempt 1
-       c Waiting, attempt 1
+       c Processed, attempt 1
   -> operator: forward of step "b", answer-refused: the event bought came with a value that the workflow refuses (answer to command 0; can be undone)
   attention 12:00:00

@@ -31,19 +31,18 @@ event answer approve/1 yes by=ann
 
 event later approve-ask/1
 ----
-    approve-ask Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
-      error of attempt 1 at 12:00:00, http-503: the service is not well
+    approve-ask Compensated, attempt 1, 1 failed, failed for good: answered
+      error of attempt 1 at 12:00:00, answered: the answer came before it was asked for again
     attempt approve-ask/1 ended: retry-later http-503
   -> scheduler: wake approve-ask/1, at 12:00:01
-  due 12:00:06
+  due 12:00:30
 
 wait 2s
 event wake approve-ask/1
 ----
 12:00:02
-    approve-ask Compensated, attempt 1, 1 failed, failed for good: answered
-      error of attempt 1 at 12:00:02, answered: the answer came before it was asked for again
-  due 12:00:06
+  ignored: the step is not in a state that waits
+  due 12:00:30
 
 event done c/1
 ----

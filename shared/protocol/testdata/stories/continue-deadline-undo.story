@@ -26,20 +26,21 @@ sweep
 12:00:21
 supervisor: DeadlinePassed{"Run":0}
   Compensating, because of deadline
-  -> scheduler: wake, now
-  due 12:00:30
+    bill UndoWait, attempt 1, complete by 12:00:26
+    attempt bill/1 ended: superseded
+  -> scheduler: wake bill/1, now
+  due 12:00:26
 
-event wake
+event wake bill/1
 ----
     bill Compensating, attempt 2, locked by scheduler-1, complete by 12:00:51
-    attempt bill/1 ended: superseded
   -> bill-agent: undo-bill (undo/2), key o1/0/bill, stop by 12:00:51 {"order":{"n":1}}
-  due 12:00:30
+  due 12:00:26
 
 event undone bill/2
 ----
     bill Compensated, attempt 2
-  due 12:00:30
+  due 12:00:26
 
 wait 20s
 event wake fedex/1
@@ -47,7 +48,7 @@ event wake fedex/1
 12:00:41
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:01:11
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:01:11 {"order":{"n":1}}
-  due 12:00:30
+  due 12:00:26
 
 event undone fedex/2
 ----

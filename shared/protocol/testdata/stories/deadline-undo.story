@@ -36,16 +36,9 @@ sweep
 12:00:20
 supervisor: DeadlinePassed{"Run":0}
   Compensating, because of deadline
-  -> scheduler: wake b/1, now
-  -> scheduler: wake, now
   due 12:00:25
 
 # The wait of b bound its next attempt only, not its undo. c is the latest, and at work still.
-event wake
-----
-  ignored: the undo waits for something else
-  due 12:00:25
-
 wait 10s
 sweep
 ----
@@ -54,10 +47,10 @@ supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Pending, attempt 1, 1 failed, waits until 12:00:20, complete by 12:00:35
   -> scheduler: wake b/1, now
 supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
-    c Failed, attempt 1, complete by 12:00:35
+    c UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt c/1 ended: overdue timeout
-  -> scheduler: wake c/1, now
+  -> scheduler: wake c/1, at 12:00:31.001
   due 12:00:35
 
 wait 1001ms

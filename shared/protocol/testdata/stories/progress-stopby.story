@@ -23,7 +23,7 @@ event undone film/2
   due 12:00:50
 supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":false}
   Compensating, because of failure
-    film Failed, attempt 1, 1 failed, complete by 12:02:30
+    film UndoWait, attempt 1, 1 failed, complete by 12:02:30
       error of attempt 1 at 12:02:25, timeout: no reply by the complete-by time
     attempt film/1 ended: overdue timeout
   -> scheduler: wake film/1, now

@@ -82,7 +82,7 @@ sweep
 12:21:08
 supervisor: Overdue{"Step":"pay","Attempt":4,"Backlog":false}
   Compensating, because of failure
-    pay Failed, attempt 4, 4 failed, complete by 12:21:13
+    pay UndoWait, attempt 4, 4 failed, complete by 12:21:13
       error of attempt 4 at 12:21:08, timeout: no reply by the complete-by time
     attempt pay/4 ended: overdue timeout
   -> scheduler: wake pay/4, now

@@ -15,15 +15,14 @@ wait 40s
 event too-late pay/1
 ----
 12:00:40
-    pay Pending, attempt 1, waits until 12:00:40, complete by 12:00:45
+    pay Processing, attempt 2, locked by scheduler-1, complete by 12:01:30
     attempt pay/1 ended: overdue queue
-  -> scheduler: wake pay/1, at 12:00:40
+  -> pay-agent: do-pay (do/2), key o1/0/pay, stop by 12:01:30 {"order":{"n":1}}
   due 12:00:30
 
 event wake pay/1
 ----
-    pay Processing, attempt 2, locked by scheduler-1, complete by 12:01:30
-  -> pay-agent: do-pay (do/2), key o1/0/pay, stop by 12:01:30 {"order":{"n":1}}
+  ignored: it belongs to an earlier attempt
   due 12:00:30
 
 # An undo, too.
@@ -47,13 +46,12 @@ wait 40s
 event undo-too-late ship/2
 ----
 12:01:20
-    ship UndoWait, attempt 2, 1 failed, waits until 12:01:20, complete by 12:01:25
+    ship Compensating, attempt 3, 1 failed, locked by scheduler-1, complete by 12:02:10
     attempt ship/2 ended: overdue queue
-  -> scheduler: wake ship/2, at 12:01:20
+  -> ship-agent: undo-ship (undo/3), key o1/0/ship, stop by 12:02:10 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
   due 12:00:30
 
 event wake ship/2
 ----
-    ship Compensating, attempt 3, 1 failed, locked by scheduler-1, complete by 12:02:10
-  -> ship-agent: undo-ship (undo/3), key o1/0/ship, stop by 12:02:10 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
+  ignored: it belongs to an earlier attempt
   due 12:00:30

@@ -69,7 +69,7 @@ event undo-failed b/2
 
 event wake b/2
 ----
-  ignored: the undo waits for something else
+  ignored: the order waits for something else
   due 12:00:07
 
 wait 2s

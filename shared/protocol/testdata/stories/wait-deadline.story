@@ -24,15 +24,14 @@ sweep
 12:00:20
 supervisor: DeadlinePassed{"Run":0}
   Compensating, because of deadline
-    w Waiting, attempt 1, waits until 12:10:00, complete by 12:00:25
-  -> scheduler: wake w/1, now
-  -> scheduler: wake, now
+    a UndoWait, attempt 1, complete by 12:00:25
+    w Compensated, attempt 1
+  -> scheduler: wake a/1, now
   due 12:00:25
 
-event wake w/1
+event wake a/1
 ----
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:00:50
-    w Compensated, attempt 1
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:50 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:25
 

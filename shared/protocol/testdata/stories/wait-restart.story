@@ -31,5 +31,4 @@ restart
 ----
   -> scheduler: wake w/1, now
   -> scheduler: wake v/1, now
-  -> scheduler: wake, now
   due 12:00:30
