@@ -291,8 +291,8 @@ const defaultPage = 100
 
 // Page returns one page of the orders in the index.
 func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
-		Cursor: cursor}
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
+		Limit: q.PageSize, Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)

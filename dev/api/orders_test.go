@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -496,6 +498,9 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%v", o)
 		}
 	}
+	only := r.get("/v1/orders?damaged=true").json(t)["orders"].([]any)
+	require.Len(t, only, 1)
+	require.Equal(t, "b", only[0].(map[string]any)["orderId"])
 	for _, path := range []string{"/v1/orders/b", "/v1/orders/b?wait=10s"} {
 		a := r.get(path)
 		if v := a.json(t); a.status != 200 || v["ended"] != true || v["state"] != "Processing" ||

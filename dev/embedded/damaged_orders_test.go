@@ -86,6 +86,13 @@ func (w *fixture) isReported(s *embedded.Runtime, log *countedLog) {
 			return o.Index == 0 && o.State == string(core.ChildError)
 		})
 	})
+	eventually(t, "the metric", func() bool {
+		return strings.Contains(scraped(s), `stepkeeper_orders_in_error{workflow="pair"} 2`)
+	})
+	listed, _, err := s.List(t.Context(), port.Query{Damaged: true, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	require.NotEmpty(t, listed[0].Damaged)
 	for _, id := range []string{"p~all~0", "solo"} {
 		task, def, err := s.Task(t.Context(), id)
 		require.NoError(t, err)

@@ -300,7 +300,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 }
 
 // Sweep starts the publication of all due alerts, and does not wait for the publications. A publication logs
-// its own error. Sweep returns the number of orders in Error by workflow. The result is nil if no open
+// its own error. Sweep returns the number of orders in Error, and of damaged ones, by workflow. The result is nil if no open
 // incident is about orders in Error. Sweep returns an error if the count or a change of the document fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
@@ -398,8 +398,7 @@ func alertOf(t *view.Summary, damaged bool) core.RaiseAlert {
 	switch {
 	case damaged:
 		a.Phase, a.Code = "", core.CodeDamaged
-		a.Message = core.TrimMessage("the stored order cannot be read: " +
-			cmp.Or(t.Damaged, "it does not fit its definition, or the definition cannot be read"))
+		a.Message = core.TrimMessage("the stored order cannot be read: " + t.Damaged)
 		a.Accepts.Close = true
 	case t.Error != nil:
 		a.Step, a.Code, a.Message = t.Error.Step, t.Error.Code, t.Error.Message
@@ -452,6 +451,9 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now t
 	err = s.pages(ctx, q, &all, func(r *port.Record) {
 		t := view.Listed(r)
 		all.add(d, alertOf(&t, true))
+		c := all.workflows[t.Workflow]
+		c.Orders++
+		all.workflows[t.Workflow] = c
 	})
 	return all, err
 }

@@ -156,7 +156,7 @@ type Outage struct {
 	Ended core.Time
 }
 
-// Stopped counts the orders in Error of one workflow.
+// Stopped counts the orders of one workflow that wait for an operator: in Error, or damaged.
 type Stopped struct {
 	Orders int
 	Oldest time.Duration // time for which the oldest of these orders has been in Error

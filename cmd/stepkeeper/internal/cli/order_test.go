@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -127,6 +128,11 @@ func TestListShowsDamage(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, r.out)
 		}
 	}
+	r = call{server: serve(t, b).URL}.run(t, "list", "--damaged", "--output", "json")
+	r.want(t, failure.OK)
+	orders := decodeLines(t, r.out)
+	require.Len(t, orders, 1)
+	require.Equal(t, "processed", orders[0]["orderId"])
 }
 
 // An erased order still has the codes of its errors, but not their texts.
