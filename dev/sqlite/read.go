@@ -268,7 +268,8 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	if byState {
 		state, workflow = "t.state=?", "+t.workflow=?"
 	}
-	if q.Damaged {
+	if q.Damaged { // few orders are
+		state, workflow = "+t.state=?", "+t.workflow=?"
 		where("t.bucket=?", string(port.DamagedBucket))
 	}
 	if q.State != "" {
