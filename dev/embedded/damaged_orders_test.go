@@ -26,6 +26,7 @@ var damages = map[string]string{
 	"no UTF-8":                  "document = CAST(CAST(document AS BLOB) || x'ff' AS BLOB)",
 	"a step of no definition":   `document = CAST(replace(document, '"second":{', '"sekond":{') AS BLOB)`,
 	"half of a surrogate pair":  `document = CAST(replace(document, '"OrderID"', '"x":"\ud83d","OrderID"') AS BLOB)`,
+	"a bit that nobody notices": `document = CAST(replace(document, '"Created":"2', '"Created":"3') AS BLOB)`,
 	"the document of no order":  "document = x'7b7d'",
 	"a definition that is lost": `document = CAST(replace(document, '"Definition":"', '"Definition":"f') AS BLOB)`,
 }
