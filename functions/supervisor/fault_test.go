@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/world"
@@ -171,6 +173,21 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 			t.Errorf("%+v: the lease outlives its tick: %s, %v", c, r, err)
 		}
 	}
+}
+
+// A lease from a clock that was a year ahead delays no sweep: nobody else would sweep the shard for a year.
+func TestALeaseFromAClockAheadDelaysNoSweep(t *testing.T) {
+	w, _ := late(t, 12, nil)
+	leases := memory.NewLeases()
+	for shard := range w.Store.Shards() {
+		ours, err := leases.Acquire(ctx, port.SweepLease(shard), "ahead", w.Clock.Now().AddDate(1, 0, 0), time.Minute)
+		require.NoError(t, err)
+		require.True(t, ours)
+	}
+	r, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ctx)
+	require.NoError(t, err)
+	require.Zero(t, r.Skipped)
+	require.Equal(t, 24, r.HandedBack)
 }
 
 // failing are leases that cannot be taken for one shard.
