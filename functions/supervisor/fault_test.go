@@ -26,10 +26,11 @@ import (
 type watched struct {
 	port.Queues
 	depths  map[string]int
-	missing string // not there
-	lost    string // whether it is there is not known
-	silent  string // does not report its depth
-	panics  string // panics instead of reporting its depth
+	missing string      // not there
+	lost    string      // whether it is there is not known
+	silent  string      // does not report its depth
+	panics  string      // panics instead of reporting its depth
+	replies *port.Depth // depth of the replies; nil means the true one
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -55,6 +56,9 @@ func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	if q.Name() == q.all.silent {
 		return port.Depth{}, port.ErrUnavailable
+	}
+	if q.Name() == port.Replies && q.all.replies != nil {
+		return *q.all.replies, nil
 	}
 	return q.Queue.Depth(ctx)
 }
