@@ -46,7 +46,7 @@ const MostSkew = 30 * time.Second
 //
 //   - Server: health, release, message path, consumers of queues, clock, dead letters.
 //   - Stack: access to the tables, permission to send, release, consumers of queues, dead letters, sweeps,
-//     stored definitions, quotas, clock.
+//     stored definitions, outages of agents, quotas, clock.
 //
 // Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
 // is CheckUnknown.
@@ -204,14 +204,8 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 			fix = "give the disk of the data folder free space, and the server the right to write there"
 		case strings.HasPrefix(name, "workflow "):
 			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
-		case strings.HasPrefix(text, core.CodeNoAgent+" "):
-			fix = "deploy " + name + ", or correct its name in the agents file; waiting orders then continue by " +
-				"themselves"
-		case strings.HasPrefix(text, core.CodeNoConsumer+" "):
-			fix = "start " + name + "; waiting orders then continue by themselves"
 		case strings.HasPrefix(name, "agent "):
-			fix = "repair the service behind " + name +
-				" (its last failure is above); waiting orders then continue by themselves"
+			fix = fixOutage(name, text)
 		}
 		if name == view.CheckDamaged {
 			fix = view.FixDamaged
@@ -219,4 +213,20 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		checks = append(checks, Checked(name, ok, text, fix))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil
+}
+
+// CheckOutage returns the failed check of an outage that lasts, with the name and the text of port.Outage.Check.
+func CheckOutage(name, text string) Check {
+	return Check{Name: name, Result: CheckFailed, Text: text, Fix: fixOutage(name, text)}
+}
+
+func fixOutage(name, text string) string {
+	const then = "; waiting orders then continue by themselves"
+	switch {
+	case strings.HasPrefix(text, core.CodeNoAgent+" "):
+		return "deploy " + name + ", or correct its name in the agents file" + then
+	case strings.HasPrefix(text, core.CodeNoConsumer+" "):
+		return "start " + name + then
+	}
+	return "repair the service behind " + name + " (its last failure is above)" + then
 }

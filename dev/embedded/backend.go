@@ -10,7 +10,6 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/answerpage"
@@ -383,8 +382,8 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		h.Checks["agents"] = err.Error()
 	}
 	for _, o := range outages {
-		h.Checks[strings.TrimSpace("agent "+o.Agent+" "+o.Operation)] = fmt.Sprintf(
-			"%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
+		name, text := o.Check()
+		h.Checks[name] = text
 	}
 	if damaged, err := view.Damaged(ctx, s.store, s.store.Shards()); err != nil {
 		h.Checks[view.CheckDamaged] = err.Error()

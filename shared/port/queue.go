@@ -2,6 +2,8 @@ package port
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -154,6 +156,12 @@ type Outage struct {
 	// Ended is the time of the first call after the outage. It is zero while the outage lasts. The steps that
 	// waited are woken, and then the outage is forgotten.
 	Ended core.Time
+}
+
+// Check returns the name and the text of a health check that finds the outage.
+func (o Outage) Check() (name, text string) {
+	return strings.TrimSpace("agent " + o.Agent + " " + o.Operation),
+		fmt.Sprintf("%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
 }
 
 // Stopped counts the orders of one workflow that wait for an operator: in Error, or damaged.
