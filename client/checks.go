@@ -206,6 +206,9 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
 		case strings.HasPrefix(name, "agent "):
 			fix = fixOutage(name, text)
+		case strings.HasPrefix(name, view.CheckReceiver):
+			fix = "see that its queue or bus takes messages, and that it is named by --reply-to; stepkeeper show " +
+				"says the reason of each order"
 		}
 		if name == view.CheckDamaged {
 			fix = view.FixDamaged

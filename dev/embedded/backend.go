@@ -362,6 +362,10 @@ func tooMany(active, limit int) string {
 			"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
+// unsentFor is how long Health names a receiver after a failed send. An undelivered status is sent again at least
+// once in this time.
+const unsentFor = 2 * time.Hour
+
 // Health returns the state of the runtime. The runtime is ready if it has started and the store can write.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{
@@ -394,6 +398,13 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		h.Checks["damaged messages"] = damaged
 	}
 	s.checkSchedules(ctx, h.Checks)
+	s.unsent.Range(func(receiver, last any) bool {
+		if s.clock.Now().Sub(last.(time.Time)) < unsentFor {
+			h.Checks[view.CheckReceiver+receiver.(string)] = fmt.Sprintf("a status could not be sent, the last time "+
+				"at %s; the orders go on, and the statuses are sent again", core.TimeOf(last.(time.Time)))
+		}
+		return true
+	})
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()
 		return true
