@@ -14,6 +14,8 @@ import (
 	awsarn "github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
@@ -120,6 +122,28 @@ func TestRefusedEntries(t *testing.T) {
 			if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `bus "events"`) {
 				t.Errorf("%v", err)
 			}
+		}
+	}
+}
+
+// The code of a refused entry and of a failed call says whether the bus exists, and whether it may be used.
+func TestCodesOfTheBus(t *testing.T) {
+	for code, want := range map[string]error{
+		"ResourceNotFoundException":       port.ErrNotFound,
+		"AccessDeniedException":           port.ErrForbidden,
+		"NotAuthorizedForSourceException": port.ErrForbidden,
+		"UnrecognizedClientException":     port.ErrForbidden,
+		"ThrottlingException":             port.ErrUnavailable,
+		"InternalFailure":                 port.ErrUnavailable,
+	} {
+		for name, b := range map[string]*bus{"entry": {}, "call": {err: &smithy.GenericAPIError{Code: code}}} {
+			t.Run(name+" "+code, func(t *testing.T) {
+				err := eventbus.New(b.put, "events", arn).Send(t.Context(), []port.Message{status(code+":1", 1)})[0]
+				for _, sentinel := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
+					require.Equal(t, sentinel == want, errors.Is(err, sentinel), err)
+				}
+				require.ErrorContains(t, err, code)
+			})
 		}
 	}
 }
