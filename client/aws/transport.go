@@ -325,7 +325,10 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 // the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
-		definition = t.Outputs.Hash(workflow)
+		if definition = t.Outputs.Hash(workflow); definition == "" {
+			return client.Definition{}, refusal(http.StatusNotFound, message.CodeUnknownWorkflow,
+				"the workflow %q is not deployed in this stack", workflow)
+		}
 	}
 	def, err := t.Stored(ctx, definition)
 	if errors.Is(err, port.ErrNotFound) {
