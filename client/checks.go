@@ -201,7 +201,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		case name == "intake":
 			fix = "wait until orders end, or start the server with a higher --max-open"
 		case name == "store":
-			fix = "give the disk of the data folder free space, and the server the right to write there"
+			fix = fixStore(text)
 		case strings.HasPrefix(name, "workflow "):
 			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
 		case strings.HasPrefix(name, "agent "):
@@ -221,6 +221,19 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 // CheckOutage returns the failed check of an outage that lasts, with the name and the text of port.Outage.Check.
 func CheckOutage(name, text string) Check {
 	return Check{Name: name, Result: CheckFailed, Text: text, Fix: fixOutage(name, text)}
+}
+
+// fixStore returns the remedy for a store that cannot be read or written.
+func fixStore(text string) string {
+	switch {
+	case strings.Contains(text, "restore a backup"): // the file is damaged or was removed
+		return "stop the server, and put its data folder back or restore a backup, as the text above says"
+	case strings.Contains(text, "open files"):
+		return "raise the server's limit of open files, as with ulimit -n 4096, and start it again"
+	case strings.Contains(text, "closed"):
+		return "start the server again"
+	}
+	return "give the disk of the data folder free space, and the server the right to write there"
 }
 
 func fixOutage(name, text string) string {
