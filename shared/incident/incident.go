@@ -195,7 +195,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		case x.Over != 0: // the stored incident has ended, so a new incident begins
 			*x = fresh
 		default:
-			note := now.Sub(x.Last).Std() >= noteEvery
+			note := d.correct(now) || now.Sub(x.Last).Std() >= noteEvery
 			// A second Raise for the first order must not count as a further order.
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
@@ -230,7 +230,27 @@ func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.noted[id]
-	return known && !id.Undone && now.Sub(last).Std() < noteEvery
+	return known && !id.Undone && recent(last, now, noteEvery)
+}
+
+// recent reports whether a time is less than span before now. The time of a clock that was ahead is not recent.
+func recent(at, now core.Time, span time.Duration) bool {
+	since := now.Sub(at).Std()
+	return since < span && since > -port.MaxLeaseSkew
+}
+
+// correct replaces the times of a clock that was ahead by now. Otherwise no alert of the incident would be due
+// until then. It reports whether there are such times.
+func (d *document) correct(now core.Time) (corrected bool) {
+	for i := range d.Open {
+		x := &d.Open[i]
+		for _, at := range []*core.Time{&x.Opened, &x.Last, &x.Published, &x.Over} {
+			if at.Std().After(now.Std().Add(port.MaxLeaseSkew)) {
+				*at, corrected = now, true
+			}
+		}
+	}
+	return corrected
 }
 
 func (s *Incidents) note(id ID, last core.Time) {
@@ -307,6 +327,11 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
+	}
+	if at := core.TimeOf(l.now); d.correct(at) {
+		if err := s.change(ctx, func(d *document) bool { return d.correct(at) }); err != nil {
+			return nil, err
+		}
 	}
 	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {

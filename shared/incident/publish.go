@@ -37,7 +37,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	key := instance{x.ID, x.Opened, x.First.OrderID}
 	s.mu.Lock()
 	last := s.attempts[key]
-	paused := last.failed != 0 && s.cfg.Clock.Now().Sub(last.failed.Std()) < tryAgain
+	paused := last.failed != 0 && recent(last.failed, core.TimeOf(s.cfg.Clock.Now()), tryAgain)
 	if last.running || last.ended > seen || paused {
 		s.mu.Unlock()
 		return
@@ -130,7 +130,7 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	s.mu.Lock()
 	at, was := s.left[x.ID]
 	s.mu.Unlock()
-	if was && now.Sub(at.Std()) < s.cfg.Window {
+	if was && recent(at, core.TimeOf(now), s.cfg.Window) {
 		return true
 	}
 	c, err := s.countOf(ctx, document{Open: []Incident{x}},
