@@ -178,6 +178,7 @@ func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	s.receiving = stopReceiving
 	work := s.work
+	s.samples.add(newSample(s.clock.Now()))
 	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers,
 		port.Tasks: taskConsumers}
 	for name, n := range consumers {
