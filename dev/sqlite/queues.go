@@ -37,8 +37,8 @@ func (s *Store) makeQueues(o Options) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the checksum that is stored with the body of a message, or with a document. SQLite itself does not notice a
-// changed bit in a value.
+// checksum returns the checksum that is stored with the body of a message, or with a document. SQLite itself does
+// not notice a changed bit in a value.
 func checksum(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 }

@@ -233,26 +233,6 @@ func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	return known && !id.Undone && recent(last, now, noteEvery)
 }
 
-// recent reports whether a time is less than span before now. The time of a clock that was ahead is not recent.
-func recent(at, now core.Time, span time.Duration) bool {
-	since := now.Sub(at).Std()
-	return since < span && since > -port.MaxLeaseSkew
-}
-
-// correct replaces the times of a clock that was ahead by now. Otherwise no alert of the incident would be due
-// until then. It reports whether there are such times.
-func (d *document) correct(now core.Time) (corrected bool) {
-	for i := range d.Open {
-		x := &d.Open[i]
-		for _, at := range []*core.Time{&x.Opened, &x.Last, &x.Published, &x.Over} {
-			if at.Std().After(now.Std().Add(port.MaxLeaseSkew)) {
-				*at, corrected = now, true
-			}
-		}
-	}
-	return corrected
-}
-
 func (s *Incidents) note(id ID, last core.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,8 +300,8 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 }
 
 // Sweep starts the publication of all due alerts, and does not wait for the publications. A publication logs
-// its own error. Sweep returns the number of orders in Error, and of damaged ones, by workflow. The result is nil if no open
-// incident is about orders in Error. Sweep returns an error if the count or a change of the document fails.
+// its own error. Sweep returns the number of orders in Error, and of damaged ones, by workflow. The result is nil
+// if no open incident is about such orders. Sweep returns an error if the count or a change of the document fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)

@@ -82,6 +82,26 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
+// recent reports whether a time is less than span before now. The time of a clock that was ahead is not recent.
+func recent(at, now core.Time, span time.Duration) bool {
+	since := now.Sub(at).Std()
+	return since < span && since > -port.MaxLeaseSkew
+}
+
+// correct replaces the times of a clock that was ahead by now. Otherwise no alert of the incident would be due
+// until then. It reports whether there are such times.
+func (d *document) correct(now core.Time) (corrected bool) {
+	for i := range d.Open {
+		x := &d.Open[i]
+		for _, at := range []*core.Time{&x.Opened, &x.Last, &x.Published, &x.Over} {
+			if at.Std().After(now.Std().Add(port.MaxLeaseSkew)) {
+				*at, corrected = now, true
+			}
+		}
+	}
+	return corrected
+}
+
 type look struct {
 	now  time.Time
 	seen int // result of Incidents.seen before the sweep read the document
