@@ -46,7 +46,7 @@ const MostSkew = 30 * time.Second
 //
 //   - Server: health, release, message path, consumers of queues, clock, dead letters.
 //   - Stack: access to the tables, permission to send, release, consumers of queues, dead letters, sweeps,
-//     stored definitions, quotas, clock.
+//     stored definitions, outages of agents, quotas, clock.
 //
 // Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
 // is CheckUnknown.
@@ -201,17 +201,14 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		case name == "intake":
 			fix = "wait until orders end, or start the server with a higher --max-open"
 		case name == "store":
-			fix = "give the disk of the data folder free space, and the server the right to write there"
+			fix = fixStore(text)
 		case strings.HasPrefix(name, "workflow "):
 			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
-		case strings.HasPrefix(text, core.CodeNoAgent+" "):
-			fix = "deploy " + name + ", or correct its name in the agents file; waiting orders then continue by " +
-				"themselves"
-		case strings.HasPrefix(text, core.CodeNoConsumer+" "):
-			fix = "start " + name + "; waiting orders then continue by themselves"
 		case strings.HasPrefix(name, "agent "):
-			fix = "repair the service behind " + name +
-				" (its last failure is above); waiting orders then continue by themselves"
+			fix = fixOutage(name, text)
+		case strings.HasPrefix(name, view.CheckReceiver):
+			fix = "see that its queue or bus takes messages, and that it is named by --reply-to; stepkeeper show " +
+				"says the reason of each order"
 		}
 		if name == view.CheckDamaged {
 			fix = view.FixDamaged
@@ -219,4 +216,33 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		checks = append(checks, Checked(name, ok, text, fix))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil
+}
+
+// CheckOutage returns the failed check of an outage that lasts, with the name and the text of port.Outage.Check.
+func CheckOutage(name, text string) Check {
+	return Check{Name: name, Result: CheckFailed, Text: text, Fix: fixOutage(name, text)}
+}
+
+// fixStore returns the remedy for a store that cannot be read or written.
+func fixStore(text string) string {
+	switch {
+	case strings.Contains(text, "restore a backup"): // the file is damaged or was removed
+		return "stop the server, and put its data folder back or restore a backup, as the text above says"
+	case strings.Contains(text, "open files"):
+		return "raise the server's limit of open files, as with ulimit -n 4096, and start it again"
+	case strings.Contains(text, "closed"):
+		return "start the server again"
+	}
+	return "give the disk of the data folder free space, and the server the right to write there"
+}
+
+func fixOutage(name, text string) string {
+	const then = "; waiting orders then continue by themselves"
+	switch {
+	case strings.HasPrefix(text, core.CodeNoAgent+" "):
+		return "deploy " + name + ", or correct its name in the agents file" + then
+	case strings.HasPrefix(text, core.CodeNoConsumer+" "):
+		return "start " + name + then
+	}
+	return "repair the service behind " + name + " (its last failure is above)" + then
 }

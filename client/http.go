@@ -186,6 +186,9 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 	if q.OlderThan > 0 {
 		v.Set("olderThan", q.OlderThan.String())
 	}
+	if q.Damaged {
+		v.Set("damaged", "true")
+	}
 	if q.Oldest {
 		v.Set("oldest", "true")
 	}

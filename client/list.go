@@ -16,6 +16,7 @@ type Query struct {
 	Workflow  string
 	OlderThan time.Duration // minimum age
 	PageSize  int           // orders per page, 1 to 1000; 0 means 100
+	Damaged   bool          // select only orders that were set aside because they cannot be read
 	Oldest    bool          // select only the oldest order that matches the fields above
 
 	// The client applies the fields below to each page that it has read. If only few of many orders match,

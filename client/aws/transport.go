@@ -291,8 +291,8 @@ const defaultPage = 100
 
 // Page returns one page of the orders in the index.
 func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
-		Cursor: cursor}
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
+		Limit: q.PageSize, Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
@@ -325,7 +325,10 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 // the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
-		definition = t.Outputs.Hash(workflow)
+		if definition = t.Outputs.Hash(workflow); definition == "" {
+			return client.Definition{}, refusal(http.StatusNotFound, message.CodeUnknownWorkflow,
+				"the workflow %q is not deployed in this stack", workflow)
+		}
 	}
 	def, err := t.Stored(ctx, definition)
 	if errors.Is(err, port.ErrNotFound) {

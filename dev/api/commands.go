@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -25,9 +27,32 @@ const maxCommand = 8 << 10
 // largest size.
 const maxAnswer = rawjson.MaxGrowth*core.MaxAnswerValue + maxCommand
 
+// QueueMembers are the members that only the message of a queue needs, because the path states them. A body with
+// them is accepted if it states the same.
+type QueueMembers struct {
+	Schema int    `json:"schema,omitempty" enum:"1" doc:"may be present, as in a message of the queue"`
+	Kind   string `json:"kind,omitempty" doc:"may be present, as in a message of the queue; it must name the command"`
+	Task   string `json:"task,omitempty" doc:"may be present, as in a message of the queue; it must be the ID of the order"`
+}
+
+// Resolve implements huma.ResolverWithPath.
+func (m *QueueMembers) Resolve(ctx huma.Context, body *huma.PathBuffer) []error {
+	var errs []error
+	check := func(name, is, must string) {
+		if is != "" && is != must {
+			errs = append(errs, &huma.ErrorDetail{Location: body.With(name), Value: is,
+				Message: "the path says " + strconv.Quote(must) + "; state the same, or leave it out"})
+		}
+	}
+	check("kind", m.Kind, strings.TrimSuffix(ctx.Operation().OperationID, "-order"))
+	check("task", m.Task, ctx.Param("id"))
+	return errs
+}
+
 type cancelInput struct {
 	OrderPath
 	Body struct {
+		QueueMembers
 		core.Cancel
 		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"reply-to of an order that has not arrived yet"`
 	}
@@ -35,22 +60,34 @@ type cancelInput struct {
 
 type undoInput struct {
 	OrderPath
-	Body struct{ core.UndoCommand }
+	Body struct {
+		QueueMembers
+		core.UndoCommand
+	}
 }
 
 type resubmitInput struct {
 	OrderPath
-	Body struct{ core.Resubmit }
+	Body struct {
+		QueueMembers
+		core.Resubmit
+	}
 }
 
 type resolveInput struct {
 	OrderPath
-	Body struct{ core.Resolve }
+	Body struct {
+		QueueMembers
+		core.Resolve
+	}
 }
 
 type moveInput struct {
 	OrderPath
-	Body struct{ core.Move }
+	Body struct {
+		QueueMembers
+		core.Move
+	}
 }
 
 type planInput struct {
@@ -64,6 +101,7 @@ type planOutput struct{ Body view.Plan }
 type closeInput struct {
 	OrderPath
 	Body struct {
+		QueueMembers
 		core.Close
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
@@ -73,6 +111,7 @@ type closeInput struct {
 type eraseInput struct {
 	OrderPath
 	Body struct {
+		QueueMembers
 		core.Erase
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
@@ -82,6 +121,7 @@ type eraseInput struct {
 type answerInput struct {
 	OrderPath
 	Body struct {
+		QueueMembers
 		ID     string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step to answer; give step or event"`
 		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"event to answer: every step that waits or will wait for this name; give step or event"`

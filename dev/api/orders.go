@@ -39,6 +39,7 @@ type listInput struct {
 	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
 	OlderThan string `query:"olderThan" example:"90m" doc:"lowest age since creation: 30s, 90m, 12h, 7d"`
+	Damaged   bool   `query:"damaged" doc:"only the orders that were set aside because they cannot be read"`
 	Oldest    bool   `query:"oldest" doc:"only the oldest of the selected orders"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
 	Cursor    string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
@@ -103,8 +104,8 @@ func (e *edge) getOrder(ctx context.Context, id string) (o OrderDocument, err er
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err error) {
-	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit,
-		Cursor: in.Cursor}
+	q := port.Query{State: in.State, Workflow: in.Workflow, Damaged: in.Damaged, Oldest: in.Oldest,
+		Limit: in.Limit, Cursor: in.Cursor}
 	if in.OlderThan != "" {
 		age, ok := core.ParseDuration(in.OlderThan)
 		if !ok || age > maxAge {

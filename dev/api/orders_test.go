@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -496,6 +498,9 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%v", o)
 		}
 	}
+	only := r.get("/v1/orders?damaged=true").json(t)["orders"].([]any)
+	require.Len(t, only, 1)
+	require.Equal(t, "b", only[0].(map[string]any)["orderId"])
 	for _, path := range []string{"/v1/orders/b", "/v1/orders/b?wait=10s"} {
 		a := r.get(path)
 		if v := a.json(t); a.status != 200 || v["ended"] != true || v["state"] != "Processing" ||
@@ -557,5 +562,42 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	}
 	if code := post("/v1/orders/missing/answers", `{"event":"b","value":1}`); code != 404 {
 		t.Errorf("an unknown order: %d", code)
+	}
+}
+
+// A command over HTTP may have the form that the queues take. What it repeats of the path must be the same.
+func TestTheMessageOfAQueueIsACommandOverHTTP(t *testing.T) {
+	ann := core.Sender{By: "ann", Reason: "asked to"}
+	events := []core.Event{
+		core.Cancel{ID: "c", Sender: ann}, core.UndoCommand{ID: "c", Command: 3, Sender: ann},
+		core.Resubmit{ID: "c", Command: 3, Sender: ann},
+		core.Resolve{ID: "c", Command: 3, Step: "charge", Fact: core.Happened, Sender: ann},
+		core.Close{ID: "c", Command: 3, Sender: ann}, core.Erase{ID: "c", Command: 3, Sender: ann},
+		core.Move{ID: "c", Command: 3, Definition: message.Latest, Sender: ann},
+		core.Answered{ID: "c", Step: "charge", Round: 1, Value: []byte(`"yes"`), By: "ann"},
+	}
+	for _, ev := range events {
+		r := newRig(t)
+		r.submit("o")
+		want := message.Control{OrderID: "o", Event: ev}
+		path := "/v1/orders/o/" + string(want.Kind())
+		if want.Kind() == message.Answer {
+			path += "s"
+		}
+		t.Run(string(want.Kind()), func(t *testing.T) {
+			body, err := want.MarshalJSON()
+			require.NoError(t, err)
+			a := r.post(path, string(body))
+			require.Equal(t, 200, a.status, "%s: %s", body, a.body)
+			require.Equal(t, []message.Control{want}, r.backend.Commands)
+			for is, wrong := range map[string]string{`"task":"o"`: `"task":"p"`, `"schema":1`: `"schema":2`,
+				`"kind":"` + string(want.Kind()) + `"`: `"kind":"settle"`} {
+				a := r.post(path, strings.Replace(string(body), is, wrong, 1))
+				require.Equal(t, 400, a.status, wrong)
+				name, _, _ := strings.Cut(wrong, ":")
+				require.Contains(t, string(a.body), strings.Trim(name, `"`))
+			}
+			require.Len(t, r.backend.Commands, 1)
+		})
 	}
 }

@@ -183,8 +183,8 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	switch {
 	case long:
 		l.err = problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
-			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a "+
-				"reference", message.MaxSubmission)
+			"the line has more than %d bytes and was skipped, and an order may have %d; store large data "+
+				"elsewhere and send a reference", message.MaxSubmission, port.MaxOrder)
 	case len(bytes.TrimSpace(text)) == 0:
 		return l, true, err
 	default:

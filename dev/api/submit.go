@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -148,7 +149,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 	switch {
 	case errors.As(err, &over):
 		return nil, problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
-			"the body is larger than %d bytes; store large data elsewhere and send a reference", limit)
+			"the body has more than %d bytes, and an order may have %d; store large data elsewhere and send a "+
+				"reference", limit, port.MaxOrder)
 	case err != nil:
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/answerpage"
@@ -363,6 +362,10 @@ func tooMany(active, limit int) string {
 			"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
+// unsentFor is how long Health names a receiver after a failed send. An undelivered status is sent again at least
+// once in this time.
+const unsentFor = 2 * time.Hour
+
 // Health returns the state of the runtime. The runtime is ready if it has started and the store can write.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{
@@ -383,8 +386,8 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		h.Checks["agents"] = err.Error()
 	}
 	for _, o := range outages {
-		h.Checks[strings.TrimSpace("agent "+o.Agent+" "+o.Operation)] = fmt.Sprintf(
-			"%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
+		name, text := o.Check()
+		h.Checks[name] = text
 	}
 	if damaged, err := view.Damaged(ctx, s.store, s.store.Shards()); err != nil {
 		h.Checks[view.CheckDamaged] = err.Error()
@@ -395,6 +398,13 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		h.Checks["damaged messages"] = damaged
 	}
 	s.checkSchedules(ctx, h.Checks)
+	s.unsent.Range(func(receiver, last any) bool {
+		if s.clock.Now().Sub(last.(time.Time)) < unsentFor {
+			h.Checks[view.CheckReceiver+receiver.(string)] = fmt.Sprintf("a status could not be sent, the last time "+
+				"at %s; the orders go on, and the statuses are sent again", core.TimeOf(last.(time.Time)))
+		}
+		return true
+	})
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()
 		return true

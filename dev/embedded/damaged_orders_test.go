@@ -26,6 +26,7 @@ var damages = map[string]string{
 	"no UTF-8":                  "document = CAST(CAST(document AS BLOB) || x'ff' AS BLOB)",
 	"a step of no definition":   `document = CAST(replace(document, '"second":{', '"sekond":{') AS BLOB)`,
 	"half of a surrogate pair":  `document = CAST(replace(document, '"OrderID"', '"x":"\ud83d","OrderID"') AS BLOB)`,
+	"a bit that nobody notices": `document = CAST(replace(document, '"Created":"2', '"Created":"3') AS BLOB)`,
 	"the document of no order":  "document = x'7b7d'",
 	"a definition that is lost": `document = CAST(replace(document, '"Definition":"', '"Definition":"f') AS BLOB)`,
 }
@@ -86,6 +87,13 @@ func (w *fixture) isReported(s *embedded.Runtime, log *countedLog) {
 			return o.Index == 0 && o.State == string(core.ChildError)
 		})
 	})
+	eventually(t, "the metric", func() bool {
+		return strings.Contains(scraped(s), `stepkeeper_orders_in_error{workflow="pair"} 2`)
+	})
+	listed, _, err := s.List(t.Context(), port.Query{Damaged: true, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	require.NotEmpty(t, listed[0].Damaged)
 	for _, id := range []string{"p~all~0", "solo"} {
 		task, def, err := s.Task(t.Context(), id)
 		require.NoError(t, err)

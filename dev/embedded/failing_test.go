@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -87,10 +89,12 @@ func TestAStatusThatCannotBeStoredDelaysNoOrder(t *testing.T) {
 		t.Errorf("submitted: %v", err)
 	}
 	wait(t, s, "one")
+	require.Contains(t, s.Health(t.Context()).Checks["reply-to shop"], "a status could not be sent")
 	closeRuntime(t, s)
 	end()
 	s = w.open()
 	defer closeRuntime(t, s)
+	require.NotContains(t, s.Health(t.Context()).Checks, "reply-to shop")
 	task, _, err := s.Task(t.Context(), "one")
 	if err != nil || len(task.Undelivered) != 1 || task.Undelivered[0].ReplyTo != "shop" {
 		t.Errorf("%+v, %v", task, err)

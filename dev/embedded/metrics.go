@@ -70,7 +70,7 @@ func newMetrics(s *Runtime) *telemetry {
 		handBacks: with.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
 			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
 		inError: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
-			Help: "Orders that wait for an operator; workflows without any are absent."},
+			Help: "Orders that wait for an operator, in Error or damaged; workflows without any are absent."},
 			[]string{"workflow"}),
 		oldest: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
 			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),

@@ -59,6 +59,7 @@ type Runtime struct {
 	metrics    *telemetry
 	samples    samples
 	counts     sync.Map // counts of messages, as *counter by name and reason
+	unsent     sync.Map // time of the last status that could not be sent, as time.Time by receiver
 	rejects    atomic.Int64
 	ready      atomic.Bool
 	// last refusal because of MaxOpen; alertRefusals sets it to nil when fewer orders are active
@@ -177,6 +178,7 @@ func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	s.receiving = stopReceiving
 	work := s.work
+	s.samples.add(newSample(s.clock.Now()))
 	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers,
 		port.Tasks: taskConsumers}
 	for name, n := range consumers {
@@ -305,6 +307,9 @@ func (s *Runtime) count(what, why string) {
 		c, _ = s.counts.LoadOrStore(key, &counter{})
 	}
 	c.(*counter).Add(1)
+	if what == engine.StatusNotSent {
+		s.unsent.Store(why, s.clock.Now())
+	}
 }
 
 // replied implements scheduler.Config.Replied.

@@ -54,21 +54,26 @@ func (s *samples) copied() []sample {
 }
 
 func (s *Runtime) sampleAlways(ctx context.Context) {
-	sample := func() {
+	every(ctx, s.options.StatisticsEvery, func() {
 		if x, err := s.sample(); err == nil {
 			s.samples.add(x)
 		} else if ctx.Err() == nil {
 			s.log.Warn("the statistics lack an interval", "error", err)
 		}
-	}
-	sample()
-	every(ctx, s.options.StatisticsEvery, sample)
+	})
 }
 
+var (
+	inFlight = figure{view.SeriesOrders, view.OrdersInFlight}
+	inError  = figure{view.SeriesOrders, string(core.Error)}
+)
+
+// newSample returns a sample without orders. It is the first sample of a process, whose counts begin with 0. So
+// the first interval has all that ended in it.
+func newSample(at time.Time) sample { return sample{at, map[figure]int{inFlight: 0, inError: 0}} }
+
 func (s *Runtime) sample() (sample, error) {
-	inFlight, inError := figure{view.SeriesOrders, view.OrdersInFlight},
-		figure{view.SeriesOrders, string(core.Error)}
-	x := sample{s.clock.Now(), map[figure]int{inFlight: 0, inError: 0}}
+	x := newSample(s.clock.Now())
 	families, err := s.metrics.registry.Gather()
 	if err != nil {
 		return x, err

@@ -22,9 +22,10 @@ import (
 // The copy appears under its name only when it is complete, checked and on the disk. In a new folder, with
 // the name FileName, the copy opens like a file that was closed cleanly.
 //
-// The error is fs.ErrInvalid if the store itself uses the new file, and fs.ErrExist if the file exists.
-func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
-	if err := apart(folder, to); err != nil {
+// companions are the names of other files that belong to the folder, whether they exist or not. The error is
+// fs.ErrInvalid if the new file is one of them, or if the store itself uses it, and fs.ErrExist if it exists.
+func Backup(ctx context.Context, folder, to string, companions ...string) (bytes int64, err error) {
+	if err := apart(folder, to, companions); err != nil {
 		return 0, err
 	}
 	if _, err := os.Lstat(to); err == nil {
@@ -59,19 +60,22 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	return info.Size(), appear(unfinished, to)
 }
 
-// companions are the ends of the names of the files that the store and SQLite use beside the database.
-var companions = []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal", ".new-wal", ".new-shm"}
+// ends are the ends of the names of the files that the store and SQLite use beside the database.
+var ends = []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal", ".new-wal", ".new-shm"}
 
 // apart refuses a file that the store in a folder uses, whatever the spelling of its name. The database may be
 // a symbolic link, so apart also looks where it leads. The file need not exist.
-func apart(folder, to string) error {
+func apart(folder, to string, companions []string) error {
 	database := filepath.Join(folder, FileName)
 	used := []string{sequenceFile(database), filepath.Join(folder, lockName)}
-	for _, end := range companions {
+	for _, name := range companions {
+		used = append(used, filepath.Join(folder, name))
+	}
+	for _, end := range ends {
 		used = append(used, database+end)
 	}
 	if target, err := filepath.EvalSymlinks(database); err == nil {
-		for _, end := range companions {
+		for _, end := range ends {
 			used = append(used, target+end)
 		}
 	}

@@ -109,3 +109,36 @@ func TestAChangedTypeInAMessageDoesNoHarm(t *testing.T) {
 		})
 	}
 }
+
+// A document with a changed bit is known as such. The document of an older program has no checksum, or one of an
+// earlier version.
+func TestAChangedDocumentIsKnown(t *testing.T) {
+	for name, x := range map[string]struct {
+		sql  string
+		want bool
+	}{
+		"as stored":                    {"SELECT 1", false},
+		"another document":             {"UPDATE orders SET document=x'7b7d'", true},
+		"a short checksum":             {"UPDATE orders SET sum=x'01'", true},
+		"no checksum":                  {"UPDATE orders SET document=x'7b7d', sum=NULL", false},
+		"a commit of an older program": {"UPDATE orders SET document=x'7b7d', version=2", false},
+		"the file of an older program": {"ALTER TABLE orders DROP COLUMN sum", false},
+		"another checksum":             {"UPDATE orders SET sum=CAST(x'00000000' || substr(sum, 5) AS BLOB)", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			s := open(t, folder, sqlite.Options{})
+			must(t, s.Commit(t.Context(), []port.Write{creation("o")}))
+			closed(t, s)
+			run(t, folder, x.sql)
+			s = open(t, folder, sqlite.Options{})
+			defer closed(t, s)
+			got, errs := s.Load(t.Context(), []string{"o"})
+			require.NoError(t, errs[0])
+			require.Equal(t, x.want, got[0].Changed)
+			page, err := s.List(t.Context(), port.Query{Limit: 1})
+			require.NoError(t, err)
+			require.Equal(t, x.want, page.Records[0].Changed)
+		})
+	}
+}

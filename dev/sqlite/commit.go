@@ -57,7 +57,7 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
 	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
-		w.Hash, r.ID, r.Document)
+		w.Hash, r.ID, r.Document, documentSum(r.Version, r.Document))
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +95,17 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	bucket, shard, at := s.place(r)
 	// Each commit of a task at rest also sets index_at, because Keep counts from the last commit.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
+	sum := documentSum(r.Version, r.Document)
 	var n int64
 	switch {
 	case moved && h.state != r.State:
-		n, err = tx.putAll.exec(r.Version, r.Document, r.State, at, shard, bucket, h.row, w.Expected)
+		n, err = tx.putAll.exec(r.Version, r.Document, sum, r.State, at, shard, bucket, h.row, w.Expected)
 	case moved:
-		n, err = tx.putIndex.exec(r.Version, r.Document, at, shard, bucket, h.row, w.Expected)
+		n, err = tx.putIndex.exec(r.Version, r.Document, sum, at, shard, bucket, h.row, w.Expected)
 	case h.state != r.State:
-		n, err = tx.putState.exec(r.Version, r.Document, r.State, h.row, w.Expected)
+		n, err = tx.putState.exec(r.Version, r.Document, sum, r.State, h.row, w.Expected)
 	default:
-		n, err = tx.putDocument.exec(r.Version, r.Document, h.row, w.Expected)
+		n, err = tx.putDocument.exec(r.Version, r.Document, sum, h.row, w.Expected)
 	}
 	if err != nil {
 		return nil, err

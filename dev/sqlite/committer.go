@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -72,6 +71,16 @@ func (c *committer) stop() {
 	<-c.done
 }
 
+// stopped reports whether stop was called. It is false for nil.
+func (c *committer) stopped() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
 // do passes the operation to the loop, and blocks until the operation has run or ctx ends. The error means:
 //
 //   - nil: the writes are on the disk.
@@ -85,7 +94,7 @@ func (c *committer) do(ctx context.Context, o operation) error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return fmt.Errorf("the store is closed: %w", port.ErrUnavailable)
+		return errClosed
 	}
 	c.pending = append(c.pending, j)
 	if len(c.pending) == 1 {

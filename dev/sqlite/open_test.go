@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -184,6 +185,28 @@ func TestClosedStoreRefuses(t *testing.T) {
 	}
 	if err := s.Commit(t.Context(), []port.Write{creation("late")})[0]; !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("error is %v, want %v", err, port.ErrUnavailable)
+	}
+}
+
+// A read of a closed store says that the store is closed: its file is not damaged.
+func TestReadsOfAClosedStore(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	closed(t, s)
+	ctx := t.Context()
+	_, loaded := s.Load(ctx, []string{"a"})
+	_, states := s.States(ctx)
+	_, content := s.Content(ctx, "a", "hash")
+	_, ended := s.Ended(ctx, "a")
+	_, due := s.Due(ctx, port.DueBucket, 0, created, nil, 1)
+	_, listed := s.List(ctx, port.Query{Limit: 1})
+	_, definition := s.Definition(ctx, "hash")
+	_, entry := s.Entry(ctx, "key")
+	for name, err := range map[string]error{"Load": loaded[0], "States": states, "Content": content, "Ended": ended,
+		"Due": due, "List": listed, "Definition": definition, "Entry": entry} {
+		require.ErrorIs(t, err, port.ErrUnavailable, name)
+		require.ErrorContains(t, err, "the store is closed", name)
+		require.NotErrorIs(t, err, sqlite.ErrDamaged, name)
 	}
 }
 

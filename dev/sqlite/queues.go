@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -36,10 +37,25 @@ func (s *Store) makeQueues(o Options) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the checksum that is stored with the body of a message. SQLite itself does not notice a
-// changed bit in a value.
+// checksum returns the checksum that is stored with the body of a message, or with a document. SQLite itself does
+// not notice a changed bit in a value.
 func checksum(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
+}
+
+// documentSum returns the checksum of a document, and the version that it is for: an older program changes the
+// document and the version, and leaves the checksum as it is.
+func documentSum(version int64, document []byte) []byte {
+	return binary.AppendVarint(checksum(document), version)
+}
+
+// changed reports whether the file was changed after the document was stored.
+func changed(version int64, document, sum []byte) bool {
+	if len(sum) <= crc32.Size {
+		return sum != nil
+	}
+	of, _ := binary.Varint(sum[crc32.Size:])
+	return of == version && !bytes.Equal(sum[:crc32.Size], checksum(document))
 }
 
 // put adds a message to a queue.

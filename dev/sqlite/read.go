@@ -26,7 +26,7 @@ const (
 )
 
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.hash, " +
-	"t.document"
+	"t.document, t.sum"
 
 func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	var r reads
@@ -115,8 +115,10 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var created int64
 	var bucket sql.NullString
 	var at sql.NullInt64
+	var sum []byte
 	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
-		&r.Hash, &r.Document}, extra...)...)
+		&r.Hash, &r.Document, &sum}, extra...)...)
+	r.Changed = changed(r.Version, r.Document, sum)
 	r.Created, r.Bucket = fromMillis(created), port.Bucket(bucket.String)
 	if bucket.Valid {
 		r.IndexAt = fromMillis(at.Int64)
@@ -268,7 +270,8 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	if byState {
 		state, workflow = "t.state=?", "+t.workflow=?"
 	}
-	if q.Damaged {
+	if q.Damaged { // few orders are
+		state, workflow = "+t.state=?", "+t.workflow=?"
 		where("t.bucket=?", string(port.DamagedBucket))
 	}
 	if q.State != "" {

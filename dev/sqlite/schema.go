@@ -14,8 +14,8 @@ const schemaVersion = 1
 //   - The row of a task at rest is in no due index. Its index_at is the time of the last commit.
 //   - In the row of an expired order, created, shard, bucket and document are NULL. The row is only in the
 //     index of the IDs (P26, an ID never runs twice).
-//   - The document is the last column, so that a query can skip a row without reading the overflow pages of
-//     the document.
+//   - The document and its checksum are the last columns, so that a query can skip a row without reading the
+//     overflow pages of the document.
 const schema = `
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO settings VALUES('running', 0); -- 1 while a process has the file open
@@ -31,7 +31,8 @@ CREATE TABLE orders(
 	workflow TEXT NOT NULL,
 	hash TEXT NOT NULL,          -- hash of the content
 	id TEXT NOT NULL UNIQUE,
-	document BLOB
+	document BLOB,
+	sum BLOB                     -- see documentSum; NULL: an older program stored the document
 ) STRICT;
 CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS NOT NULL;
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
@@ -63,7 +64,7 @@ CREATE INDEX messages_visible ON messages(queue, visible_at, row);
 CREATE INDEX messages_sent ON messages(queue, sent_at);
 `
 
-// makeTables creates the tables in an empty file. It adds to the file of an older program the column that the
+// makeTables creates the tables in an empty file. It adds to the file of an older program the columns that the
 // file lacks. It refuses a file with a newer schema.
 func makeTables(w *writer) error {
 	version, err := w.number("PRAGMA user_version")
@@ -71,11 +72,16 @@ func makeTables(w *writer) error {
 	case err != nil:
 		return err
 	case version == schemaVersion:
-		sums, err := w.number("SELECT count(*) FROM pragma_table_info('messages') WHERE name='sum'")
-		if err != nil || sums == 1 {
-			return err
+		for _, table := range []string{"messages", "orders"} {
+			sums, err := w.number("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name='sum'")
+			if err == nil && sums == 0 {
+				err = w.run("ALTER TABLE " + table + " ADD COLUMN sum BLOB")
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return w.run("ALTER TABLE messages ADD COLUMN sum BLOB")
+		return nil
 	case version > schemaVersion:
 		return fmt.Errorf(
 			"the file has schema version %d, this program knows version %d: a newer program wrote it; run "+

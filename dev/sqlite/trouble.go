@@ -27,6 +27,9 @@ func (s *Store) explained(err error) error {
 	if errors.As(err, &e) {
 		number = e.Code()
 	}
+	if err != nil && e == nil && !ended(err) && s.committer.stopped() {
+		return errClosed // the error of database/sql for this has no name
+	}
 	switch {
 	case number == code.SQLITE_IOERR_SHMSIZE || errors.Is(err, syscall.ENOSPC):
 		number = code.SQLITE_FULL
@@ -76,12 +79,18 @@ func fewDescriptors() bool {
 	return false
 }
 
+var errClosed = fmt.Errorf("the store is closed: %w", port.ErrUnavailable)
+
+// ended reports whether the error is that of a context.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // scanned explains the error of reading a row. If a value does not have the type of its column, the file is
 // damaged.
 func (s *Store) scanned(err error) error {
 	var e *engine.Error
-	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	if err == nil || ended || errors.As(err, &e) {
+	if err == nil || ended(err) || errors.As(err, &e) || s.committer.stopped() {
 		return s.explained(err)
 	}
 	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))

@@ -49,15 +49,15 @@ func (w *writer) prepareAll() error {
 			"SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
 		{&w.addOrder,
 			"INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, " +
-				"document) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
+				"document, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
 		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
-		{&w.putDocument, "UPDATE orders SET version=?, document=? WHERE row=? AND version=?"},
-		{&w.putState, "UPDATE orders SET version=?, document=?, state=? WHERE row=? AND version=?"},
+		{&w.putDocument, "UPDATE orders SET version=?, document=?, sum=? WHERE row=? AND version=?"},
+		{&w.putState, "UPDATE orders SET version=?, document=?, sum=?, state=? WHERE row=? AND version=?"},
 		{&w.putIndex,
-			"UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE " +
+			"UPDATE orders SET version=?, document=?, sum=?, index_at=?, shard=?, bucket=? WHERE " +
 				"row=? AND version=?"},
 		{&w.putAll,
-			"UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
+			"UPDATE orders SET version=?, document=?, sum=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
 				"AND version=?"},
 		{&w.place, "UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
@@ -77,7 +77,7 @@ func (w *writer) prepareAll() error {
 				"LIMIT ?)"},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},
-		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL WHERE row=?"},
+		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL, sum=NULL WHERE row=?"},
 		{&w.expireContent, "DELETE FROM contents WHERE row=?"},
 		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
 		{&w.eraseContent, "DELETE FROM contents WHERE row=(SELECT row FROM orders WHERE id=? AND hash=?)"},

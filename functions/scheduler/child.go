@@ -22,8 +22,9 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports the refusal of a new child to its parent, as the child's end:
+// answer reports the refusal of a new child to its parent:
 //   - ChildExpired means that the record of the child has expired (P26, an ID never runs twice).
+//   - ChildError means that the definition of the child cannot be read. The parent asks again later.
 //   - ChildCompensated is the end in all other cases, because the child never begins.
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
@@ -37,7 +38,11 @@ func (in *childMessage) answer(s *Scheduler) {
 		in.Answer = []core.Effect{core.ChildEnded{Parent: ask.Parent, State: core.ChildExpired,
 			Code: message.CodeExpired, Message: "the child ended long ago and its record has expired"}}
 	default:
-		in.Answer = []core.Effect{core.ChildEnded{Parent: ask.Parent, State: core.ChildCompensated,
-			Code: in.Refusal.Code, Message: in.Refusal.Text}}
+		state := core.ChildCompensated
+		if in.Refusal.Code == core.CodeDamaged {
+			state = core.ChildError
+		}
+		in.Answer = []core.Effect{core.ChildEnded{Parent: ask.Parent, State: state, Code: in.Refusal.Code,
+			Message: in.Refusal.Text}}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -77,6 +79,27 @@ func TestAChildAnswers(t *testing.T) {
 			all[0].Code != message.CodeExpired || all[0].Parent.Attempt != 2 {
 			t.Errorf("%s of a child that has expired reported %+v", ask, all)
 		}
+	}
+}
+
+// P41: the parent of a child whose definition cannot be read learns that the child has stopped, and asks again
+// later. Then it begins, if the definition was restored.
+func TestAChildWhoseDefinitionCannotBeRead(t *testing.T) {
+	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
+		t.Run(string(ask), func(t *testing.T) {
+			w, _ := begun(t)
+			lost := childOf(w, ask, 1)
+			lost.Ask.Definition = strings.Repeat("0123456789abcdef", 2)
+			handled(t, w, lost)
+			all := reported(t, w)
+			require.Len(t, all, 1)
+			require.Equal(t, core.ChildError, all[0].State)
+			require.Equal(t, core.CodeDamaged, all[0].Code)
+			require.Equal(t, lost.Ask.Parent, all[0].Parent)
+			require.Contains(t, all[0].Message, "the definition of its workflow order cannot be read")
+			handled(t, w, childOf(w, ask, 1))
+			require.NotNil(t, w.Task("parent~all~2"))
+		})
 	}
 }
 

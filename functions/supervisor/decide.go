@@ -94,7 +94,7 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 //   - A restart has lost the queue that held the request.
 //   - The agent has no queue, so the request could not be sent.
 //   - The agent does not run, or too many requests wait for it.
-//   - Too many replies wait for the Scheduler.
+//   - Too many replies wait for the Scheduler, or the reply of the step may be one that waits.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
@@ -109,10 +109,14 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	switch {
 	case errors.Is(err, port.ErrNotFound):
 		return true, nil
-	case err != nil || w.untaken(depth, st.Claim.At) || w.full(depth, agent):
+	case err != nil || w.untaken(depth, st.Claim.At.Add(core.DurationOf(pause))) || w.full(depth, agent):
 		return err == nil, err
 	}
-	return w.waiting(ctx, port.Replies, Scheduler)
+	depth, err = w.depth(ctx, port.Replies)
+	if errors.Is(err, port.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && (w.untaken(depth, st.CompleteBy) || w.full(depth, Scheduler)), err
 }
 
 // asked reports whether a waiting step needs no further Wake, and a report no further Settle, because the
@@ -133,18 +137,17 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, ev core.Event) (bool, e
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// pause is how long requests can stay visible although their agent runs, because an agent pauses between two
+// pause is how long messages can stay visible although their consumer runs, because it pauses between two
 // receives.
 const pause = 5 * time.Second
 
-// untaken reports whether the request of a claim is probably still in its queue. There are two signs:
-//   - No request is in flight, and the oldest has been visible for the time pause. So no agent takes
-//     requests.
-//   - The oldest visible request is about as old as the claim. So the queue still holds the request of the
-//     claim.
+// untaken reports whether a message that was sent by the given time is probably still in its queue. There are
+// two signs:
+//   - No message is in flight, and the oldest has been visible for the time pause. So nobody takes messages.
+//   - The oldest visible message was sent by the given time.
 //
 // SQS does not report the age of messages. Then Oldest is 0, and only the first sign counts, without pause.
-func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
+func (w *sweep) untaken(d port.Depth, sent core.Time) bool {
 	switch {
 	case d.Visible == 0:
 		return false
@@ -152,7 +155,7 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 		return d.InFlight == 0
 	}
 	oldest := w.cfg.Clock.Now().Add(-d.Oldest)
-	return d.InFlight == 0 && d.Oldest >= pause || !oldest.After(claimed.Std().Add(pause))
+	return d.InFlight == 0 && d.Oldest >= pause || !oldest.After(sent.Std())
 }
 
 // full reports whether a queue holds more messages than its consumer, the taker, takes at a time. Messages in

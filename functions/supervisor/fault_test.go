@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/world"
@@ -24,10 +26,11 @@ import (
 type watched struct {
 	port.Queues
 	depths  map[string]int
-	missing string // not there
-	lost    string // whether it is there is not known
-	silent  string // does not report its depth
-	panics  string // panics instead of reporting its depth
+	missing string      // not there
+	lost    string      // whether it is there is not known
+	silent  string      // does not report its depth
+	panics  string      // panics instead of reporting its depth
+	replies *port.Depth // depth of the replies; nil means the true one
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -53,6 +56,9 @@ func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	if q.Name() == q.all.silent {
 		return port.Depth{}, port.ErrUnavailable
+	}
+	if q.Name() == port.Replies && q.all.replies != nil {
+		return *q.all.replies, nil
 	}
 	return q.Queue.Depth(ctx)
 }
@@ -171,6 +177,21 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 			t.Errorf("%+v: the lease outlives its tick: %s, %v", c, r, err)
 		}
 	}
+}
+
+// A lease from a clock that was a year ahead delays no sweep: nobody else would sweep the shard for a year.
+func TestALeaseFromAClockAheadDelaysNoSweep(t *testing.T) {
+	w, _ := late(t, 12, nil)
+	leases := memory.NewLeases()
+	for shard := range w.Store.Shards() {
+		ours, err := leases.Acquire(ctx, port.SweepLease(shard), "ahead", w.Clock.Now().AddDate(1, 0, 0), time.Minute)
+		require.NoError(t, err)
+		require.True(t, ours)
+	}
+	r, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ctx)
+	require.NoError(t, err)
+	require.Zero(t, r.Skipped)
+	require.Equal(t, 24, r.HandedBack)
 }
 
 // failing are leases that cannot be taken for one shard.

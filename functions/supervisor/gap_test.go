@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/world"
@@ -226,6 +228,29 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	}
 	if r := sweep(t, w); r.Asked != 2 {
 		t.Errorf("the Scheduler is not asked once it has caught up: %s", r)
+	}
+}
+
+// P32: one reply that was sent in time and that the Scheduler has not taken is no failure. If the queue does not
+// know when it was sent, it may be this one only while the Scheduler takes nothing. A reply that was sent after the
+// complete-by time is none of the step's.
+func TestAReplyInItsQueueIsNoFailure(t *testing.T) {
+	for name, x := range map[string]struct {
+		replies   port.Depth
+		uncounted int
+	}{
+		"sent in time":                         {port.Depth{Visible: 1, InFlight: 1, Oldest: 4 * time.Second}, 2},
+		"sent too late":                        {port.Depth{Visible: 1, InFlight: 1, Oldest: 500 * time.Millisecond}, 0},
+		"on SQS, and the Scheduler takes none": {port.Depth{Visible: 1}, 2},
+		"on SQS, and the Scheduler takes some": {port.Depth{Visible: 1, InFlight: 1}, 0},
+		"taken":                                {port.Depth{InFlight: 1}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := late(t, 1, func(q *watched) { q.replies = &x.replies })
+			r := sweep(t, w)
+			require.Equal(t, x.uncounted, r.Uncounted, r)
+			require.Equal(t, 2-x.uncounted, r.HandedBack, r)
+		})
 	}
 }
 

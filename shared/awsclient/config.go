@@ -61,7 +61,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 		config.WithRetryMode(aws.RetryModeStandard),
 		config.WithRetryMaxAttempts(o.MaxAttempts),
 		config.WithHTTPClient(wire.BuildableClient()),
-		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout)}),
+		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout), wire.HideSecrets}),
 	}
 	if o.Endpoint != "" {
 		load = append(load, config.WithBaseEndpoint(o.Endpoint))

@@ -200,7 +200,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 			if j.status == unread { // the child may exist with a definition of its own
 				return errReload
 			}
-			return err
+			return e.unreadable(ev, err)
 		}
 	default:
 		return nil
@@ -214,6 +214,19 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 				"reference"}
 	}
 	return nil
+}
+
+// unreadable refuses a new child whose definition is lost or damaged. Its parent learns it, and asks again later
+// (P41, parent and child talk by messages).
+func (e *Engine) unreadable(ask core.AskChild, err error) error {
+	if !errors.Is(err, port.ErrNotFound) && !errors.Is(err, state.ErrDefinition) {
+		return err
+	}
+	e.Logger.Error("a child order cannot begin; restore the definition of its workflow from a backup", "order",
+		ask.OrderID, "workflow", ask.Workflow, "error", err)
+	return &core.Refusal{Code: core.CodeDamaged, Field: "definition",
+		Text: fmt.Sprintf("the child cannot begin, because the definition of its workflow %s cannot be read: %v",
+			ask.Workflow, err)}
 }
 
 // fits refuses a new order that does not match the schema of its workflow.

@@ -24,8 +24,8 @@ const arn = "arn:aws:events:eu-central-1:111122223333:event-bus/shop"
 // bus accepts every event, except those of orders whose ID begins with a code of an error.
 type bus struct {
 	calls [][]eventbus.Entry
-	down  bool
-	short bool // answers for one event less
+	fails string // error code of each call; "" if it succeeds
+	short bool   // answers for one event less
 }
 
 type result struct{ EventId, ErrorCode, ErrorMessage string }
@@ -36,8 +36,9 @@ func (b *bus) open(t *testing.T) *eventbus.Bus {
 	address, err := awsarn.Parse(arn)
 	require.NoError(t, err)
 	return eventbus.New(awsstub.Config(t, func(call awsstub.Call) (int, string) {
-		if call.Action != "events:PutEvents" || b.down {
-			return http.StatusBadRequest, `{"__type":"InternalException","message":"reset"}`
+		require.Equal(t, "events:PutEvents", call.Action)
+		if b.fails != "" {
+			return http.StatusBadRequest, `{"__type":"` + b.fails + `","message":"why"}`
 		}
 		var in struct{ Entries []eventbus.Entry }
 		require.NoError(t, json.Unmarshal([]byte(call.Body), &in))
@@ -124,13 +125,35 @@ func TestRefusedEntries(t *testing.T) {
 	if !errors.Is(errs[3], port.ErrTooLarge) || errs[4] == nil || len(b.calls) != 1 || len(b.calls[0]) != 3 {
 		t.Errorf("%v, %d calls", errs[3:], len(b.calls))
 	}
-	for _, broken := range []*bus{{down: true}, {short: true}} {
+	for _, broken := range []*bus{{fails: "InternalException"}, {short: true}} {
 		errs := broken.open(t).Send(t.Context(),
 			[]port.Message{status("o-1", 1), status("o-2", 1)})
 		for _, err := range errs {
 			if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `bus "events"`) {
 				t.Errorf("%v", err)
 			}
+		}
+	}
+}
+
+// The code of a refused entry and of a failed call says whether the bus exists, and whether it may be used.
+func TestCodesOfTheBus(t *testing.T) {
+	for code, want := range map[string]error{
+		"ResourceNotFoundException":       port.ErrNotFound,
+		"AccessDeniedException":           port.ErrForbidden,
+		"NotAuthorizedForSourceException": port.ErrForbidden,
+		"UnrecognizedClientException":     port.ErrForbidden,
+		"ThrottlingException":             port.ErrUnavailable,
+		"InternalFailure":                 port.ErrUnavailable,
+	} {
+		for name, b := range map[string]*bus{"entry": {}, "call": {fails: code}} {
+			t.Run(name+" "+code, func(t *testing.T) {
+				err := b.open(t).Send(t.Context(), []port.Message{status(code+":1", 1)})[0]
+				for _, sentinel := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
+					require.Equal(t, sentinel == want, errors.Is(err, sentinel), err)
+				}
+				require.ErrorContains(t, err, code)
+			})
 		}
 	}
 }

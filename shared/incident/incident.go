@@ -195,7 +195,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		case x.Over != 0: // the stored incident has ended, so a new incident begins
 			*x = fresh
 		default:
-			note := now.Sub(x.Last).Std() >= noteEvery
+			note := d.correct(now) || now.Sub(x.Last).Std() >= noteEvery
 			// A second Raise for the first order must not count as a further order.
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
@@ -230,7 +230,7 @@ func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.noted[id]
-	return known && !id.Undone && now.Sub(last).Std() < noteEvery
+	return known && !id.Undone && recent(last, now, noteEvery)
 }
 
 func (s *Incidents) note(id ID, last core.Time) {
@@ -300,13 +300,18 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 }
 
 // Sweep starts the publication of all due alerts, and does not wait for the publications. A publication logs
-// its own error. Sweep returns the number of orders in Error by workflow. The result is nil if no open
-// incident is about orders in Error. Sweep returns an error if the count or a change of the document fails.
+// its own error. Sweep returns the number of orders in Error, and of damaged ones, by workflow. The result is nil
+// if no open incident is about such orders. Sweep returns an error if the count or a change of the document fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
+	}
+	if at := core.TimeOf(l.now); d.correct(at) {
+		if err := s.change(ctx, func(d *document) bool { return d.correct(at) }); err != nil {
+			return nil, err
+		}
 	}
 	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
@@ -398,8 +403,7 @@ func alertOf(t *view.Summary, damaged bool) core.RaiseAlert {
 	switch {
 	case damaged:
 		a.Phase, a.Code = "", core.CodeDamaged
-		a.Message = core.TrimMessage("the stored order cannot be read: " +
-			cmp.Or(t.Damaged, "it does not fit its definition, or the definition cannot be read"))
+		a.Message = core.TrimMessage("the stored order cannot be read: " + t.Damaged)
 		a.Accepts.Close = true
 	case t.Error != nil:
 		a.Step, a.Code, a.Message = t.Error.Step, t.Error.Code, t.Error.Message
@@ -452,6 +456,9 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now t
 	err = s.pages(ctx, q, &all, func(r *port.Record) {
 		t := view.Listed(r)
 		all.add(d, alertOf(&t, true))
+		c := all.workflows[t.Workflow]
+		c.Orders++
+		all.workflows[t.Workflow] = c
 	})
 	return all, err
 }

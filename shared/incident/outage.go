@@ -2,6 +2,8 @@ package incident
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -83,13 +85,28 @@ func (s *Incidents) unnote(ids ...ID) {
 // Outages returns the outages of agents that last, and those that have ended and whose steps are not woken yet.
 func (s *Incidents) Outages(ctx context.Context) (all []port.Outage, err error) {
 	d, _, err := s.load(ctx)
+	return d.outages(), err
+}
+
+// Lasting returns the outages of agents that last, from the output of the ledger entry with Key. An error means
+// that the output cannot be read.
+func Lasting(output []byte) ([]port.Outage, error) {
+	if len(output) == 0 {
+		return nil, nil
+	}
+	var d document
+	err := json.Unmarshal(output, &d)
+	return slices.DeleteFunc(d.outages(), func(o port.Outage) bool { return o.Ended != 0 }), err
+}
+
+func (d *document) outages() (all []port.Outage) {
 	for _, x := range d.Open {
 		if x.Agent != "" && (x.Over == 0 || x.Wakes) {
 			all = append(all, port.Outage{Agent: x.Agent, Operation: x.Operation, Code: x.First.Code,
 				Message: x.First.Message, Since: x.Opened, Ended: x.Over})
 		}
 	}
-	return all, err
+	return all
 }
 
 // Woken records that the steps which waited for an ended outage are woken.

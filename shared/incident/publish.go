@@ -37,7 +37,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	key := instance{x.ID, x.Opened, x.First.OrderID}
 	s.mu.Lock()
 	last := s.attempts[key]
-	paused := last.failed != 0 && s.cfg.Clock.Now().Sub(last.failed.Std()) < tryAgain
+	paused := last.failed != 0 && recent(last.failed, core.TimeOf(s.cfg.Clock.Now()), tryAgain)
 	if last.running || last.ended > seen || paused {
 		s.mu.Unlock()
 		return
@@ -80,6 +80,26 @@ func (s *Incidents) forget(d document, seen int) {
 		x := d.find(key.ID)
 		return last.failed == 0 || x == nil || x.Opened != key.opened || x.First.OrderID != key.order
 	})
+}
+
+// recent reports whether a time is less than span before now. The time of a clock that was ahead is not recent.
+func recent(at, now core.Time, span time.Duration) bool {
+	since := now.Sub(at).Std()
+	return since < span && since > -port.MaxLeaseSkew
+}
+
+// correct replaces the times of a clock that was ahead by now. Otherwise no alert of the incident would be due
+// until then. It reports whether there are such times.
+func (d *document) correct(now core.Time) (corrected bool) {
+	for i := range d.Open {
+		x := &d.Open[i]
+		for _, at := range []*core.Time{&x.Opened, &x.Last, &x.Published, &x.Over} {
+			if at.Std().After(now.Std().Add(port.MaxLeaseSkew)) {
+				*at, corrected = now, true
+			}
+		}
+	}
+	return corrected
 }
 
 type look struct {
@@ -130,7 +150,7 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	s.mu.Lock()
 	at, was := s.left[x.ID]
 	s.mu.Unlock()
-	if was && now.Sub(at.Std()) < s.cfg.Window {
+	if was && recent(at, core.TimeOf(now), s.cfg.Window) {
 		return true
 	}
 	c, err := s.countOf(ctx, document{Open: []Incident{x}},

@@ -2,6 +2,8 @@ package port
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -156,7 +158,13 @@ type Outage struct {
 	Ended core.Time
 }
 
-// Stopped counts the orders in Error of one workflow.
+// Check returns the name and the text of a health check that finds the outage.
+func (o Outage) Check() (name, text string) {
+	return strings.TrimSpace("agent " + o.Agent + " " + o.Operation),
+		fmt.Sprintf("%s since %s, its steps wait, uncounted: %s", o.Code, o.Since, o.Message)
+}
+
+// Stopped counts the orders of one workflow that wait for an operator: in Error, or damaged.
 type Stopped struct {
 	Orders int
 	Oldest time.Duration // time for which the oldest of these orders has been in Error

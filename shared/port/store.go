@@ -46,6 +46,9 @@ type Record struct {
 	// Hash is the hash of the order's content, if the Store keeps it beside the document. Only Load and List
 	// set Hash. A Write has a Hash of its own.
 	Hash string
+	// Changed reports whether the Store knows that Document is not what Commit stored. Only Load and List set
+	// it.
+	Changed bool
 }
 
 // Write is one conditional write (P8, every commit is conditional). Record.Version must be Expected + 1.

@@ -47,7 +47,7 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 // codes are those of the SDK's own types and of its lists of errors that are worth another attempt.
 func TestErrors(t *testing.T) {
 	local(t)
-	sentinels := []error{port.ErrReceipt, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable}
+	sentinels := []error{port.ErrReceipt, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable, port.ErrForbidden}
 	cases := []struct {
 		situation string
 		want      error // nil if none of the sentinels fits: another attempt would fail too
@@ -68,8 +68,10 @@ func TestErrors(t *testing.T) {
 			slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes))},
 		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
 		{"broken connection", port.ErrUnavailable, []string{""}},
-		{"wrong request", nil, codes(&types.UnsupportedOperation{}, &types.KmsAccessDenied{})},
-		{"no permission", nil, []string{"AccessDenied", "AccessDeniedException",
+		{"wrong request", nil, codes(&types.UnsupportedOperation{})},
+		{"no use of the key", port.ErrForbidden, codes(&types.KmsAccessDenied{}, &types.KmsDisabled{},
+			&types.KmsInvalidKeyUsage{}, &types.KmsInvalidState{}, &types.KmsNotFound{}, &types.KmsOptInRequired{})},
+		{"no permission", port.ErrForbidden, []string{"AccessDenied", "AccessDeniedException",
 			"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch"}},
 	}
 	for _, c := range cases {

@@ -16,6 +16,9 @@ import (
 func TaskOf(r *port.Record) (*core.Task, error) {
 	t, err := DecodeTask(r.Document)
 	switch {
+	case r.Changed:
+		return remains(r, "the database file was changed after the order was stored: the document does not "+
+			"match its checksum"), nil
 	case errors.Is(err, ErrNewerTask):
 		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
 	case err != nil:

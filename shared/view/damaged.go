@@ -17,6 +17,9 @@ const CheckDamaged = "damaged orders"
 // FixDamaged is the advice for damaged orders.
 const FixDamaged = "restore them from a backup, or end them with close; show tells what can still be read"
 
+// CheckReceiver begins the name of a check of a receiver of statuses.
+const CheckReceiver = "reply-to "
+
 // mostDamaged limits the IDs in the text of the check.
 const mostDamaged = 20
 

@@ -376,7 +376,11 @@ func Listed(r *port.Record) Summary {
 			Damaged: err.Error(),
 		}
 	}
-	return SummaryOf(t)
+	s := SummaryOf(t)
+	if r.Bucket == port.DamagedBucket && s.Damaged == "" {
+		s.Damaged = "it does not fit its definition, or the definition cannot be read"
+	}
+	return s
 }
 
 func definitionOf(def *core.Definition, step string) *core.StepDefinition {

@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 		{"over the limit", with(`"` + strings.Repeat("x", 64<<10) + `"`), nil,
 			http.StatusRequestEntityTooLarge, "65536"},
 		{"far over the limit", with(`"` + strings.Repeat("x", 8<<20) + `"`), nil,
-			http.StatusRequestEntityTooLarge, "393216"},
+			http.StatusRequestEntityTooLarge, "an order may have 65536"},
 		{"malformed", `{"schema":1,`, nil, http.StatusBadRequest, "JSON"},
 		{"wrong UTF-8", with("\"\xff\""), nil, http.StatusBadRequest, "UTF-8"},
 		{"unknown field", `{"schema":1,"orderId":"x","workflow":"pair","order":1,"colour":1}`, nil,

@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -50,6 +51,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks = append(checks, t.checkDefinitions(ctx))
 	checks = append(checks, t.checkStatuses(ctx)...)
 	checks = append(checks, t.checkDamaged(ctx)...)
+	checks = append(checks, t.checkOutages(ctx)...)
 	checks = append(checks, t.checkSchedules(ctx)...)
 	checks = append(checks, t.checkInFlight(ctx), t.checkThroughput(ctx))
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
@@ -127,6 +129,30 @@ func (t *transport) checkDamaged(ctx context.Context) []client.Check {
 	}
 	return []client.Check{client.Checked(view.CheckDamaged, damaged == "",
 		cmp.Or(damaged, "every order that was looked at can be read"), view.FixDamaged)}
+}
+
+// checkOutages finds the operations that agents do not call now, as the Scheduler has recorded them.
+func (t *transport) checkOutages(ctx context.Context) []client.Check {
+	const name = "outages"
+	if t.Parts.Schedules == nil {
+		return nil
+	}
+	e, err := t.Parts.Schedules.Entry(ctx, incident.Key)
+	if err != nil {
+		return []client.Check{client.NotChecked(name, stack.Failed(ctx, t.ReadUse(), err))}
+	}
+	lasting, err := incident.Lasting(e.Output)
+	if err != nil {
+		return []client.Check{client.NotChecked(name, err)}
+	}
+	if len(lasting) == 0 {
+		return []client.Check{{Name: name, Result: client.CheckOK, Text: "every agent calls its service"}}
+	}
+	var checks []client.Check
+	for _, o := range lasting {
+		checks = append(checks, client.CheckOutage(o.Check()))
+	}
+	return checks
 }
 
 func (t *transport) checkSchedules(ctx context.Context) []client.Check {

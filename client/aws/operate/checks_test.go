@@ -136,6 +136,19 @@ func TestChecks(t *testing.T) {
 			s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
 		},
 			"overdue", client.CheckFailed, "5m20s past", "Supervisor"},
+		{"every agent calls", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Schedules = recorded{}
+		}, "outages", client.CheckOK, "every agent calls its service", ""},
+		{"a breaker is open", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Schedules = recorded{text: `{"open":[{"agent":"bank","operation":"charge",` +
+				`"opened":"2026-03-01T06:00:00.000Z","first":{"code":"breaker-open","message":"refused"}},` +
+				`{"agent":"mail","operation":"send","over":"2026-03-01T06:00:00.000Z","wakes":true}]}`}
+		}, "agent bank charge", client.CheckFailed,
+			"breaker-open since 2026-03-01T06:00:00.000Z, its steps wait, uncounted: refused",
+			"repair the service behind agent bank charge"},
+		{"the outages cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Schedules = recorded{err: errors.New("denied")}
+		}, "outages", client.CheckUnknown, "denied", ""},
 		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Definitions = damagedDefinitions{}
 			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -710,4 +711,27 @@ func TestDeployedDefinition(t *testing.T) {
 	if _, err := w.Client().PlanMove(t.Context(), "fail", own); !errors.Is(err, client.ErrAnswer) {
 		t.Errorf("the order's own definition is not stored: %v", err)
 	}
+}
+
+// The orders that were set aside are listed alone, though their documents can be read again.
+func TestDamagedOrdersAreListed(t *testing.T) {
+	stores(t, func(t *testing.T, w *stacktest.Deployment) {
+		c, ctx := w.Client(), t.Context()
+		for _, id := range []string{"bad", "good"} {
+			submit(t, c, order(id, "ask", ""))
+			started(t, c, id)
+		}
+		records, errs := w.Store.Load(t.Context(), []string{"bad"})
+		require.NoError(t, errs[0])
+		require.NoError(t, w.Store.Place(t.Context(), "bad", records[0].Version, port.DamagedBucket, time.Now()))
+		require.EventuallyWithT(t, func(t *assert.CollectT) {
+			var found []string
+			for s, err := range c.List(ctx, client.Query{Damaged: true}) {
+				require.NoError(t, err)
+				require.NotEmpty(t, s.Damaged)
+				found = append(found, s.OrderID)
+			}
+			require.Equal(t, []string{"bad"}, found)
+		}, 10*time.Second, 10*time.Millisecond)
+	})
 }

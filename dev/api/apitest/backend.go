@@ -350,7 +350,8 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	for id, t := range b.tasks {
 		if (q.State == "" || q.State == string(t.ProcessState)) &&
 			(q.Workflow == "" || q.Workflow == t.Workflow) &&
-			(q.Before.IsZero() || t.Created.Std().Before(q.Before)) && id > q.Cursor {
+			(q.Before.IsZero() || t.Created.Std().Before(q.Before)) && id > q.Cursor &&
+			(!q.Damaged || b.Damaged == id) {
 			found = append(found, t)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 const (
@@ -104,7 +105,7 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, x.redact.Failure(o.failure(err, x))
+		return nil, httpagent.WithoutSecrets(x.redact, o.failure(err, x))
 	}
 	if o.config.Output == "ignore" || len(bytes.TrimSpace(out)) == 0 {
 		return nil, nil
@@ -166,8 +167,8 @@ func label(text string, n int) string {
 
 // exchange is what the requests of one call have in common.
 type exchange struct {
-	sent   atomic.Bool        // a request got a connection; without one, the call had no effect
-	redact httpagent.Redactor // removes the credentials that the requests carried
+	sent   atomic.Bool     // a request got a connection; without one, the call had no effect
+	redact redact.Redactor // removes the credentials that the requests carried
 }
 
 type exchangeKey struct{}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 // Auth configures how calls authenticate, in addition to headers. At most one of SigV4 and OAuth2 may be set.
@@ -256,8 +257,8 @@ type authenticator struct {
 	token  *oauth2.Token // guarded by turn
 	// Tokens that a response may contain, the newest last; guarded by turn.
 	issued []string
-	redact Redactor // removes the agent's secrets and the issued tokens; guarded by turn
-	agent  Redactor // removes the agent's secrets
+	redact redact.Redactor // removes the agent's secrets and the issued tokens; guarded by turn
+	agent  redact.Redactor // removes the agent's secrets
 }
 
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
@@ -320,7 +321,7 @@ const (
 // current returns a token that does not expire soon, or nil if OAuth2 is not configured. The parameter stale
 // is nil or a refused token, which current does not return. Only one call at a time gets a new token. The
 // Redactor removes the token too.
-func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, Redactor, error) {
+func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, redact.Redactor, error) {
 	if a.oauth == nil {
 		return nil, a.redact, nil
 	}
@@ -328,7 +329,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return nil, Redactor{}, ctx.Err()
+		return nil, redact.Redactor{}, ctx.Err()
 	}
 	//nolint:forbidigo // the expiry of a token uses the machine's clock
 	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {

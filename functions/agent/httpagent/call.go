@@ -21,6 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -64,7 +65,7 @@ type exchange struct {
 	input        []byte // body of the request; nil means no body
 	call         worker.Call
 	classify     Classify
-	redact       Redactor // removes the secrets that the call has carried so far
+	redact       redact.Redactor // removes the secrets that the call has carried so far
 }
 
 func (s *Service) exchange(method, path string, call worker.Call) *exchange {
@@ -89,7 +90,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	if err == nil {
 		out, err = a.output(o.Output == "ignore")
 	}
-	return x.redact.Output(out), x.redact.Failure(err)
+	return x.redact.Output(out), WithoutSecrets(x.redact, err)
 }
 
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
@@ -97,7 +98,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 	a, err := x.ask(ctx)
 	switch {
 	case err != nil:
-		return false, nil, x.redact.Failure(err)
+		return false, nil, WithoutSecrets(x.redact, err)
 	case a.status/100 == 2:
 		if out, err := a.output(false); err == nil {
 			return true, x.redact.Output(out), nil
@@ -107,7 +108,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		return false, nil, nil
 	}
 	_, err = a.output(false)
-	return false, nil, x.redact.Failure(err)
+	return false, nil, WithoutSecrets(x.redact, err)
 }
 
 func (x *exchange) ask(ctx context.Context) (*answer, error) {
@@ -169,8 +170,8 @@ func (x *exchange) deliver(ctx context.Context, client *http.Client) (*http.Resp
 
 // token returns the token for the request, or nil if OAuth2 is not configured, see authenticator.current.
 func (x *exchange) token(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
-	token, redact, err := x.auth.current(ctx, stale)
-	x.redact = redact.and(x.redact)
+	token, redactor, err := x.auth.current(ctx, stale)
+	x.redact = redactor.And(x.redact)
 	return token, err
 }
 

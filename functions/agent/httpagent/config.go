@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 // Config is the content of an agents file.
@@ -37,7 +38,7 @@ type Agent struct {
 	// classes of statuses, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
-	redact *Redactor // nil until the configuration is complete
+	redact *redact.Redactor // nil until the configuration is complete
 }
 
 // Operation configures the calls of one operation.

@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -489,7 +490,7 @@ func TestSecretsInOutputs(t *testing.T) {
 					_ = io.WriteString(w, tt.body)
 			}))
 			defer srv.Close()
-			r := Redactor{}.With(secret, "12345678", longer, "test")
+			r := redact.Redactor{}.With(secret, "12345678", longer, "test")
 			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
 				"', operations: {'*': {check: {path: /x}}}}}", Options{})
 			s.agent.redact = &r
@@ -574,7 +575,7 @@ func TestSecretsInQuotedErrors(t *testing.T) {
 	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "${env:TOKEN}"}}}`,
 		Options{}, "TOKEN", secret)
 	_, err := run(s, call())
-	if f := failureOf(t, err); strings.Contains(f.Error(), "ter") || !strings.Contains(f.Error(), hidden) {
+	if f := failureOf(t, err); strings.Contains(f.Error(), "ter") || !strings.Contains(f.Error(), redact.Hidden) {
 		t.Errorf("%v", f)
 	}
 }

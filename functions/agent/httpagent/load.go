@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 // Defaults of an agent.
@@ -138,8 +139,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	p = append(p, a.fillAWS(lookup)...)
 	more, problems := a.fillAuth(lookup)
 	p, secrets = append(p, problems...), append(secrets, more...)
-	redact := Redactor{}.With(secrets...)
-	a.Headers, a.redact = headers, &redact
+	redactor := redact.Redactor{}.With(secrets...)
+	a.Headers, a.redact = headers, &redactor
 	return p
 }
 

@@ -10,24 +10,24 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 // Secret is a text that may hold a secret. Its methods never show the text.
 type Secret string
 
-const hidden = "[hidden]"
-
 // String returns [hidden].
-func (s Secret) String() string { return hidden }
+func (s Secret) String() string { return redact.Hidden }
 
 // GoString returns [hidden].
-func (s Secret) GoString() string { return hidden }
+func (s Secret) GoString() string { return redact.Hidden }
 
 // LogValue returns [hidden].
-func (s Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redact.Hidden) }
 
 // MarshalText returns [hidden].
-func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), nil }
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 

@@ -104,14 +104,15 @@ class Agent:
         left = context.get_remaining_time_in_millis() if context is not None else 60_000
         end, records = self.now() + max(0, left - RESERVE), event.get("Records") or []
         pool = ThreadPoolExecutor(max(1, min(len(records), 50)))
-        handled = [pool.submit(self.handle, r["body"], r["messageId"], end) for r in records]
+        handled = [pool.submit(self.handle, r["body"], r["messageId"], end, _received(r.get("attributes")))
+                   for r in records]
         pool.shutdown(wait=False)
         _, late = wait(handled, max(0, end - self.now()) / 1000)
         returned = 0
         for r, f in zip(records, handled):
             if f in late or not f.result():
                 returned += 1
-                self._return(self._source(r), r["receiptHandle"], r.get("attributes", {}), left * 6 / 1000)
+                self._return(self._source(r), r["receiptHandle"], _received(r.get("attributes")), left * 6 / 1000)
             elif late:  # if Lambda ends the process, it deletes none of the messages
                 self._delete(self._source(r), r["receiptHandle"])
         self._measure(returned)
@@ -173,14 +174,14 @@ class Agent:
                 self.in_hand[message["ReceiptHandle"]] = pool.submit(self._work, message)
 
     def _work(self, message: dict[str, Any]) -> None:
-        receipt = message["ReceiptHandle"]
-        handled = self.handle(message["Body"], message["MessageId"])
+        receipt, times = message["ReceiptHandle"], _received(message.get("Attributes"))
+        handled = self.handle(message["Body"], message["MessageId"], None, times)
         with self.lock:
             self.in_hand.pop(receipt, None)  # before it comes again, so that it is not hidden once more
         if handled:
             self._delete(self.queues[0], receipt)
         else:
-            self._return(self.queues[0], receipt, message.get("Attributes", {}), self.visibility)
+            self._return(self.queues[0], receipt, times, self.visibility)
 
     def _delete(self, queue: str, receipt: str) -> None:
         try:
@@ -194,10 +195,9 @@ class Agent:
             for receipt in list(self.in_hand):
                 self._hide(self.queues[0], receipt, self.visibility)
 
-    def _return(self, queue: str, receipt: str, attributes: dict[str, str], most: float) -> None:
+    def _return(self, queue: str, receipt: str, times: int, most: float) -> None:
         """Makes a message come again after 2 s, 4 s and so on, not only when its visibility timeout ends."""
-        received = int(attributes.get("ApproximateReceiveCount", 1))
-        self._hide(queue, receipt, min(2 ** min(max(received, 1), 12), most))
+        self._hide(queue, receipt, min(2 ** min(max(times, 1), 12), most))
 
     def _hide(self, queue: str, receipt: str, seconds: float) -> None:
         try:
@@ -206,13 +206,16 @@ class Agent:
         except Exception:
             log.warning("the time at which a request comes again could not be set", exc_info=True)
 
-    def handle(self, body: str, message: str = "", end: int | None = None) -> bool:
-        """Handles one request until `end`, and reports whether its message may be deleted."""
+    def handle(self, body: str, message: str = "", end: int | None = None, times: int = 1) -> bool:
+        """Handles one request until `end`, and reports whether its message may be deleted.
+
+        `times` is how often the message was received.
+        """
         try:
             self._connect()
             received = self.now()
             try:
-                return _Handling(self, read_request(body), received, end).run()
+                return _Handling(self, read_request(body), received, end, times).run()
             except Unreadable as why:
                 data = body.encode("utf-8", "replace")
                 self.send(self.queues[2], {
@@ -230,6 +233,11 @@ class Agent:
         self.sqs.send_message(QueueUrl=queue, MessageBody=shortest(body))
 
 
+def _received(attributes: dict[str, str] | None) -> int:
+    """Returns how often a message was received."""
+    return int((attributes or {}).get("ApproximateReceiveCount", 1))
+
+
 def address(sqs: Any, queue: str) -> str:
     """Returns the address of a queue, which may be given as its name."""
     try:
@@ -244,8 +252,8 @@ def address(sqs: Any, queue: str) -> str:
 class _Handling:
     """The handling of one request."""
 
-    def __init__(self, agent: Agent, request: dict[str, Any], received: int, end: int | None):
-        self.agent, self.request, self.received = agent, request, received
+    def __init__(self, agent: Agent, request: dict[str, Any], received: int, end: int | None, times: int):
+        self.agent, self.request, self.received, self.times = agent, request, received, times
         self.identity = {name: request[name] for name in ("task", "run", "step", "attempt", "operation")}
         self.undo, self.attempt, self.stop = request["undo"], request["attempt"], request["stop"]
         self.plain = request["grade"] == "plain"
@@ -258,6 +266,9 @@ class _Handling:
 
     def run(self) -> bool:
         agent, request = self.agent, self.request
+        if agent.now() >= self.stop and self.times > 1:  # an earlier handling may have called
+            log.info("a request came again after its stopBy; dropped: %s", self.identity)
+            return True
         if agent.now() >= self.stop:  # P25; the reply says only that the request waited too long (P32)
             log.info("a request came after its stopBy; not called: %s", self.identity)
             self._send({"outcome": "retry-later", "error": {"code": "queue", "message":

@@ -65,6 +65,8 @@ def test_silence_from_stop_by_less_the_skew():
     late = bench.reply()  # it says only that the request came too late
     assert (late["outcome"], late["error"]["code"], "noEffect" in late) == ("retry-later", "queue", False)
     assert bench.calls == []
+    assert bench.agent.handle(body(), "m", None, 2)  # an earlier handling may have called
+    assert (bench.calls, bench.queues.sent["replies"]) == ([], [])
 
     def slow(call):
         bench.time += 59_000
@@ -228,6 +230,11 @@ def test_a_batch_on_lambda_fails_in_part(monkeypatch, capsys):
     assert capsys.readouterr().out == ""
     event = {"Records": [record("a")]}
     assert bench.agent.handler(event, Context(1000))["batchItemFailures"]  # no time is left for a call
+    bench.time += 60_000
+    bench.agent.handler({"Records": [record("again", 2)]}, Context(10_000))
+    assert len(bench.queues.sent["replies"]) == 1  # an earlier handling may have called
+    bench.agent.handler({"Records": [record("late")]}, Context(10_000))
+    assert len(bench.queues.sent["replies"]) == 2
 
 
 def test_a_request_is_returned_to_its_queue(monkeypatch):

@@ -99,7 +99,7 @@ export class Agent {
     const { requests, sources } = await this.connect();
     const left = context?.getRemainingTimeInMillis() ?? 60_000, records = event.Records ?? [];
     const time = Math.max(0, left - RESERVE), end = this.now() + time, timer = new AbortController();
-    const handled = records.map((r) => this.handle(r.body, r.messageId, end));
+    const handled = records.map((r) => this.handle(r.body, r.messageId, end, received(r.attributes)));
     const over = pause(time, undefined, { signal: timer.signal }).catch(() => undefined);
     const inTime = await Promise.all(handled.map((h) => Promise.race([h, over])));
     timer.abort();
@@ -107,7 +107,7 @@ export class Agent {
     await Promise.all(records.map(async (r, i) => {
       // An agent may have a second queue, for high priority (P46).
       const queue = sources.get(r.eventSourceARN?.split(":").at(-1) ?? "") ?? requests;
-      if (!inTime[i]) return this.returned(queue, r.receiptHandle, r.attributes, left * 6 / 1000);
+      if (!inTime[i]) return this.returned(queue, r.receiptHandle, received(r.attributes), left * 6 / 1000);
       if (late > 0) return this.delete(queue, r.receiptHandle); // an ended process deletes none of the messages
     }));
     this.measure(inTime.filter((h) => !h).length);
@@ -166,12 +166,11 @@ export class Agent {
   }
 
   private async work(requests: string, message: Message, visibility: number): Promise<void> {
-    const receipt = message.ReceiptHandle!;
+    const receipt = message.ReceiptHandle!, times = received(message.Attributes);
     const keeper = setInterval(() => void this.hide(requests, receipt, visibility), visibility * 1000 / 3);
-    const handled = await this.handle(message.Body!, message.MessageId);
+    const handled = await this.handle(message.Body!, message.MessageId, undefined, times);
     clearInterval(keeper);
-    await (handled ? this.delete(requests, receipt)
-      : this.returned(requests, receipt, message.Attributes, visibility));
+    await (handled ? this.delete(requests, receipt) : this.returned(requests, receipt, times, visibility));
   }
 
   private async delete(QueueUrl: string, ReceiptHandle: string): Promise<void> {
@@ -180,9 +179,8 @@ export class Agent {
   }
 
   /** Makes a message come again after 2 s, 4 s and so on, not only when its visibility timeout ends. */
-  private returned(queue: string, receipt: string, attributes: Attributes | undefined, most: number): Promise<void> {
-    const received = Number(attributes?.ApproximateReceiveCount ?? 1);
-    return this.hide(queue, receipt, Math.min(2 ** Math.min(Math.max(received, 1), 12), most));
+  private returned(queue: string, receipt: string, times: number, most: number): Promise<void> {
+    return this.hide(queue, receipt, Math.min(2 ** Math.min(Math.max(times, 1), 12), most));
   }
 
   private async hide(QueueUrl: string, ReceiptHandle: string, seconds: number): Promise<void> {
@@ -191,13 +189,16 @@ export class Agent {
       this.log("the time at which a request comes again could not be set", why));
   }
 
-  /** Handles one request until `end`, and reports whether its message may be deleted. */
-  async handle(body: string, message = "", end?: number): Promise<boolean> {
+  /**
+   * Handles one request until `end`, and reports whether its message may be deleted. `times` is how often the
+   * message was received.
+   */
+  async handle(body: string, message = "", end?: number, times = 1): Promise<boolean> {
     try {
       const { replies, quarantine } = await this.connect(), received = this.now();
       const read = async () => readRequest(body);
       const request = await read().catch((why) => this.quarantine(quarantine, body, message, why));
-      return !request || await new Handling(this, replies, request, received, end).run();
+      return !request || await new Handling(this, replies, request, received, end, times).run();
     } catch (why) { // one bad message does not affect the others; this one comes again
       this.log(`message ${message} was not handled; it is returned to the queue`, why);
       return false;
@@ -222,6 +223,11 @@ export class Agent {
   }
 }
 
+/** Returns how often a message was received. */
+function received(attributes?: Attributes): number {
+  return Number(attributes?.ApproximateReceiveCount ?? 1);
+}
+
 /** Returns the address of a queue, which may be given as its name. */
 export async function address(sqs: SQS, queue: string): Promise<string> {
   if (queue.includes("://")) return queue;
@@ -244,10 +250,15 @@ class Handling {
   private noEffect = false;
 
   constructor(private readonly agent: Agent, private readonly replies: string,
-    private readonly request: Request, private readonly received: number, private readonly end = Infinity) {}
+    private readonly request: Request, private readonly received: number, private readonly end = Infinity,
+    private readonly times = 1) {}
 
   async run(): Promise<boolean> {
     const { agent, request: r } = this;
+    if (agent.now() >= r.stop && this.times > 1) { // an earlier handling may have called
+      this.log("a request came again after its stopBy; dropped");
+      return true;
+    }
     if (agent.now() >= r.stop) { // P25; the reply says only that the request waited too long (P32)
       this.log("a request came after its stopBy; not called");
       const message = `the request waited in the queue of agent ${agent.name} past its stopBy`;

@@ -25,6 +25,8 @@ test("silence from stopBy less the skew", async () => {
   const late = await bench.ask(); // it says only that the request came too late
   assert.deepEqual([late.outcome, late.error.code, late.noEffect], ["retry-later", "queue", undefined]);
   assert.equal(bench.calls.length, 0);
+  assert.equal(await bench.agent.handle(body(), "m", undefined, 2), true); // an earlier handling may have called
+  assert.deepEqual([bench.calls.length, bench.queues.sent.replies!.length], [0, 0]);
   bench = new Bench(() => bench.time += 59_000);
   assert.equal(await bench.ask(), undefined);
   assert.equal(bench.calls.length, 1);
@@ -158,6 +160,11 @@ test("a batch on Lambda fails in part", async () => {
   assert.equal(bench.calls[0]!.remaining(), 8000); // two seconds stay for the return of messages
   assert.deepEqual(await bench.agent.handler({}), { batchItemFailures: [] });
   assert.equal((await bench.agent.handler({ Records: [record("a")] }, context(1000))).batchItemFailures.length, 1);
+  bench.time += 60_000;
+  await bench.agent.handler({ Records: [record("again", 2)] }, context(10_000));
+  assert.equal(bench.queues.sent.replies!.length, 1); // an earlier handling may have called
+  await bench.agent.handler({ Records: [record("late")] }, context(10_000));
+  assert.equal(bench.queues.sent.replies!.length, 2);
 });
 
 test("a request is returned to its queue", async () => {

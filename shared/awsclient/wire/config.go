@@ -54,7 +54,7 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 		Retryer: func() aws.Retryer {
 			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = DefaultMaxAttempts })
 		},
-		APIOptions:    []func(*middleware.Stack) error{LimitTime(DefaultCallTimeout)},
+		APIOptions:    []func(*middleware.Stack) error{LimitTime(DefaultCallTimeout), HideSecrets},
 		ConfigSources: []any{endpoints(value)},
 	}
 	if endpoint := value("AWS_ENDPOINT_URL"); endpoint != "" {

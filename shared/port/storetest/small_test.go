@@ -67,6 +67,15 @@ var leaseCases = need(hasLeases, []testCase{
 		s.same(acquires("m", "a", at(0), time.Second), acquires("m", "b", at(1).Add(-time.Millisecond),
 			time.Second), acquires("m", "b", at(1), time.Second))
 	}},
+	{name: "a clock that was ahead: held up to the largest skew, and free beyond it", run: func(s *suite) {
+		skew := int(port.MaxLeaseSkew / time.Second)
+		s.answers(acquires("l", "a", at(skew), time.Minute), "success true")
+		s.answers(acquires("l", "b", at(0), time.Minute), "success false")
+		s.answers(acquires("l", "b", at(-1), time.Minute), "success true")
+		s.answers(acquires("m", "a", at(365*24*3600), time.Minute), "success true")
+		s.answers(acquires("m", "b", at(0), time.Minute), "success true")
+		s.answers(acquires("m", "c", at(1), time.Minute), "success false")
+	}},
 	{name: "names and owners of any form; a lease is no task", run: func(s *suite) {
 		for _, name := range []string{"shard/0", "shard/00", "SHARD/0", strings.Repeat("n", 200), "größe",
 			"a"} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -129,6 +131,32 @@ func TestScalars(t *testing.T) {
 			t.Errorf("%.20s: %v", value, problems)
 		}
 	}
+}
+
+// An escape that names no character is refused with its place: the YAML library reads another character.
+func TestEscapesNameCharacters(t *testing.T) {
+	const before = "workflow: test\r\n# é \"\\ude00\"\nsteps:\n  a:\n    agent: b\n    operation: c\n    timeout: 1s\n" +
+		"    onFailure: undo\n    undo: none\n    grade: fenced\n    input:\n      text: |\n        \"\\ude00\"\n" +
+		"      more: \"two\n        lines\"\n      'it''s': '\\ude00'\n      é: "
+	for _, escape := range []string{`\ude00`, `\U0000d83d`, `\U0000dfff`, `\U00110000`, `\Uffffffff`,
+		`\uzzzz`, `\xg0`} {
+		t.Run(escape, func(t *testing.T) {
+			_, problems := source.Parse("test.yaml", []byte(before+`"\\ 😀`+escape+`"`+"\n"), source.Options{})
+			require.Contains(t, problems.Error(), "test.yaml:17:10: the text has the escape")
+			err := source.CheckScalars([]byte("a: [b, \"" + escape + "\"]"))
+			require.ErrorContains(t, err, "line 1, column 8: the text has the escape")
+		})
+	}
+	t.Run("half of a pair", func(t *testing.T) {
+		_, problems := source.Parse("test.yaml", []byte(before+`"\ud83d, and more"`+"\n"), source.Options{})
+		require.Contains(t, problems.Error(), "high surrogate")
+	})
+	t.Run("characters", func(t *testing.T) {
+		const text = `"\ud83d\ude00 \U0001f600 \xe9 \\ude00 \" \\"`
+		d, problems := source.Parse("test.yaml", []byte(before+text+"\n"), source.Options{})
+		require.Empty(t, problems)
+		require.Contains(t, string(d.Steps[0].Input), `"é":"😀 😀 é \\ude00 \" \\"`)
+	})
 }
 
 func nested(depth int) string {

@@ -50,10 +50,14 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars returns an error if a YAML file contains an ambiguous value, or a number that is too long. The
-// readers of the agents file and of the services file call it.
+// CheckScalars returns an error if a YAML file contains an ambiguous value, a number that is too long, or an
+// escape that names no character. The readers of the agents file and of the services file call it.
 func CheckScalars(data []byte) error {
-	for _, t := range lexer.Tokenize(string(data)) {
+	tokens := lexer.Tokenize(string(data))
+	if where, what := checkEscapes(data, tokens); what != "" {
+		return fmt.Errorf("line %d, column %d: %s; fix: %s", where.line, where.column, what, fixEscape)
+	}
+	for _, t := range tokens {
 		if what := problemOf(t); what != "" {
 			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what,
 				fixQuote)

@@ -48,6 +48,10 @@ func read(data []byte, r *report) (root *value) {
 		r.error(where, what, fix)
 		return nil
 	}
+	if where, what := checkEscapes(data, tokens); what != "" {
+		r.error(where, what, fixEscape)
+		return nil
+	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		if what, fix := Tab(yamlMessage(err)); what != "" {

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -140,7 +139,7 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 		if !asked {
 			m.Unasked = queue
 		}
-		absent := strings.HasPrefix(queue, port.Requests("")) && d.Visible > 0 && d.InFlight == 0
+		absent := queue != port.Control && d.Visible > 0 && d.InFlight == 0
 		return absent || d.Visible+d.InFlight > w.Capacity
 	}
 	return m

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
@@ -98,11 +100,19 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow returns an error if the server has no workflow with the given name. Commands call it after
-// they have found no order of the workflow. It returns nil if the name is "". It also returns nil for a
-// stack, because a stack cannot list its workflows.
+// KnownWorkflow returns an error if the server or the stack has no workflow with the given name. Commands call it
+// after they have found no order of the workflow. It returns nil if the name is "". A stack cannot list its
+// workflows, but it knows each by its name.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
-	if name == "" || a.Stack != "" {
+	if name == "" {
+		return nil
+	}
+	if a.Stack != "" {
+		_, err := c.Definition(ctx, name, client.Latest)
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Code == message.CodeUnknownWorkflow {
+			return noWorkflow(name, "look at what was deployed in the stack "+a.Stack)
+		}
 		return nil
 	}
 	all, err := c.Workflows(ctx)
@@ -117,5 +127,9 @@ func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) 
 		return nil
 	}
 	do := suggest.DidYouMean(name, names, "`"+a.Program()+" workflow list` lists the workflows")
+	return noWorkflow(name, do)
+}
+
+func noWorkflow(name, do string) error {
 	return failure.New(failure.NotFound, do, "there is no workflow %.100q, and no order of it", name)
 }

@@ -162,7 +162,7 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 			skip = id != q.Cursor
 			continue
 		}
-		if q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" &&
+		if q.Damaged && b.damaged != id || q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" &&
 			t.Workflow != q.Workflow ||
 			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
 			continue

@@ -31,8 +31,8 @@ func TestBackup(t *testing.T) {
 		"a folder that exists")
 	call{}.run(t, "backup").want(t, failure.Usage, "the file to be written")
 
-	for _, end := range []string{"", "-wal", "-shm"} {
-		call{}.run(t, "backup", filepath.Join(data, sqlite.FileName+end), "--data", data).want(t, failure.Usage,
+	for _, name := range []string{sqlite.FileName, sqlite.FileName + "-wal", sqlite.FileName + "-shm", token.FileName} {
+		call{}.run(t, "backup", filepath.Join(data, name), "--data", data).want(t, failure.Usage,
 			"is a file of the store", "outside the data folder")
 	}
 

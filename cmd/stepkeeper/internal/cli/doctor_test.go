@@ -67,6 +67,18 @@ func TestDoctorOfAServer(t *testing.T) {
 		"fix: repair the service behind agent mail (its last failure is above)",
 		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
 		"fix: start the agent seats, or write")
+	for text, fix := range map[string]string{
+		"the database file is damaged; stop the process, then restore a backup": "fix: stop the server, and put its " +
+			"data folder back or restore a backup",
+		"the process has too many open files: raise its limit": "fix: raise the server's limit of open files",
+		"the store is closed: unavailable":                     "fix: start the server again",
+		"the data folder cannot be written":                    "the server the right to write there",
+	} {
+		before := health
+		health = `{"ready":false,"checks":{"store":"` + text + `"}}`
+		run().want(t, failure.General, "failed   store: "+text, fix)
+		health = before
+	}
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[6]["fix"] == nil {
 		t.Fatalf("%v", lines)

@@ -29,6 +29,7 @@ type listOptions struct {
 	limit     int
 	all       bool
 	children  bool
+	damaged   bool
 }
 
 func newList(a *app.App) *cobra.Command {
@@ -36,7 +37,7 @@ func newList(a *app.App) *cobra.Command {
 	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: render.States},
 		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix,
 		"older-than": &o.olderThan,
-		"limit":      &o.limit, "all": &o.all, "children": &o.children},
+		"limit":      &o.limit, "all": &o.all, "children": &o.children, "damaged": &o.damaged},
 		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
@@ -48,8 +49,8 @@ func runList(ctx context.Context, o *listOptions) error {
 		return err
 	}
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
-		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
-	children := o.children || o.prefix != ""
+		IDPrefix: o.prefix, OlderThan: o.olderThan, Damaged: o.damaged, PageSize: pageSize}
+	children := o.children || o.damaged || o.prefix != ""
 	if !o.all && o.step+o.code+o.prefix == "" { // The client applies these filters after it has read a page.
 		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1

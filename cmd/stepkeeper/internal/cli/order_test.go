@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -127,6 +128,28 @@ func TestListShowsDamage(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, r.out)
 		}
 	}
+	r = call{server: serve(t, b).URL}.run(t, "list", "--damaged", "--output", "json")
+	r.want(t, failure.OK)
+	orders := decodeLines(t, r.out)
+	require.Len(t, orders, 1)
+	require.Equal(t, "processed", orders[0]["orderId"])
+}
+
+// show names the receivers that could not get statuses, why, and when they are sent again.
+func TestShowNamesUndeliveredStatuses(t *testing.T) {
+	b, at := newBackend(noon), core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "o", Workflow: "order", ProcessState: core.Processing, Created: at,
+		Undelivered: []core.Undelivered{
+			{ReplyTo: "shop", First: 3, Reason: "it is unavailable\x1b[31m", Since: at, ResendAt: at.Add(core.Hour)},
+			{ReplyTo: "desk", First: 1, Reason: "access is denied", Since: at}}})
+	r := call{server: serve(t, b).URL}.run(t, "show", "o")
+	r.want(t, failure.OK)
+	_, text, found := strings.Cut(r.out, "Status undelivered\n")
+	require.True(t, found, r.out)
+	lines := strings.Split(text, "\n")
+	require.Regexp(t, `^  shop: it is unavailable.*\[31m; from number 3 on, since .*, sent again .*13:00`, lines[0])
+	require.NotContains(t, lines[0], "\x1b")
+	require.Regexp(t, `^  desk: access is denied; from number 1 on, since .*, given up after 14 days$`, lines[1])
 }
 
 // An erased order still has the codes of its errors, but not their texts.

@@ -80,6 +80,12 @@ func TestCommandsOnAStack(t *testing.T) {
 			break
 		}
 	}
+	w.Parts.Outputs.Workflows = map[string]string{"Order": "67d6291b301412df4a6ca7808aeafac9"}
+	for _, command := range []string{"approvals", "list"} {
+		run("", command, "--workflow", "nope").want(t, failure.NotFound,
+			`there is no workflow "nope", and no order of it`, "look at what was deployed in the stack Shop")
+	}
+	run("", "approvals", "--workflow", "order").want(t, failure.OK, "no approval is open")
 	run("", "approvals").want(t, failure.OK, "May q-1 go on?")
 	run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
 	run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")

@@ -26,7 +26,7 @@ type backupReport struct {
 func NewBackup(a *app.App) *cobra.Command {
 	data := "data"
 	return a.Command("backup", app.Flags{"data": &data}, func(cmd *cobra.Command, args []string) error {
-		n, err := sqlite.Backup(cmd.Context(), data, args[0])
+		n, err := sqlite.Backup(cmd.Context(), data, args[0], token.FileName)
 		switch {
 		case errors.Is(err, fs.ErrInvalid):
 			return failure.Wrap(err, failure.Usage, "name a file outside the data folder", "no backup was written")

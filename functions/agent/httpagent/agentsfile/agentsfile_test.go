@@ -130,6 +130,10 @@ func TestOneUnambiguousDocument(t *testing.T) {
 			"https://payment.example, external: yes}}": "yes is true or false to some readers",
 		"agents: {payment: {url: https://payment.example, " +
 			"concurrency: 1e9999999}}": "an exponent beyond ±999",
+		"agents: {payment: {url: https://payment.example, " +
+			`headers: {x: "\ude00"}}}`: "line 1, column 63: the text has the escape",
+		"agents: {payment: {url: https://payment.example, " +
+			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
 	} {
 		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

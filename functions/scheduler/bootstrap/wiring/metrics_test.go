@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -86,6 +88,31 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 		!strings.Contains(text, "no space") {
 		t.Error(text)
 	}
+}
+
+// A reply-to that gets no statuses is counted, and the order goes on (P12b, a status delays nothing else).
+func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
+	d := tripping(t)
+	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
+	var out bytes.Buffer
+	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	d.Refuse(func(queue, _ string) (failed, senderFault bool) { return queue == "shop", true })
+	require.Empty(t, d.take(f, "intake", "AIDASHOP", submission("o-1")))
+	require.NotEmpty(t, d.Sent("requests-inventory"), "the order goes on")
+	var line struct {
+		AWS struct {
+			CloudWatchMetrics json.RawMessage
+		} `json:"_aws"`
+		Deployment, ReplyTo string
+		StatusesNotSent     int
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line), out.String())
+	require.Equal(t, "Shop/Engine shop", line.Deployment+" "+line.ReplyTo)
+	require.Positive(t, line.StatusesNotSent)
+	const want = `[{"Dimensions":[["Deployment","ReplyTo"]],"Metrics":[{"Name":"StatusesNotSent","Unit":"Count"}],` +
+		`"Namespace":"Stepkeeper"}]`
+	require.JSONEq(t, want, string(line.AWS.CloudWatchMetrics))
 }
 
 // The function writes an ended order as a metric, if the deployment asks for it.

@@ -1,11 +1,11 @@
-package httpagent
+// Package redact removes the credentials of a call from what is stored, logged or shown about the call.
+package redact
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -16,9 +16,10 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
+
+// Hidden stands in the place of a secret.
+const Hidden = "[hidden]"
 
 // Lengths of the shortest texts that a Redactor removes. Shorter texts occur in any text by chance. The limit
 // is higher for outputs, because a removal changes the workflow's data.
@@ -53,7 +54,7 @@ func (r Redactor) With(more ...string) Redactor {
 	}
 	known := len(all)
 	for _, s := range more {
-		if len(s) >= minSecret && !slices.Contains(all, s) && !strings.Contains(hidden, s) {
+		if len(s) >= minSecret && !slices.Contains(all, s) && !strings.Contains(Hidden, s) {
 			all = append(slices.Clip(all), s)
 		}
 	}
@@ -63,7 +64,8 @@ func (r Redactor) With(more ...string) Redactor {
 	return newRedactor(all)
 }
 
-func (r Redactor) and(other Redactor) Redactor {
+// And returns a Redactor that removes the secrets of both.
+func (r Redactor) And(other Redactor) Redactor {
 	if other.secrets == nil {
 		return r
 	}
@@ -123,7 +125,7 @@ func (r Redactor) Output(document json.RawMessage) json.RawMessage {
 			return token
 		}
 		clean := cut(text)
-		if clean == text || token[0] != '"' && clean != hidden {
+		if clean == text || token[0] != '"' && clean != Hidden {
 			return token
 		}
 		escaped, _ := json.Marshal(clean) // encoding a string cannot fail
@@ -131,23 +133,12 @@ func (r Redactor) Output(document json.RawMessage) json.RawMessage {
 	})
 }
 
-// Failure returns the failure of a call without the secrets. Any other error stays as it is.
-func (r Redactor) Failure(err error) error {
-	f := (*worker.Failure)(nil)
-	if !errors.As(err, &f) || r.Text(f.Code+err.Error()) == f.Code+err.Error() {
-		return err
-	}
-	clean := *f
-	clean.Code, clean.Err = r.Text(f.Code), errors.New(r.Text(err.Error()))
-	return &clean
-}
-
 // replacer returns a replacer of the texts of a least length.
 func replacer(texts []string, least int) *strings.Replacer {
 	var pairs []string
 	for _, text := range texts {
 		if len(text) >= least {
-			pairs = append(pairs, text, hidden)
+			pairs = append(pairs, text, Hidden)
 		}
 	}
 	return strings.NewReplacer(pairs...)
