@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -299,9 +298,6 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 // A restore in the order of docs/how-to/aws-restore.md: pause, other table, deploy, resume. The deploy starts
 // nothing, and after the resume everything runs, on the other table.
 func TestRestoreOfADeployment(t *testing.T) {
-	if os.Getenv("STEPKEEPER_RESTORE") == "" {
-		t.Skip("SKIPPED: not seen to pass on the emulator yet; STEPKEEPER_RESTORE=1 runs it")
-	}
 	s := on(t, localstack)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -322,6 +318,7 @@ func TestRestoreOfADeployment(t *testing.T) {
 		t.Fatalf("after the deploy it is %s", got)
 	}
 	next := r.newOrder(t, "calm").submit()
+	waitFor(t, "message that waits", func() bool { return r.depth(t, "Intake") > 0 })
 	r.cli(t, "", ok, []string{"aws", "resume"}, " is running: on are its schedule and ")
 	if got := state(); got != "Enabled ENABLED" {
 		t.Fatalf("after the resume it is %s", got)
