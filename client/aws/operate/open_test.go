@@ -438,7 +438,9 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	} {
 		c.outputs["Engine"+key] = value
 	}
-	c.sqs, c.dynamo = proxy(t, w.URL), proxy(t, os.Getenv(dynamotest.Variable))
+	queues := httptest.NewServer(w.Handler)
+	t.Cleanup(queues.Close)
+	c.sqs, c.dynamo = proxy(t, queues.URL), proxy(t, os.Getenv(dynamotest.Variable))
 	s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL})
 	if err != nil {
 		t.Fatal(err)

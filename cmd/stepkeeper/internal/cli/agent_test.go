@@ -100,13 +100,8 @@ func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestAgentNewInOtherLanguages: the files are complete, and the test of the agent in Python passes. The make
-// target test-sdk runs those of both languages with the package installed.
+// The files are complete. The make target test-sdk runs their tests, with the packages installed.
 func TestAgentNewInOtherLanguages(t *testing.T) {
-	root, err := filepath.Abs("../../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
 	for language, requirement := range map[string]string{"python": "requirements.txt",
 		"typescript": "package.json"} {
@@ -124,17 +119,6 @@ func TestAgentNewInOtherLanguages(t *testing.T) {
 	}
 	call{}.run(t, "agent", "new", "x", "--language", "cobol").want(t, failure.Usage,
 		"choose go, python, typescript")
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("SKIPPED: python3 is not installed; the test of a new agent in Python was not run")
-	}
-	tests := exec.Command(python, "-m", "unittest")
-	tests.Dir = "python"
-	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1",
-		"PYTHONPATH="+filepath.Join(root, "sdk", "python"))
-	if out, err := tests.CombinedOutput(); err != nil {
-		t.Errorf("the test of a new agent in Python: %v\n%s", err, out)
-	}
 }
 
 func TestAgentNew(t *testing.T) {

@@ -63,7 +63,7 @@ func TestAgentTry(t *testing.T) {
 	try := func(flags ...string) result {
 		t.Helper()
 		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
-			"5",
+			"5", "--timeout", "1s",
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
 		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // call is one call of the program in process.
 type call struct {
-	server   string // "" is no server there
+	server   string            // "" is no server there
+	via      http.RoundTripper // nil is the network
 	terminal bool
 	in       string
 	out      io.Writer // nil: it is in the result
@@ -49,13 +51,16 @@ type result struct {
 }
 
 // ending sends requests whose contexts can end: an interrupt ends every call of a command.
-type ending struct{ *testing.T }
+type ending struct {
+	*testing.T
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than the command's", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return cmp.Or(e.via, http.DefaultTransport).RoundTrip(r)
 }
 
 func (c call) run(t *testing.T, args ...string) result {
@@ -77,7 +82,7 @@ func (c call) run(t *testing.T, args ...string) result {
 		}
 	}
 	a.Dial = func(server string, opts ...client.Option) (*client.Client, error) {
-		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
+		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t, c.via}}))...)
 	}
 	a.StackRoom = func(context.Context, string, aws.Options) (operate.Room, error) {
 		if c.room == nil {

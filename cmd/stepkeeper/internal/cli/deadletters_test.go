@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -105,69 +106,71 @@ func waiting(t *testing.T, queues *memory.Queues, name string) int {
 
 // The queues and their messages are listed. Bodies are shown only on request.
 func TestDeadLettersAreShown(t *testing.T) {
-	queues, c := givenUp(t)
-	run := func(args ...string) result { return c.deadLetters(t, args...) }
-	r := run("list")
-	r.want(t, failure.OK, "QUEUE")
-	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
-		t.Error(r.out)
-	}
-	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 ||
-		l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
-		t.Errorf("%v", l)
-	}
-	run("look", "replies").want(t, failure.OK,
-		"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
-		"would be redriven to replies")
-	r = run("look", "quarantine")
-	r.want(t, failure.OK, "in quarantine: no workflow <b>",
-		"would not be redriven to intake: the workflow refund is not deployed in this stack",
-		"would be redriven to intake\n")
-	if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
-		t.Error(r.out)
-	}
-	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
-	l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
-	if len(l) != 2 {
-		t.Fatalf("%v", l)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`l[0]["orderId"]`, l[0]["orderId"], "q-order"},
-		{`l[0]["queue"]`, l[0]["queue"], "intake"},
-		{"the body has the card", strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111"), true},
-		{`l[0]["kind"]`, l[0]["kind"], "submission"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+	synctest.Test(t, func(t *testing.T) {
+		queues, c := givenUp(t)
+		run := func(args ...string) result { return c.deadLetters(t, args...) }
+		r := run("list")
+		r.want(t, failure.OK, "QUEUE")
+		if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
+			t.Error(r.out)
 		}
-	}
-	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 ||
-		l[0]["body"] != nil {
-		t.Errorf("%v", l)
-	}
-	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is visible\n" {
-		t.Errorf("%+v", r)
-	}
-	dead, err := queues.Queue(port.Dead(port.Replies))
-	if err == nil {
-		err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
-	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 ||
-		l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
-		t.Errorf("%v", l)
-	}
-	run("look", "replys").want(t, failure.NotFound,
-		`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
-		"dead-letters list")
-	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
-	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+		if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 ||
+			l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
+			t.Errorf("%v", l)
+		}
+		run("look", "replies").want(t, failure.OK,
+			"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
+			"would be redriven to replies")
+		r = run("look", "quarantine")
+		r.want(t, failure.OK, "in quarantine: no workflow <b>",
+			"would not be redriven to intake: the workflow refund is not deployed in this stack",
+			"would be redriven to intake\n")
+		if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
+			t.Error(r.out)
+		}
+		run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
+		l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
+		if len(l) != 2 {
+			t.Fatalf("%v", l)
+		}
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{`l[0]["orderId"]`, l[0]["orderId"], "q-order"},
+			{`l[0]["queue"]`, l[0]["queue"], "intake"},
+			{"the body has the card", strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111"), true},
+			{`l[0]["kind"]`, l[0]["kind"], "submission"},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+			}
+		}
+		if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 ||
+			l[0]["body"] != nil {
+			t.Errorf("%v", l)
+		}
+		if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is visible\n" {
+			t.Errorf("%+v", r)
+		}
+		dead, err := queues.Queue(port.Dead(port.Replies))
+		if err == nil {
+			err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
+		if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 ||
+			l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
+			t.Errorf("%v", l)
+		}
+		run("look", "replys").want(t, failure.NotFound,
+			`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
+			"dead-letters list")
+		run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
+		call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+	})
 }
 
 // failing refuses to send, or to delete, the message of the order o-1.

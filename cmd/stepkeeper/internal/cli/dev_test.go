@@ -149,6 +149,7 @@ func TestDevWithoutAProject(t *testing.T) {
 
 // The example runs with its services: a sold-out order is undone, and the others are processed.
 func TestDevExample(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var folder string
@@ -196,6 +197,7 @@ func TestDevExample(t *testing.T) {
 // Each example of the folder examples runs with its services: its order gets as far as it can without a
 // person and without waiting for days.
 func TestDevExamples(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string][]string{
 		"carriers": {"Processed", "fedex", "Compensated", "the order goes on without it",
 			"asked, not-yet", "collected  Processed"},

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/golden"
@@ -235,10 +236,12 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 }
 
 func TestWatchTimesOut(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General,
-		"did not end within 2s")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(noon)
+		fill(b)
+		inProcess(t, b).run(t, "watch", "running", "--timeout", "2m").want(t, failure.General,
+			"did not end within 2m0s")
+	})
 }
 
 func TestWatchList(t *testing.T) {

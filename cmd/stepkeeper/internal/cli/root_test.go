@@ -291,10 +291,9 @@ func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 // The reader gets the whole output, or the command fails. A command that continued after a failed write would
 // never end in this test.
 func TestOutputThatCannotBeWritten(t *testing.T) {
-	c := call{out: full{}, in: orderLine("o-9", "")}
+	c := call{server: serve(t, filled()).URL, out: full{}, in: orderLine("o-9", "")}
 	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {
 		for _, flags := range [][]string{{"--output", "json"}, {}} {
-			c.env = map[string]string{app.ServerVariable: serve(t, filled()).URL}
 			r := c.run(t, append(strings.Fields(line), flags...)...)
 			if r.code != failure.General || !strings.Contains(r.err, "the output could not be written") {
 				t.Errorf("%s %v: %+v", line, flags, r)

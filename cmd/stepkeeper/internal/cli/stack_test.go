@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -37,70 +38,72 @@ func onStack(w *stacktest.Deployment, in string) call {
 
 // With --stack the commands work as with --server, and have the same exit codes.
 func TestCommandsOnAStack(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	line := func(id, workflow, end string) string {
-		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow,
-			end)
-	}
-	run := func(in string, args ...string) result {
-		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
-	}
-	run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
-	run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
-	run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
-		"with the ID \"o-1\" and other content")
-	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
-		"standard input:2: not sent")
-	// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
-	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-2: accepted, Compensated")
-	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
-	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-3: accepted, Compensated")
-
-	w.Broken.Store(true)
-	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-4: accepted, Error")
-	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
-		"card was declined")
-	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
-		"Timeline")
-	run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
-		"reserve, attempt 1", "Cost")
-	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
-		`"kind": "alert"`)
-	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
-	run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
-		"o-4: undo refused: the order has accepted another command")
-	w.Broken.Store(false)
-	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
-	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
-	run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
-	run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
-	for x := range w.Client().Follow(t.Context(), "q-1") {
-		if x == nil || x.Steps[0].State == core.Waiting {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		line := func(id, workflow, end string) string {
+			return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow,
+				end)
 		}
-	}
-	run("", "approvals").want(t, failure.OK, "May q-1 go on?")
-	run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
-	run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
-	run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
-	run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
-	run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
-	run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
-		"stepkeeper --stack Shop --region eu-central-1 list")
+		run := func(in string, args ...string) result {
+			return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
+		}
+		run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
+		run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
+		run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
+			"with the ID \"o-1\" and other content")
+		run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
+			"standard input:2: not sent")
+		// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
+		run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-2: accepted, Compensated")
+		run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
+		run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-3: accepted, Compensated")
 
-	r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
-	r.want(t, failure.OK)
-	if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false ||
-		l["ended"] != false {
-		t.Errorf("%v", l)
-	}
-	w.Parts.Outputs.Finished = false
-	if r := run("", "list"); r.code != failure.OK || !strings.Contains(r.err, "ended orders are not listed") {
-		t.Errorf("%+v", r)
-	}
+		w.Broken.Store(true)
+		run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-4: accepted, Error")
+		run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
+			"card was declined")
+		run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
+			"Timeline")
+		run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
+			"reserve, attempt 1", "Cost")
+		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
+			`"kind": "alert"`)
+		run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
+		run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
+			"o-4: undo refused: the order has accepted another command")
+		w.Broken.Store(false)
+		run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
+		run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
+		run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
+		run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
+		for x := range w.Client().Follow(t.Context(), "q-1") {
+			if x == nil || x.Steps[0].State == core.Waiting {
+				break
+			}
+		}
+		run("", "approvals").want(t, failure.OK, "May q-1 go on?")
+		run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
+		run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
+		run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
+		run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
+		run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
+		run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
+			"stepkeeper --stack Shop --region eu-central-1 list")
+
+		r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
+		r.want(t, failure.OK)
+		if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false ||
+			l["ended"] != false {
+			t.Errorf("%v", l)
+		}
+		w.Parts.Outputs.Finished = false
+		if r := run("", "list"); r.code != failure.OK || !strings.Contains(r.err, "ended orders are not listed") {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 // Once an order has run the workflow, submit checks orders before it sends them. Before that the Scheduler
@@ -197,39 +200,48 @@ func TestStackFlags(t *testing.T) {
 			"the logs of the stack's functions say", "the server's log says").Replace(x.want))
 		server.Close()
 	}
-	w.Held.Store(true)
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
-		"--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not respond in time",
-			"acknowledged before this: 1 order;")
+}
+
+// The error of a wait that took too long says what the stack has acknowledged before.
+func TestSubmitWaitsForAStackWithinItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		w.Held.Store(true)
+		onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
+			"--timeout", "20s", "--stack", "Shop", "--region", "eu-central-1").
+			want(t, failure.Unreachable, "the stack Shop did not respond in time",
+				"acknowledged before this: 1 order;")
+	})
 }
 
 // A command whose verdict is late is queued, not unreachable: it is reported with its ID, and that ID
 // asks for the verdict again.
 func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	run := func(args ...string) result {
-		return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
-	}
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
-		"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
-	// wait until the order is known
-	for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
-		if !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		run := func(args ...string) result {
+			return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 		}
-	}
-	w.Held.Store(true)
-	r := run("cancel", "o", "--timeout", "2s")
-	r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
-		"--command-id ")
-	_, rest, _ := strings.Cut(r.err, "--command-id ")
-	id := strings.Fields(rest)[0]
-	w.Held.Store(false)
-	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
-	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
-	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage,
-		"--command-id belongs to one command of one order")
+		onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
+			"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
+		// wait until the order is known
+		for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
+			if !errors.Is(err, client.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		w.Held.Store(true)
+		r := run("cancel", "o", "--timeout", "2s")
+		r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
+			"--command-id ")
+		_, rest, _ := strings.Cut(r.err, "--command-id ")
+		id := strings.Fields(rest)[0]
+		w.Held.Store(false)
+		run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
+		run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
+		run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage,
+			"--command-id belongs to one command of one order")
+	})
 }
 
 // states holds the state of each event source mapping by its UUID; "" if reading it is forbidden.

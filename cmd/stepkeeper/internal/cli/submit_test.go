@@ -1,17 +1,24 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
 func orderLine(id, end string) string {
@@ -87,9 +94,18 @@ func TestSubmitWait(t *testing.T) {
 			t.Errorf("without --wait: %v, want the state %s", l, want)
 		}
 	}
-	c.in = orderLine("w-7", "")
-	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable,
-		"acknowledged before this: 1 order;")
+}
+
+// A wait has a bound. The error says what was acknowledged before.
+func TestSubmitWaitsWithinItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inProcess(t, newBackend(noon))
+		c.in = orderLine("w-7", "")
+		began := time.Now()
+		c.run(t, "submit", "--wait", "--timeout", "2m", "-").want(t, failure.Unreachable,
+			"acknowledged before this: 1 order;")
+		require.Equal(t, 2*time.Minute, time.Since(began))
+	})
 }
 
 func TestSubmitManyInSeveralFiles(t *testing.T) {
@@ -164,6 +180,7 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 }
 
 func TestSubmitBadInput(t *testing.T) {
+	server := serve(t, newBackend(noon)).URL
 	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) +
 		strings.Repeat("]", 10000) + "}"
 	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`
@@ -181,71 +198,76 @@ func TestSubmitBadInput(t *testing.T) {
 		"array cut off": {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := call{server: serve(t, newBackend(noon)).URL, in: c.in}.run(t, "submit", "-")
+			r := call{server: server, in: c.in}.run(t, "submit", "-")
 			r.want(t, failure.Usage, c.want, "not sent")
 			if strings.ContainsRune(r.err, 0x1b) {
 				t.Errorf("input steers the terminal: %q", r.err)
 			}
 		})
 	}
-	call{server: serve(t, newBackend(noon)).URL}.run(t, "submit", "-").want(t, failure.OK, "0 orders")
+	call{server: server}.run(t, "submit", "-").want(t, failure.OK, "0 orders")
 }
 
 func TestSubmitWithoutServer(t *testing.T) {
-	c := call{in: orderLine("n-1", "")}
-	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+	synctest.Test(t, func(t *testing.T) {
+		c := call{in: orderLine("n-1", "")}
+		c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+	})
 }
 
 // A command that waits for a restart of the server reports this within seconds.
 func TestAnOutageIsReported(t *testing.T) {
 	const notice = "cannot be reached, trying again; is it running? start one with `stepkeeper dev`"
+	virtually := func(t *testing.T, name string, f func(t *testing.T)) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	}
 	for name, args := range map[string][]string{
 		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"smoke", "--within", "4s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		virtually(t, name, func(t *testing.T) {
 			r := call{in: orderLine("n-1", "")}.run(t, append(args, "--timeout", "4s")...)
-			if r.code == failure.OK || strings.Count(r.err, notice) != 1 {
-				t.Errorf("exit code %d, and the outage is not reported once: %s", r.code, r.err)
-			}
+			require.NotEqual(t, failure.OK, r.code)
+			require.Equal(t, 1, strings.Count(r.err, notice), r.err)
 		})
 	}
-	t.Run("JSON", func(t *testing.T) {
-		t.Parallel()
+	virtually(t, "as JSON", func(t *testing.T) {
 		r := call{in: orderLine("n-1", "")}.run(t, "submit", "-", "--timeout", "4s", "--output", "json")
 		all := decodeLines(t, r.err)
-		if len(all) != 2 || all[0]["warning"] == nil || all[1]["error"] == nil {
-			t.Errorf("a warning, then an error: %s", r.err)
-		}
+		require.Len(t, all, 2)
+		require.Contains(t, all[0], "warning")
+		require.Contains(t, all[1], "error")
 	})
-	t.Run("wait", func(t *testing.T) {
-		t.Parallel()
-		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout",
-			"5s")
-		r.want(t, failure.Unreachable, notice, "acknowledged before this: 1 order;")
+	virtually(t, "while it waits for the end of an order", func(t *testing.T) {
+		c := call{via: goesAway(t), in: orderLine("n-1", "")}
+		c.run(t, "submit", "--wait", "-", "--timeout", "5s").want(t, failure.Unreachable, notice,
+			"acknowledged before this: 1 order;")
 	})
-	t.Run("no outage", func(t *testing.T) {
-		t.Parallel()
-		c := call{server: serve(t, newBackend(noon)).URL, in: orderLine("n-1", "")}
-		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err,
-			"trying again") {
-			t.Errorf("an outage is reported while the order goes on: %s", r.err)
-		}
+	virtually(t, "not while the order goes on", func(t *testing.T) {
+		c := inProcess(t, newBackend(noon))
+		c.in = orderLine("n-1", "")
+		require.NotContains(t, c.run(t, "submit", "--wait", "-", "--timeout", "4m").err, "trying again")
 	})
 }
 
-// goesAway serves until a client waits for an order.
-func goesAway(t *testing.T) string {
+// goesAway leads to a server that cannot be reached from the first wait for an order on.
+func goesAway(t *testing.T) http.RoundTripper {
 	t.Helper()
-	var s *httptest.Server
-	edge := serve(t, newBackend(noon)).Config.Handler
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var gone atomic.Bool
+	edge := newBackend(noon).edge()
+	transport := stacktest.Transport(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("wait") {
-			_ = s.Listener.Close()
+			gone.Store(true)
 			panic(http.ErrAbortHandler)
 		}
 		edge.ServeHTTP(w, r)
 	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if gone.Load() {
+			return nil, syscall.ECONNREFUSED
+		}
+		return dial(ctx, network, address)
+	}
+	return transport
 }
