@@ -65,6 +65,7 @@ type world struct {
 	late   atomic.Pointer[late]   // part of the console that the browser does not get yet
 	ahead  atomic.Int64           // distance by which the server's clock was moved
 	stop   func()
+	ended  chan struct{} // closed when the server stops: the service gives up its calls
 	http   *http.Client
 	edit   func(*console.Options)
 }
@@ -92,17 +93,21 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 }
 
 // ending sends requests whose contexts end with the request for the page.
-type ending struct{ testing.TB }
+type ending struct {
+	testing.TB
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than the page's request", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return e.via.RoundTrip(r)
 }
 
 func connect(t testing.TB, server string, opts ...client.Option) *client.Client {
-	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
+	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{
+		Transport: ending{t, http.DefaultTransport}}))...)
 	if err != nil {
 		t.Error(err)
 	}
@@ -112,6 +117,7 @@ func connect(t testing.TB, server string, opts ...client.Option) *client.Client 
 func (w *world) start(listen string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	w.ended = make(chan struct{})
 	ended, ready := make(chan error, 1), make(chan string, 1)
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
@@ -143,6 +149,7 @@ func (w *world) start(listen string) {
 			return
 		}
 		stopped = true
+		close(w.ended)
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			w.Error(err)
@@ -179,16 +186,19 @@ func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
 	if op := w.refuse.Load(); op != nil && c.Name == *op {
 		return nil, worker.Permanent(errors.New(w.says))
 	}
-	if c.Name == "charge" && w.slow.Load() {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	var until <-chan struct{} // nil is forever
+	switch {
+	case c.Name == "pack":
+		until = w.hold
+	case c.Name != "charge" || !w.slow.Load():
+		return map[string]string{"receipt": "r-1"}, nil
 	}
-	if c.Name == "pack" {
-		select {
-		case <-w.hold:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	select {
+	case <-until:
+	case <-w.ended:
+		return nil, context.Canceled
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return map[string]string{"receipt": "r-1"}, nil
 }
