@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/dev/api"
@@ -143,6 +145,33 @@ func TestGroupsOfAPlan(t *testing.T) {
 		"true [f]\nno true [a]\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+}
+
+// A list has all orders that match, not only those of the first page, oldest first.
+func TestSelectReadsEveryPage(t *testing.T) {
+	pages := map[string]view.Page{
+		"":  {Orders: []view.Summary{{OrderID: "o-5"}, {OrderID: "o-4"}}, Next: "b"},
+		"b": {Orders: []view.Summary{{OrderID: "o-3"}, {OrderID: "o-2"}}, Next: "c"},
+		"c": {Orders: []view.Summary{{OrderID: "o-1"}}},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+			_ = json.NewEncoder(w).Encode(view.Task{OrderID: id})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(pages[r.URL.Query().Get("cursor")])
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	orders, err := bulk.Select(t.Context(), c, bulk.Where{"state": "error"}, bulk.Action{Command: "close"})
+	require.NoError(t, err)
+	var ids []string
+	for _, o := range orders {
+		ids = append(ids, o.OrderID)
+	}
+	require.Equal(t, []string{"o-1", "o-2", "o-3", "o-4", "o-5"}, ids)
 }
 
 // A server that cannot be reached gets no more commands. Single commands without a reply stop nothing.

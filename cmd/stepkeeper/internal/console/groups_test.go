@@ -81,15 +81,21 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// answering returns a client of a server that handles all requests with a function.
-func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
+// answers serves all requests with a function.
+func answers(t *testing.T, answer func(r *http.Request) any) http.Handler {
 	t.Helper()
-	return clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(answer(r)); err != nil {
 			t.Error(err)
 		}
-	}))
+	})
+}
+
+// answering returns a client of a server that handles all requests with a function.
+func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
+	t.Helper()
+	return clientOf(t, answers(t, answer))
 }
 
 // grouping returns a console of a server that has these orders in Error and running.

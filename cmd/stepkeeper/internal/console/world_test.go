@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -305,51 +304,10 @@ func (w *world) form(page, field, value string) (action string, form url.Values)
 	return "", nil
 }
 
-// event is one event of a stream.
-type event struct{ id, name, retry, data string }
-
 // stream opens the stream of a page.
 func (w *world) stream(path string) (next func() event, stop func()) {
 	w.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/live"+path, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if got := answer.Header.Get("Content-Type"); got != "text/event-stream" {
-		w.Fatalf("the stream of %s is %q", path, got)
-	}
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	return func() event {
-			w.Helper()
-			defer time.AfterFunc(30*time.Second, cancel).Stop() // a heartbeat comes each 2 s
-			var e event
-			for lines.Scan() {
-				name, value, _ := strings.Cut(lines.Text(), ": ")
-				switch name {
-				case "id":
-					e.id = value
-				case "event":
-					e.name = value
-				case "retry":
-					e.retry = value
-				case "data":
-					e.data += value + "\n"
-				case "":
-					return e
-				}
-			}
-			w.Fatalf("the stream has ended: %v", lines.Err())
-			return e
-		}, func() {
-			cancel()
-			_ = answer.Body.Close()
-		}
+	return openStream(w, http.DefaultTransport, w.url+"/live"+path)
 }
 
 func ids(prefix string, n int) []string {
