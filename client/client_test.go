@@ -13,11 +13,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -65,29 +69,48 @@ func (c *cutConn) Write(b []byte) (int, error) {
 }
 
 // ending sends requests whose contexts can end, as those of all callers here do.
-type ending struct{ *testing.T }
+type ending struct {
+	*testing.T
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than its caller's", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return e.via.RoundTrip(r)
 }
 
 func newRig(t *testing.T, opts ...client.Option) *rig {
 	t.Helper()
 	b := apitest.New()
-	s := httptest.NewUnstartedServer(api.New(api.Config{Backend: b, Clock: port.ClockFunc(apitest.Now.Std)}))
+	s := httptest.NewUnstartedServer(edgeOf(b))
 	cut := &cutter{Listener: s.Listener}
 	s.Listener = cut
 	s.Start()
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL,
-		append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t}})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &rig{T: t, ctx: t.Context(), backend: b, client: c, url: s.URL, cut: cut}
+	return &rig{T: t, ctx: t.Context(), backend: b, client: clientAt(t, s.URL, http.DefaultTransport, opts...),
+		url: s.URL, cut: cut}
+}
+
+// newRigInProcess returns a rig without a network, for virtual time.
+func newRigInProcess(t *testing.T, opts ...client.Option) *rig {
+	t.Helper()
+	b := apitest.New()
+	return &rig{T: t, ctx: t.Context(), backend: b,
+		client: clientAt(t, "http://127.0.0.1:1", stacktest.Transport(t, edgeOf(b)), opts...)}
+}
+
+func edgeOf(b *apitest.Backend) http.Handler {
+	return api.New(api.Config{Backend: b, Clock: port.ClockFunc(apitest.Now.Std)})
+}
+
+func clientAt(t *testing.T, url string, via http.RoundTripper, opts ...client.Option) *client.Client {
+	t.Helper()
+	c, err := client.New(url, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t, via}})},
+		opts...)...)
+	require.NoError(t, err)
+	return c
 }
 
 func order(id string) client.Order {
@@ -197,58 +220,65 @@ func TestOddIDs(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	r := newRig(t, client.WithRetry(2, time.Second))
-	r.submit("o")
-	r.backend.Failing = map[string]error{"full": fmt.Errorf("disk: %w", port.ErrUnavailable)}
-	other := order("o")
-	other.Content = 1
-	unknown := order("x")
-	unknown.Workflow = "none"
-	for _, tt := range []struct {
-		name string
-		err  error
-		kind error
-		code string
-	}{
-		{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
-		{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
-		{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
-			"not-found"},
-		{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
-		{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
-		{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
-		{"ID as a path", second(r.client.Get(r.ctx, "../x")), client.ErrInvalid, "invalid-request"},
-		{"disk full", second(r.client.Submit(r.ctx, order("full"))), client.ErrUnavailable, "unavailable"},
-	} {
-		var e *client.Error
-		if !errors.Is(tt.err, tt.kind) || !errors.As(tt.err, &e) || e.Code != tt.code || e.Detail == "" {
-			t.Errorf("%s: %v (%+v)", tt.name, tt.err, e)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigInProcess(t, client.WithRetry(2, time.Second))
+		r.submit("o")
+		r.backend.Failing = map[string]error{"full": fmt.Errorf("disk: %w", port.ErrUnavailable)}
+		other := order("o")
+		other.Content = 1
+		unknown := order("x")
+		unknown.Workflow = "none"
+		for _, tt := range []struct {
+			name string
+			err  error
+			kind error
+			code string
+		}{
+			{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
+			{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
+			{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
+				"not-found"},
+			{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
+			{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
+			{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
+			{"ID as a path", second(r.client.Get(r.ctx, "../x")), client.ErrInvalid, "invalid-request"},
+			{"disk full", second(r.client.Submit(r.ctx, order("full"))), client.ErrUnavailable, "unavailable"},
+		} {
+			var e *client.Error
+			if !errors.Is(tt.err, tt.kind) || !errors.As(tt.err, &e) || e.Code != tt.code || e.Detail == "" {
+				t.Errorf("%s: %v (%+v)", tt.name, tt.err, e)
+			}
 		}
-	}
-	if _, err := r.client.Submit(r.ctx, client.Order{ID: "o", Content: func() {}}); err == nil {
-		t.Error("an order that is no JSON was sent")
-	}
-	for _, base := range []string{"", "127.0.0.1:1", "ftp://x", "http://"} {
-		if _, err := client.New(base); err == nil {
-			t.Errorf("base URL %q was taken", base)
+		if _, err := r.client.Submit(r.ctx, client.Order{ID: "o", Content: func() {}}); err == nil {
+			t.Error("an order that is no JSON was sent")
 		}
-	}
+		for _, base := range []string{"", "127.0.0.1:1", "ftp://x", "http://"} {
+			if _, err := client.New(base); err == nil {
+				t.Errorf("base URL %q was taken", base)
+			}
+		}
+	})
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestRepeatsWhatMayPass(t *testing.T) {
+// A full server says when to send an order again.
+func TestOrdersAreRepeatedWhenTheServerSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigInProcess(t)
+		r.backend.Busy(1)
+		began := time.Now()
+		r.submit("o-1")
+		require.GreaterOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
+// A lost answer to a stored order is asked for again, and the order is known.
+func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	r := newRig(t)
-	r.backend.Busy(1)
-	begin := time.Now()
-	r.submit("o-1")
-	if d := time.Since(begin); d < 900*time.Millisecond {
-		t.Errorf("it was sent again after %v, the server asked for 1 s", d)
-	}
-	r.cut.left.Store(10) // the answer to a stored order is lost
-	if got := r.submit("o-2"); !got.Known || r.cut.cuts.Load() != 1 {
-		t.Errorf("after a lost answer: %+v, %d cuts", got, r.cut.cuts.Load())
-	}
+	r.cut.left.Store(10)
+	require.True(t, r.submit("o-2").Known)
+	require.EqualValues(t, 1, r.cut.cuts.Load())
 }
 
 func TestNoServerAnswers(t *testing.T) {

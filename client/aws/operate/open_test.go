@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -377,28 +378,30 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 
 // Throttling and failures of AWS are temporary: the call is repeated until it succeeds.
 func TestThrottlesAreRetried(t *testing.T) {
-	environment(t)
-	w := stacktest.New(t, stacktest.Memory())
-	for _, code := range []string{"ProvisionedThroughputExceededException", "InternalServerError"} {
-		throttled := &stumbling{Tasks: w.Store, code: code}
-		throttled.left.Store(2)
-		w.Parts.Tasks = throttled
-		c := w.Client(client.WithRetry(5, 20*time.Second))
-		submit(t, c, order("o", "order", ""))
-		if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
-			throttled.left.Load() > 0 {
-			t.Errorf("%s: %+v %v", code, x, err)
+	synctest.Test(t, func(t *testing.T) {
+		environment(t)
+		w := stacktest.New(t, stacktest.Memory())
+		for _, code := range []string{"ProvisionedThroughputExceededException", "InternalServerError"} {
+			throttled := &stumbling{Tasks: w.Store, code: code}
+			throttled.left.Store(2)
+			w.Parts.Tasks = throttled
+			c := w.Client(client.WithRetry(5, 20*time.Second))
+			submit(t, c, order("o", "order", ""))
+			if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
+				throttled.left.Load() > 0 {
+				t.Errorf("%s: %+v %v", code, x, err)
+			}
+			throttled.left.Store(100)
+			once := w.Client(client.WithRetry(1, time.Second))
+			want := client.ErrUnavailable
+			if strings.HasPrefix(code, "Provisioned") {
+				want = client.ErrBusy
+			}
+			if err := get(t, once, "o"); !errors.Is(err, want) {
+				t.Errorf("%s: %v", code, err)
+			}
 		}
-		throttled.left.Store(100)
-		once := w.Client(client.WithRetry(1, time.Second))
-		want := client.ErrUnavailable
-		if strings.HasPrefix(code, "Provisioned") {
-			want = client.ErrBusy
-		}
-		if err := get(t, once, "o"); !errors.Is(err, want) {
-			t.Errorf("%s: %v", code, err)
-		}
-	}
+	})
 }
 
 // stumbling lets some loads fail in the way of the store on DynamoDB.
