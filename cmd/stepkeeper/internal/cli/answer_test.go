@@ -6,6 +6,8 @@ import (
 
 	"gotest.tools/v3/golden"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -44,16 +46,20 @@ func TestAnswerSendsTheValue(t *testing.T) {
 		{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
 		{Name: "customer-bought", Value: []byte(`"plain words"`)},
 	}
-	if len(b.commands) != len(want) {
-		t.Fatalf("%d answers came: %+v", len(b.commands), b.commands)
-	}
+	require.Len(t, b.commands, len(want))
 	for i, w := range want {
 		got, is := b.commands[i].Event.(core.Answered)
-		if !is || b.commands[i].OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
-			got.Step != w.Step || got.Name != w.Name ||
-			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" &&
-			got.ID != w.ID {
-			t.Errorf("%d: %+v, want %+v", i, got, w)
+		require.True(t, is)
+		require.Equal(t, "asking", b.commands[i].OrderID)
+		require.Equal(t, 2, got.Run)
+		require.Equal(t, "bob", got.By)
+		require.Equal(t, w.Step, got.Step)
+		require.Equal(t, w.Name, got.Name)
+		require.Equal(t, w.Round, got.Round)
+		require.Equal(t, string(w.Value), string(got.Value))
+		require.NotEmpty(t, got.ID)
+		if w.ID != "" {
+			require.Equal(t, w.ID, got.ID)
 		}
 	}
 	b.commands = nil
@@ -72,17 +78,13 @@ func TestAnswerSendsTheValue(t *testing.T) {
 		given, err := keys.Token(keys.Current(), order,
 			core.TokenOf{Step: map[string]string{"asking": "approve", "buying": "bought"}[order],
 				Person: "carol"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-		if len(b.commands) != 1 {
-			t.Fatalf("%s: %+v", order, b.commands)
-		}
-		if a := b.commands[0].Event.(core.Answered); a.Token != given || a.By != "" ||
-			string(a.Value) != value {
-			t.Errorf("%s: %+v, want %s", order, b.commands, value)
-		}
+		require.Len(t, b.commands, 1, order)
+		a := b.commands[0].Event.(core.Answered)
+		require.Equal(t, given, a.Token, order)
+		require.Empty(t, a.By, order)
+		require.Equal(t, value, string(a.Value), order)
 	}
 	b.refuse = "step approve was decided: \"no\" by alice"
 	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused,
@@ -116,11 +118,7 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {
 		r := c.run(t, append([]string{"list"}, strings.Fields(args)...)...)
 		r.want(t, failure.OK, "parcel")
-		if got := strings.Count(r.out, "parcel"); got != want {
-			t.Errorf("list %s shows %d orders, want %d:\n%s", args, got, want, r.out)
-		}
-		if strings.Contains(r.err, "1 child order left out") != (want == 1) {
-			t.Errorf("list %s: %s", args, r.err)
-		}
+		require.Equal(t, want, strings.Count(r.out, "parcel"), args)
+		require.Equal(t, want == 1, strings.Contains(r.err, "1 child order left out"), args)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -131,25 +133,18 @@ func (i *interrupter) Write(p []byte) (int, error) {
 // want checks the exit code and that each text is in the output or the messages.
 func (r result) want(t *testing.T, code failure.Code, texts ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d\nout: %s\nerr: %s", r.code, code, r.out, r.err)
-	}
+	require.Equal(t, code, r.code, "out: %s\nerr: %s", r.out, r.err)
 	for _, text := range texts {
-		if !strings.Contains(r.out+r.err, text) {
-			t.Errorf("%q is missing\nout: %s\nerr: %s", text, r.out, r.err)
-		}
+		require.Contains(t, r.out+r.err, text)
 	}
-	if strings.Contains(r.err, "goroutine ") || strings.Contains(r.err, "Usage:") {
-		t.Errorf("a stack or a usage text was dumped: %s", r.err)
-	}
+	require.NotContains(t, r.err, "goroutine ", "a stack was dumped")
+	require.NotContains(t, r.err, "Usage:", "a usage text was dumped")
 }
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -159,9 +154,7 @@ func decodeLines(t *testing.T, text string) []map[string]any {
 	var all []map[string]any
 	for dec := json.NewDecoder(bytes.NewReader([]byte(text))); dec.More(); {
 		var v map[string]any
-		if err := dec.Decode(&v); err != nil {
-			t.Fatalf("no JSON: %v in %s", err, text)
-		}
+		require.NoError(t, dec.Decode(&v))
 		all = append(all, v)
 	}
 	return all

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,24 +94,16 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	} {
 		b.commands = nil
 		c.run(t, x.args...).want(t, failure.OK, x.want.OrderID+": "+x.args[0]+" accepted\n")
-		if len(b.commands) != 1 {
-			t.Fatalf("%v sent %d commands", x.args, len(b.commands))
-		}
+		require.Len(t, b.commands, 1, "%v", x.args)
 		got := b.commands[0]
-		if got.ID() == "" {
-			t.Errorf("%v: the command has no ID (P5)", x.args)
-		}
+		require.NotEmpty(t, got.ID(), "%v", x.args)
 		sent := core.CommandOf(got.Event)
 		if core.CommandOf(x.want.Event).From.By == "" { // the user of this computer
-			if sent.From.By == "" {
-				t.Errorf("%v: it does not say who sends it", x.args)
-			}
+			require.NotEmpty(t, sent.From.By, "%v", x.args)
 			sent.From.By = ""
 		}
 		got.Event = core.Stamped(got.Event, "", sent.From, sent.Number)
-		if !reflect.DeepEqual(got, x.want) {
-			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
-		}
+		require.Equal(t, x.want, got, "%v", x.args)
 	}
 }
 
@@ -130,9 +120,8 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 		{"resolve", "stopped", "zone", "happened"},
 	} {
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
-		if len(b.commands) != i+1 || b.commands[i].ID() != "mine" {
-			t.Errorf("%v: %+v", args, b.commands)
-		}
+		require.Len(t, b.commands, i+1, "%v", args)
+		require.Equal(t, "mine", b.commands[i].ID(), "%v", args)
 	}
 }
 
@@ -199,15 +188,12 @@ func TestCommandsRefused(t *testing.T) {
 		"at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
-	if len(b.commands) > 0 {
-		t.Errorf("sent: %+v", b.commands)
-	}
+	require.Empty(t, b.commands)
 	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
 	c.run(t, "close", "stopped", "--yes", "--reason", "why") // the sender is the user of this computer
-	if len(b.commands) != 1 || b.commands[0].Event.(core.Close).By == "" {
-		t.Errorf("sent: %+v", b.commands)
-	}
+	require.Len(t, b.commands, 1)
+	require.NotEmpty(t, b.commands[0].Event.(core.Close).By)
 }
 
 // If there are several reasons, the worst one decides the exit code, in any order.
@@ -257,13 +243,10 @@ func TestBulk(t *testing.T) {
 		var reported []string
 		for _, d := range decodeLines(t, r.out) {
 			reported = append(reported, d["orderId"].(string))
-			if d["accepted"] != true || d["dryRun"] != true {
-				t.Errorf("%s: %v", where, d)
-			}
+			require.Equal(t, true, d["accepted"], where)
+			require.Equal(t, true, d["dryRun"], where)
 		}
-		if !slices.Equal(reported, want) {
-			t.Errorf("%s: reported %q, want %q", where, reported, want)
-		}
+		require.Equal(t, want, reported, where)
 	}
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t,
 		failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")
@@ -275,48 +258,36 @@ func TestBulk(t *testing.T) {
 		failure.NotFound, "no order matches")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
 		"selected: 2 orders", "it would end as it stands: stopped other", "add --yes")
-	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
-		t.Errorf("sent: %+v", b.commands)
-	} else {
-		asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t,
-			failure.General, "it would end as it stands: stopped other", "Send close to 2 orders?",
-			"nothing was sent")
-	}
+	require.Empty(t, b.commands)
+	asked := call{server: c.server, terminal: true, in: "n\n"}
+	asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General,
+		"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent")
 	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
-	if files, err := os.ReadDir("."); err != nil || len(files)+len(b.commands) > 0 {
-		t.Fatalf("%v %v %v", files, b.commands, err)
-	}
+	require.Empty(t, b.commands)
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Empty(t, files)
 
 	c.run(t, "bulk", "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file",
 		"mine.jsonl", "--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl",
 		"2 fixed: stopped other")
-	if len(b.commands) != 2 {
-		t.Fatalf("sent: %+v", b.commands)
-	}
-	if left, _ := filepath.Glob("*"); len(left) != 1 || left[0] != "mine.jsonl" {
-		t.Errorf("it leaves %q behind", left)
-	}
+	require.Len(t, b.commands, 2)
+	left, _ := filepath.Glob("*")
+	require.Len(t, left, 1)
+	require.Equal(t, "mine.jsonl", left[0])
 	sent := core.CommandOf(b.commands[0].Event)
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"its sender", sent.From, core.Sender{By: "ann", Reason: "settled"}},
-		{"its command number", sent.Number, 4},
-		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)
-		}
-	}
+	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.From, "its sender")
+	require.Equal(t, 4, sent.Number, "its command number")
+	require.True(t, strings.HasSuffix(b.commands[0].ID(), ":stopped"), "the ID ends with the order: %s", b.commands[0].ID())
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl",
 		"--yes").want(t, failure.Usage, "mine.jsonl", "--file")
 	r := c.run(t, "bulk", "continue", "mine.jsonl", "--output", "json")
 	r.want(t, failure.OK)
-	if d := decodeLines(t, r.out); len(d) != 1 || len(d[0]["fixed"].([]any)) != 2 ||
-		len(d[0]["notSent"].([]any)) != 0 || len(b.commands) != 2 {
-		t.Errorf("%v, %d commands", d, len(b.commands))
-	}
+	d := decodeLines(t, r.out)
+	require.Len(t, d, 1)
+	require.Len(t, d[0]["fixed"].([]any), 2)
+	require.Empty(t, d[0]["notSent"].([]any))
+	require.Len(t, b.commands, 2)
 	b.commands = nil
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t,
 		failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
@@ -330,9 +301,7 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl",
 		"make a new list")
 	busy, err := bulk.Open("two.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer busy.Close()
 	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused,
 		"another process is running this list", "wait until the other process ends")
@@ -342,9 +311,7 @@ func TestCancelBeforeTheOrder(t *testing.T) {
 	b := newBackend(noon)
 	c := call{server: serve(t, b).URL}
 	c.run(t, "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
-	if len(b.commands) != 0 {
-		t.Error("a slip of the finger must not leave a tombstone (P17)")
-	}
+	require.Empty(t, b.commands, "a slip of the finger must not leave a tombstone (P17)")
 	c.run(t, "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
 }
 
@@ -372,7 +339,7 @@ func TestCommandsThatAsk(t *testing.T) {
 	c.in = "yes\n"
 	c.run(t, "undo", "stopped").want(t, failure.OK, "accepted")
 	c.terminal, c.in = false, ""
-	if r := c.run(t, "undo", "stopped", "--yes"); r.code != failure.OK || r.err != "" {
-		t.Errorf("with --yes a script is not asked: %+v", r)
-	}
+	r := c.run(t, "undo", "stopped", "--yes")
+	require.Equal(t, failure.OK, r.code, "with --yes a script is not asked")
+	require.Empty(t, r.err)
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -46,9 +47,7 @@ func TestDoctorOfAServer(t *testing.T) {
 	release := view.Built()
 	reported := func() string {
 		text, err := json.Marshal(release)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return `{"ready":true,"checks":{"store":"ok"},"release":` + string(text) + `}`
 	}
 	health = reported()
@@ -59,9 +58,7 @@ func TestDoctorOfAServer(t *testing.T) {
 		"ok       clock: the clock here is within 30s of that of the server",
 		"ok       store: no problem found",
 		"ok       consumers: every queue has a consumer")
-	if strings.Contains(r.out, "fix:") {
-		t.Error(r.out)
-	}
+	require.NotContains(t, r.out, "fix:")
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
 	run().want(t, failure.General, "failed   server: it accepts no orders now",
@@ -71,22 +68,12 @@ func TestDoctorOfAServer(t *testing.T) {
 		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
 		"fix: start the agent seats, or write")
 	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 8 || lines[6]["fix"] == nil {
-		t.Fatalf("%v", lines)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`lines[0]["name"]`, lines[0]["name"], "server"},
-		{`lines[0]["result"]`, lines[0]["result"], "failed"},
-		{`lines[1]["result"]`, lines[1]["result"], "ok"},
-		{`lines[2]["result"]`, lines[2]["result"], "unknown"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, lines)
-		}
-	}
+	require.Len(t, lines, 8)
+	require.NotNil(t, lines[6]["fix"])
+	require.Equal(t, "server", lines[0]["name"])
+	require.Equal(t, "failed", lines[0]["result"])
+	require.Equal(t, "ok", lines[1]["result"])
+	require.Equal(t, "unknown", lines[2]["result"])
 
 	release.Version = "v1.2.3"
 	health = reported()

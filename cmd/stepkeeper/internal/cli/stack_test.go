@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -95,14 +97,15 @@ func TestCommandsOnAStack(t *testing.T) {
 
 		r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
 		r.want(t, failure.OK)
-		if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false ||
-			l["ended"] != false {
-			t.Errorf("%v", l)
-		}
+		l := decodeLines(t, r.out)[0]
+		require.Equal(t, true, l["accepted"])
+		require.Equal(t, true, l["queued"])
+		require.Equal(t, false, l["known"])
+		require.Equal(t, false, l["ended"])
 		w.Parts.Outputs.Finished = false
-		if r := run("", "list"); r.code != failure.OK || !strings.Contains(r.err, "ended orders are not listed") {
-			t.Errorf("%+v", r)
-		}
+		r = run("", "list")
+		require.Equal(t, failure.OK, r.code)
+		require.Contains(t, r.err, "ended orders are not listed")
 	})
 }
 
@@ -119,27 +122,20 @@ func TestSubmitToAStackChecksTheSchema(t *testing.T) {
 	}
 	const mismatch = "the order does not match the schema of the workflow order: at /end it is a number, " +
 		"not a text"
-	if _, err := w.Client().OrderSchema(t.Context(), "order"); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("before the first order: %v", err)
-	}
+	_, err := w.Client().OrderSchema(t.Context(), "order")
+	require.ErrorIs(t, err, client.ErrNotFound, "before the first order")
 	submit("o-1", `{"end":""}`, "--wait").want(t, failure.OK, "o-1: accepted, Processed")
 	submit("o-2", `{"end":7}`).want(t, failure.Usage, "standard input:1: o-2: not sent: "+mismatch)
-	if r := submit("o-1", `{"end":7}`); strings.Contains(r.err, "not sent") {
-		t.Errorf("an order that exists was not left to the Scheduler: %s", r.err)
-	}
+	require.NotContains(t, submit("o-1", `{"end":7}`).err, "not sent", "an order that exists was not left to the Scheduler")
 	s, err := w.Client().OrderSchema(t.Context(), "order")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = s.Check(client.Order{ID: "o-3", Workflow: "order", Content: map[string]int{"end": 7}})
 	var e *client.Error
-	if !errors.As(err, &e) || e.Field != "order" || !errors.Is(err, client.ErrInvalid) ||
-		e.Error() != mismatch {
-		t.Errorf("in Go: %v", err)
-	}
-	if err := s.Check(client.Order{Content: map[string]string{"end": ""}}); err != nil {
-		t.Errorf("an order that matches: %v", err)
-	}
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "order", e.Field)
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.Equal(t, mismatch, e.Error())
+	require.NoError(t, s.Check(client.Order{Content: map[string]string{"end": ""}}))
 }
 
 func TestStackFlags(t *testing.T) {
@@ -226,9 +222,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 			"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
 		// wait until the order is known
 		for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
-			if !errors.Is(err, client.ErrNotFound) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, err, client.ErrNotFound)
 		}
 		w.Held.Store(true)
 		r := run("cancel", "o", "--timeout", "2s")
@@ -304,15 +298,11 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		"enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`, which starts the whole stack"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
-	if n := strings.Count(r.err, "no consumer"); n != 1 {
-		t.Errorf("reported %d times:\n%s", n, r.err)
-	}
+	require.Equal(t, 1, strings.Count(r.err, "no consumer"))
 	// wait until the order is known
 	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _,
 		err = w.Client().Get(t.Context(), "o-1") {
-		if !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, err, client.ErrNotFound)
 	}
 	run("", "list").want(t, failure.OK, reported, "o-1")
 	run("", "show", "o-1").want(t, failure.OK, reported)
@@ -320,24 +310,18 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
-		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason ||
-			u[0].(map[string]any)["waiting"] != 2.0 {
-			t.Errorf("%v", l)
-		}
+		u, _ := l["unattended"].([]any)
+		require.Len(t, u, 1)
+		require.Equal(t, reason, u[0].(map[string]any)["reason"])
+		require.EqualValues(t, 2, u[0].(map[string]any)["waiting"])
 	}
 	first := func(output, member string) any {
 		unattended := decodeLines(t, output)[0]["unattended"].([]any)
 		return unattended[0].(map[string]any)[member]
 	}
-	if got := first(run("", "show", "o-1", "--output", "json").out, "queue"); got != "requests-shop" {
-		t.Errorf("show: %v", got)
-	}
-	if got := first(run("", "list", "--output", "json").err, "agent"); got != "shop" {
-		t.Errorf("list: %v", got)
-	}
-	if got := first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"); got != reason {
-		t.Errorf("smoke: %v", got)
-	}
+	require.Equal(t, "requests-shop", first(run("", "show", "o-1", "--output", "json").out, "queue"))
+	require.Equal(t, "shop", first(run("", "list", "--output", "json").err, "agent"))
+	require.Equal(t, reason, first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"))
 
 	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""
@@ -346,24 +330,18 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
-		if n := strings.Count(r.err, "not known"); n != 1 ||
-			strings.Contains(r.out+r.err, "no consumer") {
-			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
-		}
+		require.Equal(t, 1, strings.Count(r.err, "not known"), "%v", args)
+		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)
 	}
-	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(
-		d["warning"].(string), unknown) {
-		t.Errorf("%v", d)
-	}
-	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(
-		d["unchecked"].(string), unknown) {
-		t.Errorf("%v", d)
-	}
+	require.True(t, strings.HasPrefix(
+		decodeLines(t, run("", "list", "--output", "json").err)[0]["warning"].(string), unknown), decodeLines(t, run("", "list", "--output", "json").err)[0]["warning"].(string))
+	require.True(t, strings.HasPrefix(
+		decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string), unknown), decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string))
 	mappings["m-shop"] = "Enabled"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
-		if r := run(line("o-5"), args...); r.code != failure.OK ||
-			strings.Contains(r.out+r.err, "no consumer") || strings.Contains(r.err, "not known") {
-			t.Errorf("%v: %+v", args, r)
-		}
+		r := run(line("o-5"), args...)
+		require.Equal(t, failure.OK, r.code, "%v", args)
+		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)
+		require.NotContains(t, r.err, "not known", "%v", args)
 	}
 }

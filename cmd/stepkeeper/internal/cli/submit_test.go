@@ -45,18 +45,14 @@ func TestSubmitFile(t *testing.T) {
 		`{"schema":1,"orderId":"../5","workflow":"order","order":{}}` + "\n" +
 		orderLine("a-7", "Compensated")
 	file := write(t, "orders.jsonl", text)
-	for i, golden1 := range []string{"submit.txt", "submit-again.txt"} {
+	for _, golden1 := range []string{"submit.txt", "submit-again.txt"} {
 		r := c.run(t, "submit", file)
-		if r.code != failure.Usage {
-			t.Errorf("time %d: exit code %d", i, r.code)
-		}
+		require.Equal(t, failure.Usage, r.code, golden1)
 		golden.Assert(t, strings.ReplaceAll(r.out+r.err, filepath.Dir(file)+"/", ""), golden1)
 	}
 	r := c.run(t, "submit", file, "--output", "json")
 	golden.Assert(t, strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""), "submit.jsonl")
-	if r.err != "" {
-		t.Errorf("with --output json all is reported on the output: %s", r.err)
-	}
+	require.Empty(t, r.err, "with --output json all is reported on the output")
 }
 
 func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
@@ -66,9 +62,7 @@ func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
 	c.run(t, "submit", "-").want(t, failure.OK, "2 orders: 2 accepted\n",
 		`note (1 of 2 orders): priority "high" is stored with the order and has no effect`)
 	c.in = high
-	if r := c.run(t, "submit", "-", "--output", "json"); !strings.Contains(r.out, `"notes":["priority`) {
-		t.Errorf("%s", r.out)
-	}
+	require.Contains(t, c.run(t, "submit", "-", "--output", "json").out, `"notes":["priority`)
 }
 
 func TestSubmitWait(t *testing.T) {
@@ -84,15 +78,16 @@ func TestSubmitWait(t *testing.T) {
 	r := c.run(t, "submit", "--wait", mixed, "--output", "json")
 	r.want(t, failure.NotProcessed)
 	for _, l := range decodeLines(t, r.out) {
-		if l["ended"] != true || l["accepted"] != true || l["known"] != true || l["state"] == "" {
-			t.Errorf("%v", l)
-		}
+		require.Equal(t, true, l["ended"])
+		require.Equal(t, true, l["accepted"])
+		require.Equal(t, true, l["known"])
+		require.NotEqual(t, "", l["state"])
 	}
 	for i, l := range decodeLines(t, c.run(t, "submit", mixed, "--output", "json").out) {
 		want := []any{"Processed", "Compensated", "Error"}[i]
-		if l["state"] != want || l["ended"] != (want != "Error") || l["known"] != true {
-			t.Errorf("without --wait: %v, want the state %s", l, want)
-		}
+		require.Equal(t, want, l["state"])
+		require.Equal(t, want != "Error", l["ended"])
+		require.Equal(t, true, l["known"])
 	}
 }
 
@@ -119,16 +114,12 @@ func TestSubmitManyInSeveralFiles(t *testing.T) {
 			text.WriteString(orderLine(fmt.Sprintf("m-%d-%d", f, i), ""))
 		}
 		path := filepath.Join(dir, fmt.Sprintf("%d.jsonl", f))
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 		args = append(args, path)
 	}
 	c.run(t, args...).want(t, failure.OK, "1500 orders: 1500 accepted\n")
 	c.run(t, args...).want(t, failure.OK, "1500 orders: 0 accepted, 1500 already there\n")
-	if len(b.tasks) != 1500 {
-		t.Errorf("%d tasks", len(b.tasks))
-	}
+	require.Len(t, b.tasks, 1500)
 }
 
 func TestSubmitBare(t *testing.T) {
@@ -138,9 +129,7 @@ func TestSubmitBare(t *testing.T) {
 	c.in = "{\"total\":1}\n{\"total\":1}\n"
 	c.run(t, "submit", "--workflow", "order", "--id", "b-2", "-").want(t, failure.Usage,
 		"--id names one order")
-	if len(b.tasks) != 1 {
-		t.Errorf("of two orders with one ID none may be sent: %d tasks", len(b.tasks))
-	}
+	require.Len(t, b.tasks, 1, "of two orders with one ID none may be sent")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 2 accepted\n")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK,
 		"2 orders: 0 accepted, 2 already there\n")
@@ -173,9 +162,7 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`,
 		orderLine("../5", "")} {
 		c.in = other
-		if r := c.run(t, "submit", "-"); strings.Contains(r.err, "--workflow") {
-			t.Errorf("%s is no bare order: %s", other, r.err)
-		}
+		require.NotContains(t, c.run(t, "submit", "-").err, "--workflow", other)
 	}
 }
 
@@ -200,9 +187,7 @@ func TestSubmitBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := call{server: server, in: c.in}.run(t, "submit", "-")
 			r.want(t, failure.Usage, c.want, "not sent")
-			if strings.ContainsRune(r.err, 0x1b) {
-				t.Errorf("input steers the terminal: %q", r.err)
-			}
+			require.False(t, strings.ContainsRune(r.err, 0x1b), "input steers the terminal")
 		})
 	}
 	call{server: server}.run(t, "submit", "-").want(t, failure.OK, "0 orders")

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/golden"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestHelp compares the help of every command with the recorded text.
@@ -30,9 +32,7 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 		r := c.run(t, strings.Fields(line)...)
 		fmt.Fprintf(&all, "$ stepkeeper %s\n%s%sexit %d\n\n", line, r.out, r.err, r.code)
 	}
-	if len(b.commands) > 0 {
-		t.Errorf("commands were sent: %+v", b.commands)
-	}
+	require.Empty(t, b.commands, "commands were sent")
 	golden.Assert(t, all.String(), "wrong-calls.txt")
 }
 

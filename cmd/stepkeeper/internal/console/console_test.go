@@ -33,8 +33,8 @@ func wants(t *testing.T, body string, texts ...string) {
 	t.Helper()
 	plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, ""))
 	for _, text := range texts {
-		if !strings.Contains(plain, text) && !strings.Contains(body, text) {
-			t.Errorf("the page lacks %q:\n%s", text, plain)
+		if !strings.Contains(plain, text) {
+			require.Contains(t, body, text)
 		}
 	}
 }
@@ -86,14 +86,10 @@ func TestPagesShowTheirContent(t *testing.T) {
 			texts = texts[:len(texts)-1]
 		}
 		status, body := w.get(path)
-		if status != http.StatusOK {
-			t.Errorf("%s: status %d", path, status)
-		}
+		require.Equal(t, http.StatusOK, status, path)
 		wants(t, body, texts...)
 		for _, bad := range []string{"<script>alert", " style=", "onclick", "http://", "https://"} {
-			if strings.Contains(strings.ReplaceAll(body, w.url, ""), bad) {
-				t.Errorf("%s holds %q", path, bad)
-			}
+			require.NotContains(t, strings.ReplaceAll(body, w.url, ""), bad, path)
 		}
 	}
 	browser, err := http.NewRequest(http.MethodGet, w.url+"/nowhere", nil)
@@ -107,13 +103,9 @@ func TestPagesShowTheirContent(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, answer.StatusCode)
 	require.Contains(t, string(page), `<nav aria-label="Pages">`, "an unknown page is a page")
 	_, body := w.get("/orders?state=Processing")
-	if strings.Contains(body, "o-1") {
-		t.Error("the filter lets through what it should not")
-	}
+	require.NotContains(t, body, "o-1", "the filter lets through what it should not")
 	r, err := http.Get(w.url + "/orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = r.Body.Close()
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'",
@@ -121,9 +113,7 @@ func TestPagesShowTheirContent(t *testing.T) {
 		"Cache-Control":           "no-store",
 		"Referrer-Policy":         "same-origin",
 	} {
-		if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
-			t.Errorf("%s is %q", name, got)
-		}
+		require.True(t, strings.HasPrefix(r.Header.Get(name), want), "%v: %v", name, r.Header.Get(name))
 	}
 }
 
@@ -135,18 +125,14 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	w.submit("order", "o-1")
 	w.until("it stops", w.inState("o-1", "Error"))
 	before, err := w.client.Get(context.Background(), "o-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(w.data, "workflows", "order.yaml")
 	newer := strings.Replace(flows["order"], "charge: {agent: shop, operation: charge,",
 		"charge: {agent: shop, operation: charge-card,", 1)
 	newer = strings.Replace(newer, "after: [charge, pack]", "after: [charge, pack, weigh]", 1) +
 		"  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: " +
 		"none, grade: fenced}\n"
-	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(newer), 0o600))
 	w.until("the file is in force", func() bool {
 		_, body := w.get("/orders/o-1")
 		// it would be refused
@@ -156,9 +142,7 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	_, page := w.get("/orders/o-1/move")
 	wants(t, page, "The order cannot be moved", ">refused<", "cannot be moved",
 		"new: shop: weigh", "as before: shop: reserve")
-	if strings.Contains(page, "do-move") {
-		t.Error("a move that would be refused is offered")
-	}
+	require.NotContains(t, page, "do-move", "a move that would be refused is offered")
 	refused := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`).
 		FindStringSubmatch(
 			page)[1]
@@ -166,9 +150,7 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	target := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`)
 	deployed := func(text string) {
 		was := target.FindString(page)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		w.until("the next file is in force", func() bool {
 			_, page = w.get("/orders/o-1/move")
 			return strings.Contains(page, "do-move") && target.FindString(page) != was
@@ -185,18 +167,15 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	first := target.FindStringSubmatch(page)[1]
 	deployed(strings.Replace(newer, "operation: weigh,",
 		"operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
-	if _, other := w.get("/orders/o-1/move?definition=" +
-		first); target.FindStringSubmatch(other)[1] != first {
-		t.Error("another definition is compared than the address names")
-	}
+	_, other := w.get("/orders/o-1/move?definition=" +
+		first)
+	require.Equal(t, first, target.FindStringSubmatch(other)[1], "another definition is compared than the address names")
 	simulated()
 	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed",
 		"Fix: correct the step")
 	wants(t, page, "stepkeeper move o-1 --definition "+target.FindStringSubmatch(page)[1]+
 		" --simulate --dry-run")
-	if strings.Contains(page, "No violation") {
-		t.Error("what is found without any fault is simulated with them")
-	}
+	require.NotContains(t, page, "No violation", "what is found without any fault is simulated with them")
 	deployed(newer)
 	_, offers := w.get("/orders/o-1")
 	wants(t, offers, "Compare and move", "resubmit o-1 --definition latest")
@@ -207,10 +186,10 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	simulated()
 	wants(t, page, "No violation in ", "With 95 % confidence", "Ends: ", ">Processed</span>",
 		"move o-1 --definition")
-	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
-		same.Command != 0 {
-		t.Errorf("a simulation has changed the order: %+v, %v", same, err)
-	}
+	same, err := w.client.Get(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Equal(t, before.Definition, same.Definition, "a simulation has changed the order")
+	require.Equal(t, 0, same.Command)
 	action, form := w.form("/orders/o-1/move", "kind", "move")
 	form.Set("by", "ada")
 	form.Set("reason", "it has to be weighed")
@@ -222,16 +201,15 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 	_, body = w.post(action, form)
 	wants(t, body, "move was accepted")
 	after, err := w.client.Get(context.Background(), "o-1")
-	if err != nil || after.Definition == before.Definition || after.Deployed != "" {
-		t.Errorf("%+v, %v", after, err)
-	}
-	if v := after.Verdicts[len(after.Verdicts)-1]; v.Command != "move" || v.By != "ada" ||
-		v.Note != "it has to be weighed" {
-		t.Errorf("%+v", v)
-	}
-	if status, _ := w.get("/workflows/order?definition=" + before.Definition); status != http.StatusOK {
-		t.Errorf("the older version is answered with %d", status)
-	}
+	require.NoError(t, err)
+	require.NotEqual(t, before.Definition, after.Definition)
+	require.Empty(t, after.Deployed)
+	v := after.Verdicts[len(after.Verdicts)-1]
+	require.Equal(t, "move", v.Command)
+	require.Equal(t, "ada", v.By)
+	require.Equal(t, "it has to be weighed", v.Note)
+	status, _ := w.get("/workflows/order?definition=" + before.Definition)
+	require.Equal(t, http.StatusOK, status)
 }
 
 // A wrong address gets a page that names the fault and states what to do.
@@ -249,13 +227,9 @@ func TestBadAddressGetsAnErrorPage(t *testing.T) {
 		"/orders/" + url.PathEscape("<script>"): {400, "Correct the address"},
 	} {
 		status, body := w.get(path)
-		if status != want.status {
-			t.Errorf("%s: status %d: %s", path, status, body)
-		}
+		require.Equal(t, want.status, status, path)
 		wants(t, body, want.text)
-		if strings.Contains(body, "<script>") {
-			t.Errorf("%s repeats what it was given", path)
-		}
+		require.NotContains(t, body, "<script>", path)
 	}
 }
 
@@ -275,34 +249,20 @@ func TestFormsSendCommands(t *testing.T) {
 	form.Set("by", "grace <b>")
 	form.Set("reason", "the bank is back")
 	status, body := w.post(action, form)
-	if status != http.StatusOK {
-		t.Fatalf("status %d: %s", status, body)
-	}
+	require.Equal(t, http.StatusOK, status)
 	wants(t, body, `<p class="box good" role="status">resubmit was accepted`)
 	w.until("it is processed", w.inState("o-1", "Processed"))
 	// the same form again is the same command
-	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") {
-		t.Errorf("%s", body)
-	}
+	_, body = w.post(action, form)
+	require.Contains(t, body, "resubmit was accepted")
 	_, body = w.get("/orders/o-1?show=timeline")
 	wants(t, body, "resubmit accepted (grace &lt;b&gt;)", "the bank is back")
 	o, err := w.client.Get(context.Background(), "o-1")
-	if err != nil || len(o.Verdicts) != 1 {
-		t.Fatalf("a form that was sent twice was carried out twice: %+v %v", o.Verdicts, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"o.Run", o.Run, 0},
-		{"o.Verdicts[0].By", o.Verdicts[0].By, "grace <b>"},
-		{"o.Verdicts[0].Note", o.Verdicts[0].Note, "the bank is back"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: a form that was sent twice was carried out twice: %+v %v",
-				field.name, field.got, field.want, o.Verdicts, err)
-		}
-	}
+	require.NoError(t, err)
+	require.Len(t, o.Verdicts, 1, "a form that was sent twice was carried out twice")
+	require.Equal(t, 0, o.Run)
+	require.Equal(t, "grace <b>", o.Verdicts[0].By)
+	require.Equal(t, "the bank is back", o.Verdicts[0].Note)
 
 	w.submit("impossible", "i-1")
 	w.until("it stops", w.inState("i-1", "Error"))
@@ -310,10 +270,11 @@ func TestFormsSendCommands(t *testing.T) {
 	form.Set("by", "ada")
 	form.Set("reason", "paid in cash")
 	w.post(action, form)
-	if o, err := w.client.Get(context.Background(), "i-1"); err != nil || o.State != "Closed" ||
-		o.Closed.By != "ada" || o.Closed.Reason != "paid in cash" {
-		t.Errorf("%+v %v", o, err)
-	}
+	o, err = w.client.Get(context.Background(), "i-1")
+	require.NoError(t, err)
+	require.EqualValues(t, "Closed", o.State)
+	require.Equal(t, "ada", o.Closed.By)
+	require.Equal(t, "paid in cash", o.Closed.Reason)
 
 	// The input of the step cannot be computed, so no request was sent. The step gets another input (P51).
 	w.submit("impossible", "i-2")
@@ -324,9 +285,8 @@ func TestFormsSendCommands(t *testing.T) {
 	form.Set("step", "charge")
 	form.Set("by", "ada")
 	form.Set("input", `{"amount": `)
-	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
-		t.Errorf("half an input was not refused: %s", body)
-	}
+	_, body = w.post(action, form)
+	require.Contains(t, body, `role="alert"`, "half an input was not refused")
 	form.Set("input", `{"amount": 12, "card": "4111111111111111"}`)
 	_, body = w.post(action, form)
 	wants(t, body, "resubmit was accepted: with another input for charge")
@@ -343,20 +303,15 @@ func TestFormsSendCommands(t *testing.T) {
 	_, body = w.get("/orders/b-1")
 	wants(t, body, "These commands become possible at the time shown",
 		"stepkeeper resolve b-1 charge happened")
-	if strings.Contains(body, `name="fact" value="happened"`) {
-		t.Error("the page offers what would be refused now")
-	}
+	require.NotContains(t, body, `name="fact" value="happened"`, "the page offers what would be refused now")
 	w.ahead.Add(int64(10 * time.Minute))
 	w.until("the fact can be stated",
 		func() bool { _, body = w.get("/orders/b-1"); return strings.Contains(body, `name="output"`) })
-	if strings.Contains(body, "Later, when") {
-		t.Errorf("it is later: %s", body)
-	}
+	require.NotContains(t, body, "Later, when", "it is later")
 	action, form = w.form("/orders/b-1", "fact", "happened")
 	form.Set("output", `{"invoice": `)
-	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
-		t.Errorf("half an output was not refused: %s", body)
-	}
+	_, body = w.post(action, form)
+	require.Contains(t, body, `role="alert"`, "half an output was not refused")
 	form.Set("output", `{"invoice": 4711}`)
 	_, body = w.post(action, form)
 	wants(t, body, "resolve was accepted: with an output for charge")
@@ -370,29 +325,24 @@ func TestFormsSendCommands(t *testing.T) {
 	// The page is older than another person's command, so its form is refused and nothing changes.
 	action, form = w.form("/orders/o-3", "kind", "undo")
 	w.refusing("charge")
-	if _, err := w.client.Resubmit(context.Background(), "o-3"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.client.Resubmit(context.Background(), "o-3")
+	require.NoError(t, err)
 	w.until("it stops again", func() bool {
 		o, err := w.client.Get(context.Background(), "o-3")
 		return err == nil && o.State == "Error" && o.Command == 1
 	})
 	w.refusing("")
-	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
-		t.Errorf("a stale form was not refused: %s", body)
-	}
-	if !w.inState("o-3", "Error")() {
-		t.Error("a stale form was carried out")
-	}
+	_, body = w.post(action, form)
+	require.Contains(t, body, `role="alert"`, "a stale form was not refused")
+	require.True(t, w.inState("o-3", "Error")(), "a stale form was carried out")
 
 	w.until("the question is open",
 		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	action, form = w.form("/answers", "kind", "answer")
 	form.Set("by", "mallory")
 	form.Set("value", "approve")
-	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
-		t.Errorf("an unknown person's answer was not refused: %s", body)
-	}
+	_, body = w.post(action, form)
+	require.Contains(t, body, `role="alert"`, "an unknown person's answer was not refused")
 	form.Set("by", "ada")
 	form.Set("reason", "agreed by <phone>")
 	w.post(action, form)
@@ -426,17 +376,13 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 				return err == nil && o.Command == 1 && o.State == "Error"
 			})
 			old.Set("by", "grace") // another command than the one before
-			if _, body := w.post(oldAction, old); !strings.Contains(body, kind+" was refused") {
-				t.Errorf("the form of the older page: %s", body)
-			}
+			_, body := w.post(oldAction, old)
+			require.Contains(t, body, kind+" was refused", "the form of the older page")
 			w.until("the page offers it again", offered)
 			action, form := w.form(page, "kind", kind)
-			if form.Get("number") != "1" {
-				t.Errorf("the form has the number %q", form.Get("number"))
-			}
-			if _, body := w.post(action, form); !strings.Contains(body, kind+" was accepted") {
-				t.Errorf("the form of the present page: %s", body)
-			}
+			require.Equal(t, "1", form.Get("number"))
+			_, body = w.post(action, form)
+			require.Contains(t, body, kind+" was accepted", "the form of the present page")
 		})
 	}
 }
@@ -489,14 +435,13 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 		},
 	} {
 		status, body := w.post(action, c.form, c.header...)
-		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) ||
-			!strings.Contains(body, c.says) {
-			t.Errorf("%s: status %d: %s", name, status, body)
+		require.Equal(t, c.status, status, name)
+		if status == 200 {
+			require.Contains(t, body, `role="alert"`, name)
 		}
+		require.Contains(t, body, c.says, name)
 	}
-	if !w.inState("o-1", "Processing")() {
-		t.Error("one of them acted")
-	}
+	require.True(t, w.inState("o-1", "Processing")(), "one of them acted")
 
 	reader := newWorld(t, func(o *console.Options) { o.ReadOnly = true })
 	reader.submit("order", "o-1")
@@ -504,15 +449,14 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 	reader.until("the question is open",
 		func() bool { _, body := reader.get("/answers"); return strings.Contains(body, "e-1") })
 	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
-		if _, body := reader.get(page); strings.Contains(body, `method="post"`) ||
-			strings.Contains(body, `name="token"`) {
-			t.Errorf("%s has a form", page)
-		}
+		_, body := reader.get(page)
+		require.NotContains(t, body, `method="post"`, page)
+		require.NotContains(t, body, `name="token"`, page)
 	}
-	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden ||
-		!strings.Contains(body, "--read-only") || !reader.inState("o-1", "Processing")() {
-		t.Errorf("status %d: %s", status, body)
-	}
+	status, body := reader.post("/orders/o-1/command", form)
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, body, "--read-only")
+	require.True(t, reader.inState("o-1", "Processing")())
 }
 
 // The rows of an open listing keep their places. They show changes, rows that do not match any more are
@@ -530,14 +474,12 @@ func TestRowsOfAnOpenListingStay(t *testing.T) {
 		}
 		return all
 	}
-	if got := strings.Join(places(next()), ","); got != "o-2,o-1" {
-		t.Fatal(got)
-	}
+	require.Equal(t, "o-2,o-1", strings.Join(places(next()), ","))
 	w.ahead.Add(int64(time.Second)) // a creation's time has milliseconds
 	w.submit("order", "o-3")
 	for e := next(); !strings.Contains(e.data, "1 new"); e = next() {
-		if got := strings.Join(places(e), ","); e.name == "" && got != "o-2,o-1" {
-			t.Fatal(got)
+		if e.name == "" {
+			require.Equal(t, "o-2,o-1", strings.Join(places(e), ","))
 		}
 	}
 	close(w.hold)
@@ -557,12 +499,10 @@ func TestListingHasNoGapsBetweenPages(t *testing.T) {
 	w.submit("order", ids("o", 130)...)
 	w.until("all have stopped",
 		func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
-	if _, body := w.get("/orders?older=24h"); !strings.Contains(body, "No order matches") {
-		t.Errorf("orders of a moment ago are older than a day: %s", body)
-	}
-	if _, body := w.get("/incidents"); strings.Count(body, `href="/orders/o-`) != 5 {
-		t.Errorf("an incident has other than five examples: %s", body)
-	}
+	_, body := w.get("/orders?older=24h")
+	require.Contains(t, body, "No order matches", "orders of a moment ago are older than a day")
+	_, body = w.get("/incidents")
+	require.Equal(t, 5, strings.Count(body, `href="/orders/o-`), "an incident has other than five examples")
 	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order",
 		"/orders?state=Error&step=reserve"} {
 		seen := map[string]int{}
@@ -571,20 +511,15 @@ func TestListingHasNoGapsBetweenPages(t *testing.T) {
 			for _, m := range regexp.MustCompile(`<tr id="order-([^"]+)"`).FindAllStringSubmatch(body, -1) {
 				seen[m[1]]++
 			}
-			if page = ""; strings.Contains(body, "look at more") {
-				t.Errorf("%s: a page that is full says that its bounds were reached", filter)
-			}
+			page = ""
+			require.NotContains(t, body, "look at more", filter)
 			if m := regexp.MustCompile(`id="next" href="([^"]+)"`).FindStringSubmatch(body); m != nil {
 				page = html.UnescapeString(m[1])
 			}
 		}
-		if len(seen) != 130 {
-			t.Errorf("%s shows %d orders", filter, len(seen))
-		}
+		require.Len(t, seen, 130, filter)
 		for id, n := range seen {
-			if n != 1 {
-				t.Errorf("%s shows %s %d times", filter, id, n)
-			}
+			require.Equal(t, 1, n, "%s in %s", id, filter)
 		}
 	}
 }
@@ -606,23 +541,17 @@ func TestAttemptsOfAnUndoAreMarked(t *testing.T) {
 		return strings.Contains(body, "undo, attempt 2 began") &&
 			strings.Contains(body, "undo, attempt 2: failed")
 	})
-	if line := awsstub.About(t, log.Lines(), "command of the console"); line["kind"] != "undo" {
-		t.Errorf("logged %v", line)
-	}
+	require.Equal(t, "undo", awsstub.About(t, log.Lines(), "command of the console")["kind"])
 }
 
 // Values of the fields that the redaction file names are on no page.
 func TestRedactedValuesAreOnNoPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
 	long := strings.Repeat(" cards", 20<<10)
-	if err := os.WriteFile(file, []byte("#"+long+"\ncard\r\n**.card # also in inputs\n**.customer.*\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("#"+long+"\ncard\r\n**.card # also in inputs\n**.customer.*\n"),
+		0o600))
 	redaction, err := console.LoadRedaction(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := newWorld(t, func(o *console.Options) { o.Redact = redaction })
 	close(w.hold)
 	w.submit("order", "o-1")
@@ -633,16 +562,12 @@ func TestRedactedValuesAreOnNoPage(t *testing.T) {
 	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
 		_, body := w.get(page)
 		wants(t, body, "(hidden)", "120")
-		if strings.Contains(body, "4111111111111111") || strings.Contains(body, "Ada") {
-			t.Errorf("%s shows what it should not: %s", page, body)
-		}
+		require.NotContains(t, body, "4111111111111111", page)
+		require.NotContains(t, body, "Ada", page)
 	}
-	if err := os.WriteFile(file, []byte("a..b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := console.LoadRedaction(file); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("%v", err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("a..b\n"), 0o600))
+	_, err = console.LoadRedaction(file)
+	require.ErrorContains(t, err, "line 1")
 }
 
 // An order is shown in its own script, and characters that could reorder the page's text as escapes.
@@ -651,16 +576,13 @@ func TestDocumentsAreReadable(t *testing.T) {
 	close(w.hold)
 	content := json.RawMessage(
 		`{"amount":120,"name":"\ud83d\ude80 \uae40\ubbfc\uc900","note":"a\u202eb","price":1.50}`)
-	if _, err := w.client.Submit(t.Context(),
-		client.Order{ID: "o-1", Workflow: "order", Content: content}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.client.Submit(t.Context(),
+		client.Order{ID: "o-1", Workflow: "order", Content: content})
+	require.NoError(t, err)
 	w.until("it ends", w.inState("o-1", "Processed"))
 	_, body := w.get("/orders/o-1")
 	wants(t, body, "🚀 김민준", `a\u202eb`, "1.50")
-	if strings.ContainsRune(body, '\u202e') {
-		t.Error("the page holds a character that turns text around")
-	}
+	require.False(t, strings.ContainsRune(body, '\u202e'), "the page holds a character that turns text around")
 }
 
 func TestRedactionOfDocuments(t *testing.T) {
@@ -677,16 +599,10 @@ func TestRedactionOfDocuments(t *testing.T) {
 		{"a", `12345678901234567890.10`, `12345678901234567890.10`},
 	} {
 		file := filepath.Join(t.TempDir(), "redact.txt")
-		if err := os.WriteFile(file, []byte(c.path), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(c.path), 0o600))
 		r, err := console.LoadRedaction(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Apply([]byte(c.doc)); string(got) != c.want {
-			t.Errorf("%s of %s: %s", c.path, c.doc, got)
-		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, string(r.Apply([]byte(c.doc))), c.path)
 	}
 }
 
@@ -703,23 +619,19 @@ func TestConsoleRecoversAfterAnOutage(t *testing.T) {
 		pages.ServeHTTP(r, request(t, path))
 		return r.Code, r.Body.String()
 	}
-	if status, _ := ask("/orders/o-1"); status != http.StatusOK {
-		t.Fatal(status)
-	}
+	status, _ := ask("/orders/o-1")
+	require.Equal(t, http.StatusOK, status)
 	address := strings.TrimPrefix(w.url, "http://")
 	w.stop()
 	for _, path := range []string{"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers",
 		"/workflows"} {
 		status, body := ask(path)
-		if status != http.StatusBadGateway {
-			t.Errorf("%s: status %d", path, status)
-		}
+		require.Equal(t, http.StatusBadGateway, status, path)
 		wants(t, body, "the shop's server does not answer", "tried again by itself")
 	}
 	w.start(address)
-	if status, body := ask("/orders/o-1"); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
+	status, body := ask("/orders/o-1")
+	require.Equal(t, http.StatusOK, status, body)
 }
 
 // The vendored files are those of htmx.org 4.0.1 on npm: dist/htmx.min.js and dist/ext/hx-sse.min.js.
@@ -731,12 +643,8 @@ func TestAssets(t *testing.T) {
 		"uplot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
 	} {
 		text, err := os.ReadFile("assets/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != want {
-			t.Errorf("%s has the checksum %s, not that of the package, %s", name, got, want)
-		}
+		require.NoError(t, err)
+		require.Equal(t, want, fmt.Sprintf("%x", sha256.Sum256(text)), name)
 	}
 }
 
@@ -747,27 +655,21 @@ func TestPagesAreSmall(t *testing.T) {
 	packed := func(path string) (body string, size int) {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, path))
-		if w.Code != http.StatusOK {
-			t.Fatalf("%s: status %d", path, w.Code)
-		}
+		require.Equal(t, http.StatusOK, w.Code)
 		kinds := map[string]string{
 			".js":  "text/javascript; charset=utf-8",
 			".css": "text/css; charset=utf-8",
 			".svg": "image/svg+xml",
 			".txt": "text/plain; charset=utf-8",
 		}
-		if want := cmp.Or(kinds[filepath.Ext(path)],
-			"text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
-			t.Errorf("%s is %q, want %s", path, w.Header().Get("Content-Type"), want)
-		}
+		want := cmp.Or(kinds[filepath.Ext(path)],
+			"text/html; charset=utf-8")
+		require.Equal(t, want, w.Header().Get("Content-Type"))
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		if _, err := z.Write(w.Body.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := z.Write(w.Body.Bytes())
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
 		return w.Body.String(), b.Len()
 	}
 	for _, path := range []string{"/", "/orders", "/orders/busy", "/workflows/order"} {
@@ -777,33 +679,25 @@ func TestPagesAreSmall(t *testing.T) {
 			-1) {
 			text, size := packed(m[1])
 			all += size
-			if text == "" {
-				t.Errorf("%s is empty", m[1])
-			}
+			require.NotEmpty(t, text, "%v", m)
 		}
 		t.Logf("%s: %d bytes, of them the page itself %d", path, all, size)
-		if all > 60_000 || all == size {
-			t.Errorf("%s has %d bytes", path, all)
-		}
+		require.LessOrEqual(t, all, 60_000, path)
+		require.NotEqual(t, size, all, path)
 	}
 }
 
 // The pages of a stack need no list of its workflows, which are inside its functions.
 func TestStackPagesNeedNoWorkflowList(t *testing.T) {
 	s := stacktest.New(t, stacktest.Memory())
-	if _, err := s.Client().Submit(t.Context(), client.Order{ID: "s-1", Workflow: "order",
-		Content: map[string]string{"end": "never"}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Client().Submit(t.Context(), client.Order{ID: "s-1", Workflow: "order",
+		Content: map[string]string{"end": "never"}})
+	require.NoError(t, err)
 	h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
 		Log: quiet})
 	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk",
 		"/dead-letters", "/health"} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil)
-		page := httptest.NewRecorder()
-		if h.ServeHTTP(page, r); page.Code != http.StatusOK {
-			t.Errorf("%s: %d\n%s", path, page.Code, page.Body)
-		}
+		require.Equal(t, http.StatusOK, visit(t, h, path).status, path)
 	}
 }
 
@@ -834,10 +728,9 @@ func TestOrdersAreListedUnderTheirAgent(t *testing.T) {
 		return page.Body.String()
 	}
 	for _, id := range []string{"s-1", "s-2", "s-3"} {
-		if _, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order",
-			Content: map[string]string{"end": "never"}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order",
+			Content: map[string]string{"end": "never"}})
+		require.NoError(t, err)
 	}
 	w.until("three orders of the stack wait",
 		func() bool { return strings.Contains(open(), "order charge</a> (an agent&#39;s reply): 3") })

@@ -18,6 +18,9 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/chromedp/chromedp"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -42,21 +45,15 @@ func recordedQueues(t *testing.T) http.Handler {
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Quarantine},
 		{Name: port.Dead(port.Replies)}, {Name: port.Dead(port.Control)}, {Name: port.Replies}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for queue, messages := range map[string][]port.Message{port.Quarantine: {quarantined("busy", "order"),
 		quarantined("other", "gone")},
 		port.Dead(port.Replies): {
 			{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)}}} {
 		q, err := queues.Queue(queue)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, err := range q.Send(t.Context(), messages) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	return sqsproto.New(sqsproto.Config{Queues: queues, Clock: clock})
@@ -67,13 +64,9 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
 	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
 		Credentials: sdk.AnonymousCredentials{}}, sqs.Config{LookUp: true}).Queue(queue)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	for _, err := range q.Send(context.Background(), messages) {
-		if err != nil {
-			w.Fatal(err)
-		}
+		require.NoError(w, err)
 	}
 }
 
@@ -94,9 +87,8 @@ func TestDeadLetterPages(t *testing.T) {
 	_, body = w.get(page)
 	wants(t, body, "In quarantine: no workflow <gone>", "Can be redriven to intake.",
 		"Cannot be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
-	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "note") {
-		t.Errorf("a body is shown: %s", body)
-	}
+	require.NotContains(t, body, "4111111111111111", "a body is shown")
+	require.NotContains(t, body, "note")
 	ids := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body,
 		-1) {
@@ -106,17 +98,13 @@ func TestDeadLetterPages(t *testing.T) {
 			}
 		}
 	}
-	if len(ids) != 4 {
-		t.Fatalf("%v in %s", ids, body)
-	}
+	require.Len(t, ids, 4)
 	_, body = w.get(page + "?body=" + ids["o-1"])
 	wants(t, body, `"note": "fragile"`, "(hidden)")
-	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "Ada") {
-		t.Errorf("what is redacted is shown: %s", body)
-	}
-	if _, body = w.get(page + "?body=" + ids["order unknown"]); strings.Contains(body, "no envelope") {
-		t.Errorf("what cannot be redacted is shown: %s", body)
-	}
+	require.NotContains(t, body, "4111111111111111", "what is redacted is shown")
+	require.NotContains(t, body, "Ada")
+	_, body = w.get(page + "?body=" + ids["order unknown"])
+	require.NotContains(t, body, "no envelope", "what cannot be redacted is shown")
 
 	form := w.handlingForm(page)
 	form["id"] = []string{ids["o-1"], ids["o-2"]}
@@ -127,25 +115,21 @@ func TestDeadLetterPages(t *testing.T) {
 		"id": ""} {
 		bad := url.Values{}
 		maps.Copy(bad, form)
-		if bad.Set(name, value); name == "id" {
+		bad.Set(name, value)
+		if name == "id" {
 			bad.Del(name)
 		}
 		_, body := w.post(page, bad)
-		if !strings.Contains(body, "nothing was done") && !strings.Contains(body, "Refused") &&
-			!strings.Contains(body, "name in 1 to") && !strings.Contains(body, "give it in 1 to") {
-			t.Errorf("%s=%q: %s", name, value, body)
-		}
+		require.Regexp(t, "nothing was done|Refused|name in 1 to|give it in 1 to", body, name)
 	}
 	status, body := w.post(page, form)
 	wants(t, body, ids["o-1"]+": redriven", ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
-	if status != http.StatusOK || strings.Contains(body, `id="letter-`+ids["o-1"]) ||
-		!strings.Contains(body, `id="letter-`+ids["o-3"]) {
-		t.Errorf("status %d: %s", status, body)
-	}
+	require.Equal(t, http.StatusOK, status)
+	require.NotContains(t, body, `id="letter-`+ids["o-1"])
+	require.Contains(t, body, `id="letter-`+ids["o-3"])
 	w.until("the redriven order is processed", w.inState("o-1", "Processed"))
-	if _, err := w.client.Get(t.Context(), "o-3"); err == nil {
-		t.Error("a message that was not chosen was redriven")
-	}
+	_, err := w.client.Get(t.Context(), "o-3")
+	require.ErrorIs(t, err, client.ErrNotFound, "a message that was not chosen was redriven")
 	form.Set("action", "discard")
 	form["id"] = []string{ids["o-2"], ids["order unknown"]}
 	_, body = w.post(page, form)
@@ -156,27 +140,21 @@ func TestDeadLetterPages(t *testing.T) {
 	wants(t, body, "<td class=\"number\">1</td>")
 
 	text, err := os.ReadFile(filepath.Join(folder, "dead-letters.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var results []string
 	for line := range strings.Lines(string(text)) {
 		var h struct{ Result, By, Reason string }
-		if err := json.Unmarshal([]byte(line), &h); err != nil || h.By != "ada" ||
-			h.Reason != "the workflow is there" {
-			t.Errorf("%s: %v", line, err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &h), line)
+		require.Equal(t, "ada", h.By, line)
+		require.Equal(t, "the workflow is there", h.Reason, line)
 		results = append(results, h.Result)
 	}
 	slices.Sort(results)
-	if got := strings.Join(results,
-		" "); got != "begun begun begun discarded discarded missing missing redriven refused" {
-		t.Error(got)
-	}
-	if status, body := w.get("/dead-letters/replys"); status != http.StatusNotFound ||
-		!strings.Contains(body, "There is no such queue") {
-		t.Errorf("status %d: %s", status, body)
-	}
+	got := strings.Join(results, " ")
+	require.Equal(t, "begun begun begun discarded discarded missing missing redriven refused", got)
+	status, body = w.get("/dead-letters/replys")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, body, "There is no such queue")
 }
 
 // handlingForm returns the form of a page of messages, with nothing chosen.
@@ -184,9 +162,7 @@ func (w *world) handlingForm(page string) url.Values {
 	w.Helper()
 	_, body := w.get(page)
 	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(body)
-	if token == nil {
-		w.Fatalf("%s has no form: %s", page, body)
-	}
+	require.NotNil(w, token)
 	return url.Values{"token": token[1:]}
 }
 
@@ -194,9 +170,7 @@ func (w *world) handlingForm(page string) url.Values {
 func TestDeadLettersAreNotHandled(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = filepath.Join(folder, "file") })
-	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
 	w.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
 	_, body := w.get("/dead-letters/replies")
 	id := regexp.MustCompile(`name="id" value="([^"]+)"`).FindStringSubmatch(body)[1]
@@ -208,26 +182,20 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
 	record := filepath.Join(folder, "file", journal.Name)
-	if err := errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)))
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
-	if err := errors.Join(os.Remove(record), os.Symlink("/dev/full", record)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(record), os.Symlink("/dev/full", record)))
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "no space left on device", `id="letter-`+id)
 
 	reads := newWorld(t, func(o *console.Options) { o.ReadOnly = true; o.Folder = t.TempDir() })
 	reads.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
 	_, body = reads.get("/dead-letters/replies")
-	if strings.Contains(body, "<button") || !strings.Contains(body, "o-1") {
-		t.Error(body)
-	}
-	if status, _ := reads.post("/dead-letters/replies", form); status != http.StatusForbidden {
-		t.Errorf("status %d", status)
-	}
+	require.NotContains(t, body, "<button")
+	require.Contains(t, body, "o-1")
+	status, _ := reads.post("/dead-letters/replies", form)
+	require.Equal(t, http.StatusForbidden, status)
 }
 
 // In a browser, chosen messages stay chosen while the page is open, and are redriven. Refusals are reported.
@@ -263,9 +231,8 @@ func TestBrowserDeadLetters(t *testing.T) {
 	b.giveUp(port.Quarantine, quarantined("o-3", "gone"))
 	b.open("/dead-letters/quarantine")
 	b.shows("o-3")
-	if wide := evaluate[float64](b,
-		`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
-		t.Errorf("it is %.0f pixels wider than a phone", wide)
-	}
+	wide := evaluate[float64](b,
+		`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
+	require.LessOrEqual(t, wide, float64(0))
 	b.clean("quarantine on a phone")
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -32,9 +34,7 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 		"/bulk?command=undo&state=none": http.StatusBadRequest} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != want {
-			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
-		}
+		require.Equal(t, want, w.Code, path)
 	}
 }
 
@@ -61,12 +61,10 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		refuses = x.part
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
-		if w.Code != http.StatusBadGateway ||
-			!strings.Contains(w.Body.String(), "These credentials may not read this: ") ||
-			!strings.Contains(w.Body.String(), "not for you") ||
-			strings.Contains(w.Body.String(), "invalid request") {
-			t.Errorf("%s without %s: status %d: %s", x.path, x.part, w.Code, w.Body)
-		}
+		require.Equal(t, http.StatusBadGateway, w.Code, x.path)
+		require.Contains(t, w.Body.String(), "These credentials may not read this: ", x.path)
+		require.Contains(t, w.Body.String(), "not for you", x.path)
+		require.NotContains(t, w.Body.String(), "invalid request", x.path)
 	}
 	// the rest of the page is there
 	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"},
@@ -75,9 +73,8 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		refuses = x[0]
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), x[1]) {
-			t.Errorf("%s without %s: status %d: %s", path, x[0], w.Code, w.Body)
-		}
+		require.Equal(t, http.StatusOK, w.Code, path)
+		require.Contains(t, w.Body.String(), x[1], path)
 	}
 }
 
@@ -133,9 +130,8 @@ func TestThousandsOfCodes(t *testing.T) {
 	get := func(path string) string {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, request(t, path))
-		if w.Code != http.StatusOK || w.Body.Len() > 256<<10 {
-			t.Fatalf("%s: %d, %d bytes", path, w.Code, w.Body.Len())
-		}
+		require.Equal(t, http.StatusOK, w.Code)
+		require.LessOrEqual(t, w.Body.Len(), 256<<10)
 		return w.Body.String()
 	}
 	seen := map[string]bool{}
@@ -150,9 +146,7 @@ func TestThousandsOfCodes(t *testing.T) {
 			path = m[1]
 		}
 	}
-	if len(seen) != len(stopped) {
-		t.Errorf("%d of %d incidents are on the pages", len(seen), len(stopped))
-	}
+	require.Len(t, seen, len(stopped))
 	for _, path := range []string{"/", "/orders", "/bulk", "/incidents?from=-1", "/incidents?from=99999", "/incidents?from=x"} {
 		get(path)
 	}
@@ -185,23 +179,18 @@ func TestGroupsAreSorted(t *testing.T) {
 		for _, m := range rows.FindAllStringSubmatch(w.Body.String(), -1) {
 			got = append(got, m[1])
 		}
-		if strings.Join(got, " ") != want || strings.Contains(w.Body.String(), "over the newest") {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		require.Equal(t, want, strings.Join(got, " "), path)
+		require.NotContains(t, w.Body.String(), "over the newest", path)
 	}
 	for n, more := range map[int]bool{1000: false, 1001: true} {
 		under = slices.Repeat(waiting[:1], n)
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
-		if strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state") != more {
-			t.Errorf("%d orders: %s", n, w.Body)
-		}
+		require.Equal(t, more, strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state"))
 		w = newRecorder() // another console, because one keeps its counts for ten seconds
 		grouping(t, &stopped, &under).ServeHTTP(w, request(t, "/"))
 		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%d orders: no %s in %s", n, want, w.Body)
-		}
+		require.Contains(t, w.Body.String(), want)
 	}
 }
 
@@ -218,10 +207,9 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
-		if text := w.Body.String(); !strings.Contains(text, "/orders/older") ||
-			strings.Contains(text, "/orders/newer") {
-			t.Errorf("the example is not the oldest one: %s", text)
-		}
+		text := w.Body.String()
+		require.Contains(t, text, "/orders/older", "the example is not the oldest one")
+		require.NotContains(t, text, "/orders/newer")
 	}
 	version := func(hash string, created core.Time) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
@@ -236,9 +224,8 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 		FindAllStringSubmatch(w.Body.String(), -1) {
 		got = append(got, m[1]+m[2]+m[3])
 	}
-	if want := "c21 b10 d10 a11"; strings.Join(got, " ") != want { // those of the newest orders first
-		t.Errorf("versions %s, want %s: %s", got, want, w.Body)
-	}
+	// those of the newest orders first
+	require.Equal(t, "c21 b10 d10 a11", strings.Join(got, " "))
 	failed := func(at core.Time, text string) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at,
 			Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
@@ -249,10 +236,11 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 		h.ServeHTTP(w, request(t, "/incidents"))
 		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"),
 			strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
-		if text := w.Body.String(); first < 0 || last < first || !strings.Contains(text, "the last") ||
-			strings.Contains(text, "the first") {
-			t.Errorf("not from the first to the last, with the text of the last: %s", text)
-		}
+		text := w.Body.String()
+		require.GreaterOrEqual(t, first, 0, "not from the first to the last, with the text of the last")
+		require.GreaterOrEqual(t, last, first)
+		require.Contains(t, text, "the last")
+		require.NotContains(t, text, "the first")
 	}
 }
 
@@ -292,9 +280,7 @@ func TestStatisticsOfOthers(t *testing.T) {
 			request(t, "/"))
 		wants(t, w.Body.String(), x.shows...)
 		for _, text := range x.lacks {
-			if strings.Contains(w.Body.String(), text) {
-				t.Errorf("%s: the page says %q", name, text)
-			}
+			require.NotContains(t, w.Body.String(), text, name)
 		}
 	}
 }
@@ -314,7 +300,7 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 	now := moment(0)
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet,
 		Now: func() time.Time { return now.Std() }})
-	for i, step := range []struct {
+	for _, step := range []struct {
 		stored, pause, asked int64
 		shows                string
 	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"},
@@ -324,10 +310,8 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		now = now.Add(core.Duration(step.pause) * core.Second)
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/incidents"))
-		if asked.Load() != step.asked || !strings.Contains(w.Body.String(), step.shows) {
-			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows,
-				w.Body)
-		}
+		require.Equal(t, step.asked, asked.Load())
+		require.Contains(t, w.Body.String(), step.shows)
 	}
 }
 
@@ -395,10 +379,10 @@ func TestAnswersGoOnPages(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
-			if w.Code != http.StatusOK || len(found) > 100 || requests > 130 || pages > n {
-				t.Fatalf("%s: status %d, %d questions, %d requests, page %d", path, w.Code, len(found),
-					requests, pages)
-			}
+			require.Equal(t, http.StatusOK, w.Code, c.path)
+			require.LessOrEqual(t, len(found), 100, c.path)
+			require.LessOrEqual(t, requests, 130, c.path)
+			require.LessOrEqual(t, pages, n, c.path)
 			for _, m := range found {
 				seen[m[1]]++
 			}
@@ -411,9 +395,7 @@ func TestAnswersGoOnPages(t *testing.T) {
 			if c.want(i) {
 				want = 1
 			}
-			if seen[id] != want {
-				t.Fatalf("%s: the question of %s is shown %d times, want %d", c.path, id, seen[id], want)
-			}
+			require.Equal(t, want, seen[id], c.path)
 		}
 	}
 }
@@ -430,9 +412,7 @@ func TestOldestOfManyOrders(t *testing.T) {
 		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
 			"/", nil))
 		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
-		if !strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want) {
-			t.Errorf("of %d orders: %.200s", n, tile)
-		}
+		require.True(t, strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want), tile)
 	}
 }
 

@@ -335,9 +335,7 @@ var promised = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 func likeTheAPI(t *testing.T, recorded *http.ServeMux) http.Handler {
 	t.Helper()
 	compiler, err := promised()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := httptest.NewRecorder()
 		recorded.ServeHTTP(given, r)

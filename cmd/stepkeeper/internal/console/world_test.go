@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -74,18 +76,12 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit,
 		says: `the card is <script>alert("blocked")</script>`}
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.http = &http.Client{Jar: jar, Timeout: 20 * time.Second}
 	for name, text := range flows {
-		if err := os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text),
+			0o600))
 	}
 	w.start("127.0.0.1:0")
 	return w
@@ -108,7 +104,7 @@ func connect(t testing.TB, server string, opts ...client.Option) *client.Client 
 	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{
 		Transport: ending{t, http.DefaultTransport}}))...)
 	if err != nil {
-		t.Error(err)
+		t.Error(err) // a server calls this in a goroutine of its own
 	}
 	return c
 }
@@ -209,10 +205,9 @@ func (w *world) submit(workflow string, ids ...string) {
 	for _, id := range ids {
 		order := map[string]any{"amount": 120, "card": "4111111111111111",
 			"customer": map[string]any{"name": "Ada"}}
-		if _, err := w.client.Submit(context.Background(),
-			client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
-			w.Fatal(err)
-		}
+		_, err := w.client.Submit(context.Background(),
+			client.Order{ID: id, Workflow: workflow, Content: order})
+		require.NoError(w, err)
 	}
 }
 
@@ -220,9 +215,7 @@ func (w *world) submit(workflow string, ids ...string) {
 func (w *world) until(what string, f func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("it did not come to it in 60 s: %s", what)
-		}
+		require.False(w, time.Now().After(deadline), "it did not come to it in 60 s: %s", what)
 	}
 }
 
@@ -249,36 +242,26 @@ func (w *world) held(ids ...string) {
 func (w *world) get(path string) (status int, body string) {
 	w.Helper()
 	r, err := w.http.Get(w.url + path)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return r.StatusCode, string(text)
 }
 
 func (w *world) post(path string, form url.Values, header ...string) (status int, body string) {
 	w.Helper()
 	r, err := http.NewRequest(http.MethodPost, w.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	answer, err := w.http.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return answer.StatusCode, string(text)
 }
 
