@@ -19,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -134,9 +136,7 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
-	if i < 0 {
-		t.Fatalf("no check %q in %+v", name, checks)
-	}
+	require.GreaterOrEqual(t, i, 0)
 	return checks[i]
 }
 
@@ -369,9 +369,7 @@ func TestChecks(t *testing.T) {
 				c := w.Client()
 				submit(t, c, order("o", "order", ""))
 				task, err := c.Wait(t.Context(), "o")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				o.Workflows = map[string]string{"Order": task.Definition, "Halt": "none"}
 			}
 			o.Concurrency, o.Shared, o.SweepInterval = 10, 8, time.Minute
@@ -408,9 +406,7 @@ func TestChecks(t *testing.T) {
 				}
 			}
 			checks, err := w.Client().Checks(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
@@ -420,24 +416,20 @@ func TestChecks(t *testing.T) {
 					c.check == "consumers" || name == "code storage" && a.limit == 0 {
 					continue
 				}
-				if found := find(t, checks, name); string(found.Result) != result {
-					t.Errorf("%+v; want it %s", found, result)
-				}
+				require.Equal(t, result, string(find(t, checks, name).Result), want)
 			}
 			if c.check == "" {
 				var text strings.Builder
 				for _, x := range checks {
 					fmt.Fprintf(&text, "%s, %s: %s; %s\n", x.Name, x.Result, x.Text, x.Fix)
 				}
-				if text.String() != allWell {
-					t.Errorf("%s\nwant\n%s", text.String(), allWell)
-				}
+				require.Equal(t, allWell, text.String())
 				return
 			}
-			if found := find(t, checks, c.check); found.Result != c.result ||
-				!strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
-				t.Errorf("%+v; want it %s, %q, %q", found, c.result, c.text, c.fix)
-			}
+			found := find(t, checks, c.check)
+			require.Equal(t, c.result, found.Result)
+			require.Contains(t, found.Text, c.text)
+			require.Contains(t, found.Fix, c.fix)
 		})
 	}
 }
@@ -475,23 +467,17 @@ func TestChecksOfDeadLetters(t *testing.T) {
 		count.ServeHTTP(w, r)
 	})
 	checks, err := open().Checks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
-		if d := find(t, checks, name); d.Result != client.CheckFailed ||
-			!strings.Contains(d.Text,
-				"the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
-			t.Errorf("%+v", d)
-		}
+		d := find(t, checks, name)
+		require.Equal(t, client.CheckFailed, d.Result, name)
+		require.Contains(t, d.Text, "the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s", name)
+		require.NotEmpty(t, d.Fix, name)
 	}
-	if d := find(t, checks, "clock"); d.Result != client.CheckOK {
-		t.Errorf("%+v", d)
-	}
+	require.Equal(t, client.CheckOK, find(t, checks, "clock").Result)
 	for _, check := range checks {
-		if strings.HasPrefix(check.Name, "dead letters of") &&
-			check.Name != "dead letters of requests-payment" {
-			t.Errorf("%+v", check)
+		if strings.HasPrefix(check.Name, "dead letters of") {
+			require.Equal(t, "dead letters of requests-payment", check.Name)
 		}
 	}
 }
@@ -504,12 +490,14 @@ func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values["EngineSweepSeconds"] = "120"
 	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
 	o, err := aws.ReadOutputs(values, "")
-	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
-		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
-		o.Dead["missed-sweeps"] == "" || o.Dead["tasks"] != "t-dead" || len(o.Dead) != 11 ||
-		o.SweepInterval != 2*time.Minute {
-		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, "u-dead", o.Dead["requests-card-payment"])
+	require.Equal(t, "https://x/EngineIntakeDeadUrl", o.Dead["intake"])
+	require.NotEmpty(t, o.Dead["quarantine"])
+	require.NotEmpty(t, o.Dead["missed-sweeps"])
+	require.Equal(t, "t-dead", o.Dead["tasks"])
+	require.Len(t, o.Dead, 11)
+	require.EqualValues(t, 2*time.Minute, o.SweepInterval)
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

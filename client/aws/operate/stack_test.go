@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -46,19 +45,18 @@ func order(id, workflow, end string) client.Order {
 
 func submit(t *testing.T, c *client.Client, o client.Order) {
 	t.Helper()
-	if got, err := c.Submit(t.Context(), o); err != nil || !got.Queued || got.OrderID != o.ID ||
-		got.State != "" {
-		t.Fatalf("%+v %v", got, err)
-	}
+	got, err := c.Submit(t.Context(), o)
+	require.NoError(t, err)
+	require.True(t, got.Queued)
+	require.Equal(t, o.ID, got.OrderID)
+	require.Empty(t, got.State)
 }
 
 // started waits until the order is stored: what was sent to a queue takes a moment.
 func started(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	for _, err := range c.Follow(t.Context(), id) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return
 	}
 	t.Fatalf("the order %s never was there", id)
@@ -118,23 +116,22 @@ func TestBadInput(t *testing.T) {
 			strings.Repeat("x", port.MaxOrder) + `"}`,
 	} {
 		var got []client.Result
-		if err := c.SubmitMany(t.Context(), strings.NewReader(text),
-			func(r client.Result) { got = append(got, r) }); err != nil || len(got) != 1 {
-			t.Fatalf("%+v %v", got, err)
-		}
+		err := c.SubmitMany(t.Context(), strings.NewReader(text),
+			func(r client.Result) { got = append(got, r) })
+		require.NoError(t, err)
+		require.Len(t, got, 1, code)
 		var e *client.Error
-		if !errors.As(got[0].Err, &e) || e.Code != code || got[0].Accepted ||
-			!errors.Is(e, client.ErrInvalid) {
-			t.Errorf("%s: %+v", code, got[0])
-		}
+		require.ErrorAs(t, got[0].Err, &e, code)
+		require.Equal(t, code, e.Code, text)
+		require.False(t, got[0].Accepted, code)
+		require.ErrorIs(t, e, client.ErrInvalid, code)
 	}
-	if _, err := c.Submit(t.Context(), order("../x", "order", "")); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("an ID that is a path: %v", err)
-	}
+	_, err := c.Submit(t.Context(), order("../x", "order", ""))
+	require.ErrorIs(t, err, client.ErrInvalid, "an ID that is a path")
 	q, _ := w.Queues.Queue(port.Intake)
-	if d, err := q.Depth(t.Context()); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
-		t.Errorf("%+v %v", d, err)
-	}
+	d, err := q.Depth(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 0, d.Visible+d.InFlight+d.Delayed)
 }
 
 // Many orders go in batches of ten; answers come in the order of the orders.
@@ -191,26 +188,25 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	c := w.Client() // waits as long as it takes for what does start
 	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	if err := waited(t, hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
-		e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
-		t.Errorf("an unknown workflow: %v", err)
-	}
+	err := waited(t, hasty, "lost")
+	require.ErrorIs(t, err, client.ErrRefused, "an unknown workflow")
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "not-started", e.Code)
+	require.ErrorContains(t, err, "quarantine")
 	submit(t, c, order("o", "order", ""))
-	if _, err := c.Wait(t.Context(), "o"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = c.Wait(t.Context(), "o")
+	require.NoError(t, err)
 	submit(t, c, order("o", "order", "")) // the same again
-	if _, err := c.Wait(t.Context(), "o"); err != nil {
-		t.Errorf("the same order again: %v", err)
-	}
+	_, err = c.Wait(t.Context(), "o")
+	require.NoError(t, err)
 	submit(t, c, order("o", "order", "fail"))
-	if err := waited(t, c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
-		e.Code != "other-content" {
-		t.Errorf("other content: %v", err)
-	}
-	if x, err := w.Client().Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
-		t.Errorf("who did not send it sees the task as it is: %+v %v", x, err)
-	}
+	err = waited(t, c, "o")
+	require.ErrorIs(t, err, client.ErrRefused)
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "other-content", e.Code)
+	x, err := w.Client().Wait(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, core.Processed, x.State, "who did not send it sees the task as it is")
 }
 
 // The client that queued an order waits for its task until the task exists or the context ends.
@@ -219,14 +215,11 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	w.Held.Store(true)
 	c := w.Client()
 	submit(t, c, order("o", "order", ""))
-	if err := get(t, c, "o"); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	require.ErrorIs(t, get(t, c, "o"), client.ErrNotFound)
 	short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := c.Wait(short, "o"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a wait that was cut short: %v", err)
-	}
+	_, err := c.Wait(short, "o")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a wait that was cut short")
 	ended := make(chan *client.Task)
 	go func() {
 		var last *client.Task
@@ -243,9 +236,9 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 		ended <- last
 	}()
 	w.Held.Store(false)
-	if x := <-ended; x == nil || x.State != core.Processed {
-		t.Errorf("%+v", x)
-	}
+	x := <-ended
+	require.NotNil(t, x)
+	require.Equal(t, core.Processed, x.State)
 }
 
 // P5: the verdict is stored in the task, a repeated ID gets the stored verdict, and a refusal is not an
@@ -352,8 +345,8 @@ func TestQuestionOnAStack(t *testing.T) {
 				Show     struct{ End string }
 			}
 			require.NoError(t, json.Unmarshal(x.Steps[0].Input, &asked), "%s", x.Steps[0].Input)
-			require.Equal(t, "May "+id+" go on?", asked.Question)
-			require.Equal(t, end, asked.Show.End)
+			require.Equal(t, "May "+id+" go on?", asked.Question, end)
+			require.Equal(t, end, asked.Show.End, id)
 		}
 	})
 }
@@ -409,10 +402,10 @@ func TestCancelOfAnExpiredOrder(t *testing.T) {
 	started(t, c, "o")
 	w.Parts.Tasks = forgetful{w.Store}
 	var e *client.Error
-	if _, err := w.Client().Cancel(t.Context(), "o"); !errors.As(err, &e) || e.Code != "expired" ||
-		!errors.Is(err, client.ErrRefused) {
-		t.Error(err)
-	}
+	_, err := w.Client().Cancel(t.Context(), "o")
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "expired", e.Code)
+	require.ErrorIs(t, err, client.ErrRefused)
 }
 
 // A command that gets no reply ends with an error that states this. It can be repeated with the same ID.
@@ -438,28 +431,17 @@ func TestNoVerdict(t *testing.T) {
 		}
 	}}
 	_, err := w.Client().Cancel(short, "o", client.CommandID("x"))
-	if !errors.As(err, &u) {
-		t.Fatalf("cut short: %v", err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"u.Queued", u.Queued, true},
-		{"u.ID", u.ID, "x"},
-		{"u.OrderID", u.OrderID, "o"},
-		{"err is context.DeadlineExceeded", errors.Is(err, context.DeadlineExceeded), true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: cut short: %v", field.name, field.got, field.want, err)
-		}
-	}
+	require.ErrorAs(t, err, &u)
+	require.True(t, u.Queued)
+	require.Equal(t, "x", u.ID)
+	require.Equal(t, "o", u.OrderID)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	w.Parts.Tasks = w.Store
 	w.Held.Store(false)
-	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted ||
-		v.ID != "x" {
-		t.Errorf("%+v %v", v, err)
-	}
+	v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x"))
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
+	require.Equal(t, "x", v.ID)
 }
 
 // ending is a context whose deadline passes when the test decides.
@@ -497,38 +479,28 @@ func (l looking) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 func waiting(t *testing.T, w *stacktest.Deployment, queue string) int {
 	t.Helper()
 	q, err := w.Queues.Queue(queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := q.Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d.Visible + d.InFlight
 }
 
 func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	if text := w.Client().Unlisted(); text != "" {
-		t.Error(text)
-	}
+	require.Empty(t, w.Client().Unlisted())
 	w.Parts.Outputs.Finished = false
-	if text := w.Client().Unlisted(); !strings.Contains(text, "ended orders are not listed") {
-		t.Error(text)
-	}
+	require.Contains(t, w.Client().Unlisted(), "ended orders are not listed")
 	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Orders: "orders"},
 		dynamo.Options{})
 	var listed []error
 	for _, err := range w.Client().List(t.Context(), client.Query{State: core.Processed}) {
 		listed = append(listed, err)
 	}
-	if len(listed) != 1 || !errors.Is(listed[0], client.ErrInvalid) ||
-		!strings.Contains(listed[0].Error(), "not in the index") {
-		t.Error(listed)
-	}
-	if _, err := w.Client().Workflows(t.Context()); !errors.Is(err, client.ErrInvalid) {
-		t.Error(err)
-	}
+	require.Len(t, listed, 1)
+	require.ErrorIs(t, listed[0], client.ErrInvalid)
+	require.ErrorContains(t, listed[0], "not in the index")
+	_, err := w.Client().Workflows(t.Context())
+	require.ErrorIs(t, err, client.ErrInvalid)
 }
 
 // recorded holds the record of a schedule, and the error of a read.
@@ -562,8 +534,9 @@ func TestSchedulesOfAStack(t *testing.T) {
 	} {
 		w.Parts.Schedules = c.recorded
 		got, err := w.Client().Schedules(t.Context())
-		if !errors.Is(err, c.is) || err == nil && !reflect.DeepEqual(got, []client.Schedule{c.want}) {
-			t.Errorf("%+v: %+v, %v", c.recorded, got, err)
+		require.ErrorIs(t, err, c.is)
+		if err == nil {
+			require.Equal(t, []client.Schedule{c.want}, got)
 		}
 	}
 }
@@ -574,17 +547,15 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 	o := order("o", "order", "")
 	o.Priority, o.Deadline = message.PriorityHigh, time.Now().Add(time.Hour)
 	all := slices.Values([]client.Order{o})
-	if err := c.SubmitAll(t.Context(), all, func(r client.Result) {
+	require.NoError(t, c.SubmitAll(t.Context(), all, func(r client.Result) {
 		if !r.Queued {
 			t.Errorf("%+v", r)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if x, err := c.Wait(t.Context(), "o"); err != nil || x.Priority != message.PriorityHigh ||
-		x.Deadline != core.TimeOf(o.Deadline) {
-		t.Errorf("%+v %v", x, err)
-	}
+	}))
+	x, err := c.Wait(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, message.PriorityHigh, x.Priority)
+	require.Equal(t, core.TimeOf(o.Deadline), x.Deadline)
 }
 
 // If the deployment is set to do so, an order has its tenant's message group already in the intake queue
@@ -594,24 +565,20 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 			// no Scheduler takes from these queues
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.FairQueues, parts.Queues = fair, queues
 		submit(t, aws.Over(parts), order("acme:1001", "order", "good"))
 		q, err := queues.Queue(port.Intake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := ""
 		if fair {
 			want = "acme"
 		}
-		if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
-			ds[0].Group != want {
-			t.Errorf("fair %t: %+v %v", fair, ds, err)
-		}
+		ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, ds, 1)
+		require.Equal(t, want, ds[0].Group)
 	}
 }
 
@@ -621,28 +588,22 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.High, parts.Queues = high, queues
 		c := aws.Over(parts)
 		q, err := queues.Queue(port.Intake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, priority := range []string{message.PriorityHigh, message.PriorityNormal} {
 			o := order("o-"+priority, "order", "good")
 			o.Priority = priority
 			receipt, err := c.Submit(t.Context(), o)
-			if reported := len(receipt.Notes) > 0; err != nil ||
-				reported != (high == nil && priority == message.PriorityHigh) {
-				t.Errorf("%s, queues %v: %+v %v", priority, high, receipt, err)
-			}
-			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
-				ds[0].High != (priority == message.PriorityHigh) {
-				t.Errorf("%s: %+v %v", priority, ds, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, high == nil && priority == message.PriorityHigh, len(receipt.Notes) > 0)
+			ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, ds, 1, priority)
+			require.Equal(t, priority == message.PriorityHigh, ds[0].High)
 		}
 	}
 }
@@ -654,9 +615,8 @@ func TestDeployedDefinition(t *testing.T) {
 	c := w.Client() // only the client that queued an order waits for one that is not stored yet
 	submit(t, c, order("fail", "order", "fail"))
 	x, err := c.Wait(t.Context(), "fail")
-	if err != nil || x.State != core.Compensated {
-		t.Fatalf("%+v %v", x, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, core.Compensated, x.State)
 	own, other := x.Definition, strings.Repeat("0", 32)
 	for deployed, want := range map[string]string{own: "", other: other} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": deployed}
@@ -680,34 +640,20 @@ func TestDeployedDefinition(t *testing.T) {
 		}
 	}
 	p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own)
-	if err != nil || p.Documents == nil || len(p.Documents.Definitions) != 1 {
-		t.Fatalf("the documents of the order: %+v, %v", p.Documents, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"the task names the order", strings.Contains(string(p.Documents.Task), `"fail"`), true},
-		{"len(p.Documents.Order) is 0", len(p.Documents.Order) == 0, false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: the documents of the order: %+v, %v", field.name, field.got,
-				field.want, p.Documents, err)
-		}
-	}
+	require.NoError(t, err)
+	require.NotNil(t, p.Documents, "the documents of the order")
+	require.Len(t, p.Documents.Definitions, 1)
+	require.Contains(t, string(p.Documents.Task), `"fail"`)
+	require.NotEmpty(t, p.Documents.Order)
 	w.Parts.Outputs.Workflows = nil
-	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err,
-		client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
-		t.Error(err)
-	}
-	if d, err := w.Client().Definition(t.Context(), "halt", own); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("a definition of another workflow: %+v, %v", d, err)
-	}
-	if _, err := w.Client().PlanMove(t.Context(), "none", own); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	_, err = w.Client().PlanMove(t.Context(), "fail", client.Latest)
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.ErrorContains(t, err, "is not deployed in this stack")
+	_, err = w.Client().Definition(t.Context(), "halt", own)
+	require.ErrorIs(t, err, client.ErrNotFound, "a definition of another workflow")
+	_, err = w.Client().PlanMove(t.Context(), "none", own)
+	require.ErrorIs(t, err, client.ErrNotFound)
 	w.Parts.Definitions = stacktest.Memory()
-	if _, err := w.Client().PlanMove(t.Context(), "fail", own); !errors.Is(err, client.ErrAnswer) {
-		t.Errorf("the order's own definition is not stored: %v", err)
-	}
+	_, err = w.Client().PlanMove(t.Context(), "fail", own)
+	require.ErrorIs(t, err, client.ErrAnswer, "the order's own definition is not stored")
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
@@ -144,57 +146,40 @@ func TestStatistics(t *testing.T) {
 	stack := watched(t, w)
 	c := stack.Client()
 	s, err := c.Statistics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for want, got := range map[string]string{
 		"received 30 40 30 – –": "received" + last(t, s, view.SeriesReceived, "", 5),
 		"waiting – 7 9 – –":     "waiting" + last(t, s, view.SeriesWaiting, "mail", 5),
 		// two workflows, and what a sweep says holds until the next
 		"error 0 0 6 6 – –": "error" + last(t, s, view.SeriesOrders, "Error", 6),
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		require.Equal(t, want, got)
 	}
-	if len(s.Agents) != 1 {
-		t.Fatalf("%+v", s.Agents)
-	}
+	require.Len(t, s.Agents, 1)
 	a := s.Agents[0]
-	if len(a.NotCalled) != 1 {
-		t.Fatalf("%+v", a)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Waiting", a.Waiting, 6},
-		{"a.InFlight", a.InFlight, 2},
-		{"a.Oldest.Std()", a.Oldest.Std(), 90 * time.Second},
-		{"a.Done is nil", a.Done == nil, true},
-		{"a.Failed is nil", a.Failed == nil, true},
-		{"s.From.Std().Add(46*time.Minute)", s.From.Std().Add(46 * time.Minute), a.NotCalled[0].Since.Std()},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
-		}
-	}
-	if s.Overdue == nil || s.Overdue.Orders != 1 {
-		t.Errorf("%+v", s.Overdue)
-	}
-	if want := (view.Usage{
+	require.Len(t, a.NotCalled, 1)
+	require.Equal(t, 6, a.Waiting)
+	require.Equal(t, 2, a.InFlight)
+	require.Equal(t, 90*time.Second, a.Oldest.Std())
+	require.Nil(t, a.Done)
+	require.Nil(t, a.Failed)
+	require.Equal(t, a.NotCalled[0].Since.Std(), s.From.Std().Add(46*time.Minute))
+	require.NotNil(t, s.Overdue)
+	require.Equal(t, 1, s.Overdue.Orders)
+	want := (view.Usage{
 		Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 111, Invocations: 50, Milliseconds: 1500.5,
-	}); s.Usage == nil || *s.Usage != want {
-		t.Errorf("%+v", s.Usage)
-	}
-	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") ||
-		!strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
-		t.Errorf("%q", s.Unknown)
-	}
+	})
+	require.NotNil(t, s.Usage)
+	require.Equal(t, want, *s.Usage)
+	text := strings.Join(s.Unknown, "\n")
+	require.Contains(t, text, "orders that ended")
+	require.Contains(t, text, "replies of agents")
+	require.Len(t, s.Unknown, 2)
 	calls := w.calls.Load()
-	if again, err := c.Statistics(t.Context()); err != nil || again != s || w.calls.Load() != calls {
-		t.Errorf("read again within a minute: %v", err)
-	}
+	again, err := c.Statistics(t.Context())
+	require.NoError(t, err)
+	require.Same(t, s, again, "read again within a minute")
+	require.Equal(t, calls, w.calls.Load())
 }
 
 // Values that may not be read, or that an older stack does not report, are named and not drawn as zero. All
@@ -203,24 +188,22 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack := watched(t, &watch{err: errors.New("AccessDenied")})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}
 	s, err := stack.Client().Statistics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(s.Series) > 0 || s.Usage != nil || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
-		s.Overdue != nil ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {
-		t.Errorf("%+v", s)
-	}
+	require.NoError(t, err)
+	require.Empty(t, s.Series)
+	require.Nil(t, s.Usage)
+	require.Len(t, s.Agents, 1)
+	require.Equal(t, 6, s.Agents[0].Waiting)
+	require.Nil(t, s.Overdue)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ")
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "overdue orders: ")
 	stack = watched(t, &watch{})
 	stack.Parts.Outputs.Deployment = ""
-	if s, err = stack.Client().Statistics(t.Context()); err != nil || len(s.Series) != 2 ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
-		t.Errorf("%+v %v", s, err)
-	}
+	s, err = stack.Client().Statistics(t.Context())
+	require.NoError(t, err)
+	require.Len(t, s.Series, 2)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "deploy the stack again")
 	stack.Parts.Metrics = nil
-	if s, err = stack.Client().Statistics(t.Context()); err != nil ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
-		t.Errorf("%+v %v", s, err)
-	}
+	s, err = stack.Client().Statistics(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "not read through this client")
 }

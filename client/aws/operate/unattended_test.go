@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +14,8 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -76,14 +76,14 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 			t.Errorf("%s: %+v, %v", x.name, task.Unattended, err)
 			continue
 		}
-		if (task.Unchecked != "") != (x.err != nil) || strings.Contains(task.Unchecked, "mail") {
-			t.Errorf("%s: unchecked %q", x.name, task.Unchecked)
-		}
+		require.Equal(t, x.err != nil, task.Unchecked != "", x.name)
+		require.NotContains(t, task.Unchecked, "mail", x.name)
 		all, err := c.Unattended(t.Context(), "")
-		if err == nil || len(all) != x.want || strings.Contains(err.Error(),
-			"requests-shop") != (x.err != nil) || !strings.Contains(err.Error(), "requests-mail") {
-			t.Errorf("%s: %+v, %v", x.name, all, err)
-		}
+		require.Error(t, err, x.name)
+		require.Len(t, all, x.want, x.name)
+		require.Equal(t, x.err != nil, strings.Contains(err.Error(),
+			"requests-shop"), x.name)
+		require.ErrorContains(t, err, "requests-mail", x.name)
 		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 ||
 			task.Unattended[0].Since == 0 || all[0].Since != 0) {
 			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
@@ -91,15 +91,15 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 	}
 	depth, failure = port.Depth{Visible: 1}, nil
 	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 ||
-		task.Unchecked != "" {
-		t.Errorf("a queue that the outputs do not name: %+v, %v", task, err)
-	}
+	task, err := w.Client().Get(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Empty(t, task.Unattended, "a queue that the outputs do not name")
+	require.Empty(t, task.Unchecked)
 	w.Parts.Outputs.Requests["shop"] = "url"
 	w.Parts.Unattended = time.Hour
-	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 {
-		t.Errorf("a request of a moment ago: %+v, %v", task.Unattended, err)
-	}
+	task, err = w.Client().Get(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Empty(t, task.Unattended, "a request of a moment ago")
 }
 
 // depths returns the attributes of queues: so many visible, none in flight.
@@ -191,9 +191,8 @@ func TestStateOfMappingIsReported(t *testing.T) {
 		if x.want.Queue == "" {
 			want = nil
 		}
-		if err != nil || !slices.Equal(all, want) {
-			t.Errorf("%s: %+v, %v; want %+v", name, all, err, want)
-		}
+		require.NoError(t, err, name)
+		require.Equal(t, want, all, name)
 	}
 }
 
@@ -205,29 +204,25 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 		"sqs:GetQueueAttributes": ""} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		all, err := open().Unattended(t.Context(), "")
-		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") ||
-			!strings.Contains(err.Error(), "the permission "+action+" on ") ||
-			!strings.Contains(err.Error(), "EngineOperatorPolicy") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", action, err)
-		}
-		if got := fmt.Sprint(all); (want == "") != (len(all) == 0) || !strings.Contains(got, want) {
-			t.Errorf("%s: %s", action, got)
-		}
+		require.ErrorContains(t, err, "not known whether something takes from ", action)
+		require.ErrorContains(t, err, "the permission "+action+" on ", want)
+		require.ErrorContains(t, err, "EngineOperatorPolicy", action)
+		require.NotContains(t, err.Error(), "\n", action)
+		require.Equal(t, (len(all) == 0), want == "", action)
+		require.Contains(t, fmt.Sprint(all), want, action)
 	}
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"},
 		silent{}, 20*time.Millisecond
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") ||
-		len(all) > 0 || time.Since(begun) > 10*time.Second {
-		t.Errorf("%+v, %v after %v", all, err, time.Since(begun))
-	}
+	require.ErrorContains(t, err, "takes from intake: AWS did not answer within 20ms")
+	require.Empty(t, all)
+	require.LessOrEqual(t, time.Since(begun), 10*time.Second)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.Client().Unattended(ended, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller who is gone: %v", err)
-	}
+	_, err = w.Client().Unattended(ended, "")
+	require.ErrorIs(t, err, context.Canceled, "a caller who is gone")
 }
 
 type silent struct{ operate.Lambda }
@@ -250,13 +245,11 @@ func TestCommandReadsQueuesOnce(t *testing.T) {
 	before := c.calls.Load()
 	for range 3 {
 		all, err := s.Unattended(t.Context(), "")
-		if err != nil || len(all) != 1 {
-			t.Errorf("%+v, %v", all, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 	}
-	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
-		t.Errorf("%d calls", n)
-	}
+	// mappings, and the queues of the agents
+	require.EqualValues(t, 6+4, c.calls.Load()-before)
 }
 
 // A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
@@ -268,7 +261,7 @@ func TestResultIsCachedForTenSeconds(t *testing.T) {
 			Queues: counted{nil, map[string]func() (port.Depth, error){
 				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
 		}})
-		for i, x := range []struct {
+		for _, x := range []struct {
 			later  time.Duration
 			denied bool
 			calls  int
@@ -277,9 +270,8 @@ func TestResultIsCachedForTenSeconds(t *testing.T) {
 			time.Sleep(x.later)
 			m.denied = x.denied
 			_, err := c.Unattended(t.Context(), "")
-			if m.calls != x.calls || (err != nil) != (x.calls == 2) {
-				t.Errorf("%d: %d calls, %v; want %d", i, m.calls, err, x.calls)
-			}
+			require.Equal(t, x.calls, m.calls)
+			require.Equal(t, x.calls == 2, err != nil)
 		}
 	})
 }
@@ -316,26 +308,21 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
 	task, err := c.Get(t.Context(), "o-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queues := func(all []client.Unattended) (names []string) {
 		for _, u := range all {
 			names = append(names, u.Queue)
 		}
 		return names
 	}
-	if got := queues(task.Unattended); !slices.Equal(got, []string{"replies", "requests-shop"}) ||
-		task.Unchecked != "" {
-		t.Errorf("%v %q", got, task.Unchecked)
-	}
+	require.Equal(t, []string{"replies", "requests-shop"}, queues(task.Unattended))
+	require.Empty(t, task.Unchecked)
 	for workflow, want := range map[string]string{"order": "[replies requests-shop]",
 		"": "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]"} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
 		all, err := w.Client().Unattended(t.Context(), workflow)
-		if got := fmt.Sprint(queues(all)); err != nil || got != want {
-			t.Errorf("workflow %q: %s, %v; want %s", workflow, got, err, want)
-		}
+		require.NoError(t, err)
+		require.Equal(t, want, fmt.Sprint(queues(all)), workflow)
 	}
 }
 
@@ -361,20 +348,18 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 		submit(t, c, o)
 		started(t, c, o.ID)
 		task, err := c.Get(t.Context(), o.ID)
-		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want ||
-			task.Unattended[0].Agent != "shop" {
-			t.Errorf("%s: %+v %v", priority, task.Unattended, err)
-		}
+		require.NoError(t, err, priority)
+		require.Len(t, task.Unattended, 1, priority)
+		require.Equal(t, want, task.Unattended[0].Queue, priority)
+		require.Equal(t, "shop", task.Unattended[0].Agent, priority)
 	}
 	all, err := c.Unattended(t.Context(), "")
 	var queues []string
 	for _, u := range all {
 		queues = append(queues, u.Queue)
 	}
-	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil ||
-		!slices.Equal(queues, want) {
-		t.Errorf("%v, %v; want %v", queues, err, want)
-	}
+	require.NoError(t, err)
+	require.Equal(t, []string{"intake-high", "requests-shop", "requests-shop-high"}, queues)
 }
 
 type off struct{ operate.Lambda }
@@ -404,25 +389,21 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 		values["Engine"+queue+"DeadUrl"] = "x"
 	}
 	o, err := aws.ReadOutputs(values, "")
-	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil ||
-		!maps.Equal(o.Requests, want) {
-		t.Errorf("%v, %v; want %v", o.Requests, err, want)
-	}
-	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
-		"requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
-		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
-	}
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}, o.Requests)
+	want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
+		"requests-shop-2": "m-3"}
+	require.Equal(t, want, o.Mappings)
+	require.Empty(t, o.High)
 	// The name of a high-priority queue does not count as the name of an agent (P46).
 	values["EnginePriorities"] = "card-payment,intake"
-	if _, err := aws.ReadOutputs(values, ""); err == nil ||
-		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {
-		t.Errorf("%v", err)
-	}
+	_, err = aws.ReadOutputs(values, "")
+	require.ErrorContains(t, err, "EngineIntakeHighUrl")
 	values["EngineIntakeHighUrl"], values["EngineRequestsCardPaymentHighUrl"] = "u-6", "u-7"
 	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
 	o, err = aws.ReadOutputs(values, "")
-	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil ||
-		!maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
-		t.Errorf("%v %v, %v; want %v", o.High, o.Requests, err, want)
-	}
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}, o.High)
+	require.Len(t, o.Requests, 3)
+	require.Equal(t, "u-1", o.Requests["card-payment"])
 }

@@ -268,7 +268,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	var results []string
 	for _, l := range decodeLines(t, string(text)) {
 		require.Equal(t, "the table was throttled", l["reason"])
-		require.NotEqual(t, "", l["by"])
+		require.NotEmpty(t, l["by"])
 		require.NotNil(t, l["at"])
 		results = append(results, fmt.Sprint(l["result"], " ", l["orderId"]))
 	}

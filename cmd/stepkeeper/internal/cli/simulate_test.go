@@ -37,7 +37,7 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	r.want(t, failure.NotProcessed)
 	v, _ := decodeLines(t, r.out)[0]["violation"].(map[string]any)
 	require.Equal(t, "3", v["invariant"])
-	require.NotEqual(t, "", v["rule"])
+	require.NotEmpty(t, v["rule"])
 	require.NotNil(t, v["rule"])
 	r = call{}.run(t, "simulate", transfer, "--services", services, "--tape", tape, "--output", "json")
 	var report struct {

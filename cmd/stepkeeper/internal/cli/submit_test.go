@@ -81,7 +81,7 @@ func TestSubmitWait(t *testing.T) {
 		require.Equal(t, true, l["ended"])
 		require.Equal(t, true, l["accepted"])
 		require.Equal(t, true, l["known"])
-		require.NotEqual(t, "", l["state"])
+		require.NotEmpty(t, l["state"])
 	}
 	for i, l := range decodeLines(t, c.run(t, "submit", mixed, "--output", "json").out) {
 		want := []any{"Processed", "Compensated", "Error"}[i]

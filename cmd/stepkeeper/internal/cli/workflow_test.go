@@ -35,7 +35,7 @@ func TestWorkflowValidate(t *testing.T) {
 	first := docs[0]["problems"].([]any)[0].(map[string]any)
 	require.NotNil(t, first["line"])
 	require.Equal(t, "error", first["severity"])
-	require.NotEqual(t, "", first["what"])
+	require.NotEmpty(t, first["what"])
 	agents := write(t, "agents.yaml", "agents:\n  payment: {url: 'https://${env:NOT_SET}'}\n")
 	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t,
 		failure.Usage, "there is no agent inventory", "known agents: payment")
