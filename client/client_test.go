@@ -188,9 +188,9 @@ func TestNotes(t *testing.T) {
 	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
 		_ = yield(high) && yield(order("normal"))
 	}, func(x client.Result) {
-		if n++; x.Err != nil || len(x.Notes) != 2-n {
-			t.Errorf("%+v", x)
-		}
+		n++
+		require.NoError(t, x.Err)
+		require.Len(t, x.Notes, 2-n)
 	})
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
@@ -498,10 +498,11 @@ func TestWhatTheServerReports(t *testing.T) {
 	require.Equal(t, 3, s[0].Started)
 	require.False(t, s[0].Starts[0].At.IsZero())
 	require.NotEmpty(t, s[0].Skipped[0].Why)
-	if s, err := r.client.Statistics(r.ctx); err != nil || s.From != apitest.Now || len(s.Series) != 1 ||
-		s.Agents[0].Agent != "shop" {
-		t.Errorf("%+v %v", s, err)
-	}
+	measured, err := r.client.Statistics(r.ctx)
+	require.NoError(t, err)
+	require.Equal(t, apitest.Now, measured.From)
+	require.Len(t, measured.Series, 1)
+	require.Equal(t, "shop", measured.Agents[0].Agent)
 	u, err := r.client.Unattended(r.ctx, "")
 	require.NoError(t, err)
 	require.Equal(t, r.backend.NotTaken, u)

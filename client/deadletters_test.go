@@ -214,9 +214,8 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	submission := func(id, workflow string) string {
 		return `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow + `","order":{"n":1}}`
 	}
-	if _, err := r.client.Submit(t.Context(), order("there")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.client.Submit(t.Context(), order("there"))
+	require.NoError(t, err)
 	r.quarantine(port.Intake, submission("good", "order"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("elsewhere", "other"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
@@ -257,9 +256,9 @@ func TestRedriveFromQuarantine(t *testing.T) {
 		require.Equal(t, client.Redriven, x.Result, order)
 		require.Equal(t, port.Intake, x.To, order)
 	}
-	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
-		t.Errorf("%+v, %v", x, err)
-	}
+	good, err := r.client.Wait(t.Context(), "good")
+	require.NoError(t, err)
+	require.EqualValues(t, "Processed", good.State)
 	left := r.look(port.Quarantine)
 	require.Len(t, left, 10)
 	require.Empty(t, left["good"].ID)

@@ -39,9 +39,10 @@ func TestSubmitManyReportsEachOrderOnceOverBrokenConnections(t *testing.T) {
 	r.cut.then.Store(80_000)
 	seen := 0
 	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
-		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
-			t.Fatalf("answer %d: %+v", seen, got)
-		}
+		require.NoError(t, got.Err)
+		require.True(t, got.Accepted)
+		require.Equal(t, seen+1, got.Line)
+		require.Equal(t, fmt.Sprintf("o-%d", seen), got.OrderID)
 		seen++
 	})
 	require.NoError(t, err)
@@ -103,9 +104,9 @@ func TestSubmitAllReportsEachOrder(t *testing.T) {
 			}
 		}
 	}, func(x client.Result) {
-		if n++; !x.Accepted || x.Line != n {
-			t.Errorf("%+v", x)
-		}
+		n++
+		require.True(t, x.Accepted)
+		require.Equal(t, n, x.Line)
 	})
 	require.NoError(t, err)
 	require.Equal(t, 100, n)

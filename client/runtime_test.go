@@ -105,9 +105,8 @@ func TestWithTheRealRuntime(t *testing.T) {
 	}
 	n := 0
 	for _, err := range r.client.List(t.Context(), client.Query{State: core.Processed, PageSize: 30}) {
-		if n++; err != nil {
-			t.Fatal(err)
-		}
+		n++
+		require.NoError(t, err)
 	}
 	require.Equal(t, 200, n)
 }
@@ -116,9 +115,8 @@ func TestWithTheRealRuntime(t *testing.T) {
 func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	r := newRealRig(t)
 	r.broken.Store(true)
-	if _, err := r.client.Submit(t.Context(), order("o")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.client.Submit(t.Context(), order("o"))
+	require.NoError(t, err)
 	x, err := r.client.Wait(t.Context(), "o")
 	require.NoError(t, err)
 	require.Equal(t, core.Error, x.State)

@@ -99,11 +99,12 @@ func TestRedriveOnAStack(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Equal(t, client.Redriven, got["acme:1"].Result)
 	require.Equal(t, "requests-payment", got["acme:1"].To)
-	if sent, left := held(t, queues, "EngineRequestsPaymentUrl"),
-		held(t, queues, "EngineRequestsPaymentDeadUrl"); len(sent) != 1 ||
-		!strings.Contains(sent[0], "acme:1") || len(left) != 1 || !strings.Contains(left[0], "acme:2") {
-		t.Errorf("%s, %s", sent, left)
-	}
+	redriven := held(t, queues, "EngineRequestsPaymentUrl")
+	require.Len(t, redriven, 1)
+	require.Contains(t, redriven[0], "acme:1")
+	left := held(t, queues, "EngineRequestsPaymentDeadUrl")
+	require.Len(t, left, 1)
+	require.Contains(t, left[0], "acme:2")
 	for queue, want := range map[string]map[string]client.HandledResult{
 		port.Intake:     {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken},
 		port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},

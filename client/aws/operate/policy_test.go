@@ -208,10 +208,11 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 				g.denied = nil
 				err = call(t, c)
 				switch mayDo := policy == "Operator" || slices.Contains(application, name); {
-				case mayDo && (err != nil || len(g.denied) > 0):
-					t.Errorf("%s, %s: %v; denied %v", policy, name, err, g.denied)
-				case !mayDo && len(g.denied) == 0:
-					t.Errorf("%s may do: %s", policy, name)
+				case mayDo:
+					require.NoError(t, err, "%s: %s", policy, name)
+					require.Empty(t, g.denied, "%s: %s", policy, name)
+				default:
+					require.NotEmpty(t, g.denied, "%s may do: %s", policy, name)
 				}
 			}
 			maps.Copy(seen, g.seen)

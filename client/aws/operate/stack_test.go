@@ -68,22 +68,24 @@ func TestSubmitWaitGet(t *testing.T) {
 		for id, want := range map[string]core.State{"good": core.Processed, "fail": core.Compensated} {
 			submit(t, c, order(id, "order", id))
 			x, err := c.Wait(t.Context(), id)
-			if err != nil || x.State != want || !x.Ended || len(x.Steps) != 2 || x.Steps[1].Agent != "shop" ||
-				x.Steps[1].Operation != "charge" {
-				t.Fatalf("%s: %+v %v", id, x, err)
-			}
-			if got, err := c.Get(t.Context(), id); err != nil || got.State != want || got.ItemBytes < 200 ||
-				got.ItemBytes > 1024 || len(got.Messages) < 4 {
-				t.Errorf("%+v %v", got, err)
-			}
-			if text, err := c.Submitted(t.Context(), id); err != nil || string(text) != `{"end":"`+id+`"}` {
-				t.Errorf("%s %v", text, err)
-			}
+			require.NoError(t, err, id)
+			require.Equal(t, want, x.State, id)
+			require.True(t, x.Ended, id)
+			require.Len(t, x.Steps, 2, id)
+			require.Equal(t, "shop", x.Steps[1].Agent, id)
+			require.Equal(t, "charge", x.Steps[1].Operation, id)
+			got, err := c.Get(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, want, got.State, id)
+			require.GreaterOrEqual(t, got.ItemBytes, 200, id)
+			require.LessOrEqual(t, got.ItemBytes, 1024, id)
+			require.GreaterOrEqual(t, len(got.Messages), 4, id)
+			text, err := c.Submitted(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, `{"end":"`+id+`"}`, string(text))
 		}
 		for _, err := range []error{get(t, c, "none"), submitted(t, c, "none"), waited(t, c, "none")} {
-			if !errors.Is(err, client.ErrNotFound) {
-				t.Error(err)
-			}
+			require.ErrorIs(t, err, client.ErrNotFound)
 		}
 	})
 }
@@ -156,26 +158,22 @@ func TestSubmitMany(t *testing.T) {
 				ids = append(ids, r.OrderID)
 			}
 		})
-		if err != nil || bad != 1 || len(ids) != n {
-			t.Fatalf("%d accepted, %d bad, %v", len(ids), bad, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 1, bad)
+		require.Len(t, ids, n)
 		for i, id := range ids {
-			if id != fmt.Sprintf("o-%d", i) {
-				t.Fatalf("answer %d is of %s", i, id)
-			}
-			if x, err := c.Wait(t.Context(), id); err != nil || x.State != core.Processed {
-				t.Fatalf("%+v %v", x, err)
-			}
+			require.Equal(t, fmt.Sprintf("o-%d", i), id)
+			x, err := c.Wait(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, core.Processed, x.State, id)
 		}
 		listed := 0
 		for s, err := range c.List(t.Context(), client.Query{State: core.Processed, PageSize: 50}) {
-			if listed++; err != nil || s.State != core.Processed {
-				t.Fatal(s, err)
-			}
+			listed++
+			require.NoError(t, err)
+			require.Equal(t, core.Processed, s.State)
 		}
-		if listed != n {
-			t.Errorf("%d listed", listed)
-		}
+		require.Equal(t, n, listed)
 	})
 }
 
@@ -249,51 +247,44 @@ func TestCommands(t *testing.T) {
 		w.Broken.Store(true)
 		submit(t, c, order("o", "halt", ""))
 		x, err := c.Wait(t.Context(), "o")
-		if err != nil || x.State != core.Error {
-			t.Fatalf("%+v %v", x, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, core.Error, x.State)
 		attention := 0
 		for s, err := range c.List(t.Context(), client.Query{State: core.Error}) {
-			if attention++; err != nil || s.OrderID != "o" || s.Error == nil {
-				t.Errorf("%+v %v", s, err)
-			}
+			attention++
+			require.NoError(t, err)
+			require.Equal(t, "o", s.OrderID)
+			require.NotNil(t, s.Error)
 		}
-		if attention != 1 {
-			t.Errorf("%d orders in Error are listed", attention)
-		}
-		if v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted ||
-			v.Reason == "" {
-			t.Errorf("a command number that no answer gave: %+v %v", v, err)
-		}
-		if v, err := c.Resolve(t.Context(), "o", "charge", client.NotHappened,
-			client.CommandID("fact")); err != nil || v.ID != "fact" {
-			t.Errorf("%+v %v", v, err)
-		}
+		require.Equal(t, 1, attention)
+		v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7))
+		require.NoError(t, err)
+		require.False(t, v.Accepted, "a command number that no answer gave")
+		require.NotEmpty(t, v.Reason)
+		v, err = c.Resolve(t.Context(), "o", "charge", client.NotHappened,
+			client.CommandID("fact"))
+		require.NoError(t, err)
+		require.Equal(t, "fact", v.ID)
 		w.Broken.Store(false)
 		first, err := c.Resubmit(t.Context(), "o", client.CommandID("again"))
-		if err != nil || !first.Accepted || first.Command != "resubmit" {
-			t.Fatalf("%+v %v", first, err)
-		}
-		if second, err := c.Resubmit(t.Context(), "o", client.CommandID("again")); err != nil ||
-			second != first {
-			t.Errorf("the same command again: %+v %v, at first %+v", second, err, first)
-		}
-		if x, err = c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
-			t.Errorf("%+v %v", x, err)
-		}
-		if v, err := c.Cancel(t.Context(), "o"); err != nil || v.Accepted {
-			t.Errorf("cancel of a processed order: %+v %v", v, err)
-		}
-		if _, err := c.Undo(t.Context(), "none"); !errors.Is(err, client.ErrNotFound) {
-			t.Error(err)
-		}
-		if _, err := c.Undo(t.Context(), "none", client.IfCommand(1)); !errors.Is(err, client.ErrNotFound) {
-			t.Error(err)
-		}
-		if _, err := c.Resolve(t.Context(), "o", "no step", client.Happened); !errors.Is(err,
-			client.ErrInvalid) {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		require.True(t, first.Accepted)
+		require.Equal(t, "resubmit", first.Command)
+		second, err := c.Resubmit(t.Context(), "o", client.CommandID("again"))
+		require.NoError(t, err)
+		require.Equal(t, first, second, "the same command again")
+		x, err = c.Wait(t.Context(), "o")
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
+		v, err = c.Cancel(t.Context(), "o")
+		require.NoError(t, err)
+		require.False(t, v.Accepted, "cancel of a processed order")
+		_, err = c.Undo(t.Context(), "none")
+		require.ErrorIs(t, err, client.ErrNotFound)
+		_, err = c.Undo(t.Context(), "none", client.IfCommand(1))
+		require.ErrorIs(t, err, client.ErrNotFound)
+		_, err = c.Resolve(t.Context(), "o", "no step", client.Happened)
+		require.ErrorIs(t, err, client.ErrInvalid)
 	})
 }
 
@@ -301,29 +292,27 @@ func TestCommands(t *testing.T) {
 func TestCancel(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
-		if v, err := c.Cancel(t.Context(), "early"); err != nil || !v.Accepted {
-			t.Fatalf("%+v %v", v, err)
-		}
+		v, err := c.Cancel(t.Context(), "early")
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
 		submit(t, c, order("early", "order", ""))
-		if x, err := c.Wait(t.Context(), "early"); err != nil || x.State != core.Cancelled ||
-			len(x.Steps) != 0 {
-			t.Errorf("%+v %v", x, err)
-		}
+		x, err := c.Wait(t.Context(), "early")
+		require.NoError(t, err)
+		require.Equal(t, core.Cancelled, x.State)
+		require.Empty(t, x.Steps)
 		submit(t, c, order("running", "order", "never"))
 		for x, err := range c.Follow(t.Context(), "running") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if x.Steps[1].State == core.Processing {
 				break
 			}
 		}
-		if v, err := c.Cancel(t.Context(), "running"); err != nil || !v.Accepted {
-			t.Fatalf("%+v %v", v, err)
-		}
-		if x, err := c.Wait(t.Context(), "running"); err != nil || x.State != core.Cancelled {
-			t.Errorf("%+v %v", x, err)
-		}
+		v, err = c.Cancel(t.Context(), "running")
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+		x, err = c.Wait(t.Context(), "running")
+		require.NoError(t, err)
+		require.Equal(t, core.Cancelled, x.State)
 	})
 }
 
@@ -362,8 +351,8 @@ func TestAnswersOnAStack(t *testing.T) {
 			if err == nil && x.Steps[0].State == core.Waiting {
 				break
 			}
-			if err != nil && !errors.Is(err, client.ErrNotFound) {
-				t.Fatal(err)
+			if err != nil {
+				require.ErrorIs(t, err, client.ErrNotFound)
 			}
 		}
 		for _, a := range []struct {
@@ -373,16 +362,18 @@ func TestAnswersOnAStack(t *testing.T) {
 			{"bob", "go", "a4", true}, {"bob", "go", "a4", true}} {
 			v, err := c.Answer(t.Context(), "o", client.Reply{Step: "approve", Value: a.value, By: a.by,
 				Run: -1}, client.CommandID(a.id))
-			if err != nil || v.Accepted != a.accepted || v.ID != a.id || v.Command != "answer" ||
-				!v.Accepted && v.Reason == "" {
-				t.Errorf("%+v: %+v %v", a, v, err)
+			require.NoError(t, err)
+			require.Equal(t, a.accepted, v.Accepted)
+			require.Equal(t, a.id, v.ID)
+			require.Equal(t, "answer", v.Command)
+			if !v.Accepted {
+				require.NotEmpty(t, v.Reason)
 			}
 		}
 		x, err := c.Wait(t.Context(), "o")
-		if err != nil || x.State != core.Processed ||
-			!strings.Contains(string(x.Steps[0].Output), `"by":"ann, bob"`) {
-			t.Errorf("%+v %v", x, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
+		require.Contains(t, string(x.Steps[0].Output), `"by":"ann, bob"`)
 	})
 }
 
@@ -418,10 +409,9 @@ func TestNoVerdict(t *testing.T) {
 	c := w.Client()
 	w.Held.Store(true)
 	var e *client.Error
-	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) ||
-		e.Code != "no-verdict" {
-		t.Error(err)
-	}
+	_, err := c.Cancel(t.Context(), "o", client.CommandID("x"))
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "no-verdict", e.Code)
 	var u *client.Undecided
 	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
@@ -430,7 +420,7 @@ func TestNoVerdict(t *testing.T) {
 			short.end()
 		}
 	}}
-	_, err := w.Client().Cancel(short, "o", client.CommandID("x"))
+	_, err = w.Client().Cancel(short, "o", client.CommandID("x"))
 	require.ErrorAs(t, err, &u)
 	require.True(t, u.Queued)
 	require.Equal(t, "x", u.ID)
@@ -618,27 +608,35 @@ func TestDeployedDefinition(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, core.Compensated, x.State)
 	own, other := x.Definition, strings.Repeat("0", 32)
-	for deployed, want := range map[string]string{own: "", other: other} {
-		w.Parts.Outputs.Workflows = map[string]string{"Order": deployed}
-		if x, err := w.Client().Get(t.Context(), "fail"); err != nil || x.Deployed != want {
-			t.Errorf("deployed is %s: %q, %v", deployed, x.Deployed, err)
-		}
+	t.Run("its own definition is deployed", func(t *testing.T) {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": own}
+		x, err := w.Client().Get(t.Context(), "fail")
+		require.NoError(t, err)
+		require.Empty(t, x.Deployed)
 		p, err := w.Client().PlanMove(t.Context(), "fail", client.Latest)
-		if want == "" && (err != nil || p.Definition != own || len(p.Differences) > 0) {
-			t.Errorf("%+v %v", p, err)
-		}
-		d, err2 := w.Client().Definition(t.Context(), "order", client.Latest)
-		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 ||
-			d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
-			want != "" && (!errors.Is(err2, client.ErrNotFound) ||
-				!strings.Contains(err2.Error(), "stored with its first order")) {
-			t.Errorf("%+v, %v", d, err2)
-		}
-		if want != "" && (!errors.Is(err, client.ErrInvalid) ||
-			!strings.Contains(err.Error(), "no order has run the definition")) {
-			t.Errorf("one that is not stored: %+v %v", p, err)
-		}
-	}
+		require.NoError(t, err)
+		require.Equal(t, own, p.Definition)
+		require.Empty(t, p.Differences)
+		d, err := w.Client().Definition(t.Context(), "order", client.Latest)
+		require.NoError(t, err)
+		require.Equal(t, own, d.Hash)
+		require.Equal(t, "order", d.Workflow)
+		require.Len(t, d.Steps, 2)
+		require.Equal(t, "reserve", d.Steps[1].After[0])
+		require.Equal(t, "shop", d.Steps[1].Agent)
+	})
+	t.Run("another definition is deployed, and no order has run it", func(t *testing.T) {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": other}
+		x, err := w.Client().Get(t.Context(), "fail")
+		require.NoError(t, err)
+		require.Equal(t, other, x.Deployed)
+		_, err = w.Client().PlanMove(t.Context(), "fail", client.Latest)
+		require.ErrorIs(t, err, client.ErrInvalid)
+		require.ErrorContains(t, err, "no order has run the definition")
+		_, err = w.Client().Definition(t.Context(), "order", client.Latest)
+		require.ErrorIs(t, err, client.ErrNotFound)
+		require.ErrorContains(t, err, "stored with its first order")
+	})
 	p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own)
 	require.NoError(t, err)
 	require.NotNil(t, p.Documents, "the documents of the order")

@@ -72,21 +72,20 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 	} {
 		depth, failure = x.depth, x.err
 		task, err := c.Get(t.Context(), "o-1")
-		if err != nil || len(task.Unattended) != x.want {
-			t.Errorf("%s: %+v, %v", x.name, task.Unattended, err)
-			continue
-		}
+		require.NoError(t, err, x.name)
+		require.Len(t, task.Unattended, x.want, x.name)
 		require.Equal(t, x.err != nil, task.Unchecked != "", x.name)
 		require.NotContains(t, task.Unchecked, "mail", x.name)
 		all, err := c.Unattended(t.Context(), "")
 		require.Error(t, err, x.name)
 		require.Len(t, all, x.want, x.name)
-		require.Equal(t, x.err != nil, strings.Contains(err.Error(),
-			"requests-shop"), x.name)
+		require.Equal(t, x.err != nil, strings.Contains(err.Error(), "requests-shop"), x.name)
 		require.ErrorContains(t, err, "requests-mail", x.name)
-		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 ||
-			task.Unattended[0].Since == 0 || all[0].Since != 0) {
-			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
+		if x.want == 1 {
+			require.Equal(t, "requests-shop", task.Unattended[0].Queue, x.name)
+			require.Equal(t, 3, task.Unattended[0].Waiting, x.name)
+			require.NotZero(t, task.Unattended[0].Since, x.name)
+			require.Zero(t, all[0].Since, x.name)
 		}
 	}
 	depth, failure = port.Depth{Visible: 1}, nil
@@ -378,9 +377,8 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
 		values["Engine"+name] = "x"
 	}
-	if _, err := aws.ReadOutputs(values, ""); err == nil || !strings.Contains(err.Error(), "EngineMappings") {
-		t.Errorf("%v", err)
-	}
+	_, err := aws.ReadOutputs(values, "")
+	require.ErrorContains(t, err, "EngineMappings")
 	// The order cannot always be seen from a name, so the mappings have it.
 	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5",
 		"intake=m-1,requests-card-payment=m-2,requests-seats="

@@ -61,12 +61,11 @@ func TestRecords(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := read(c.text)
 			require.Equal(t, c.want, got)
-			switch {
-			case c.wantErr == "" && err != nil:
-				t.Errorf("error %v", err)
-			case c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)):
-				t.Errorf("error %v, want %q", err, c.wantErr)
+			if c.wantErr == "" {
+				require.NoError(t, err)
+				return
 			}
+			require.ErrorContains(t, err, c.wantErr)
 		})
 	}
 }
