@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
@@ -353,114 +350,5 @@ func TestBulkRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(bad, []byte(text), 0o600))
 		_, err := bulk.Open(bad)
 		require.Error(t, err, text)
-	}
-}
-
-// Nothing is sent if the list cannot be kept.
-func TestBulkCommandWithoutAFolder(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	w := newWorld(t, func(o *console.Options) { o.Folder = file })
-	w.stopped(1)
-	action, form := w.form("/bulk?command=resubmit&step=charge&workflow=order", "command", "resubmit")
-	form.Set("by", "ada")
-	form.Set("reason", "the bank is back")
-	_, body := w.post(action, form)
-	wants(t, body, "Nothing was sent: mkdir "+file)
-}
-
-// The pages show what the command would do to the orders, start with exactly the orders that were shown,
-// report the progress, and can stop it.
-func TestBulkPages(t *testing.T) {
-	folder := t.TempDir()
-	w := newWorld(t, func(o *console.Options) { o.Folder = folder })
-	all := w.stopped(12)
-	_, body := w.get("/incidents")
-	wants(t, body, "/bulk?code=failed&amp;command=resubmit&amp;step=charge&amp;workflow=order")
-	const page = "/bulk?command=resubmit&step=charge&workflow=order&code=failed"
-	_, body = w.get(page)
-	wants(t, body, "12 it would go on with charge",
-		"stepkeeper bulk resubmit --where workflow=order,step=charge,code=failed",
-		"Send resubmit to 12 orders")
-	action, form := w.form(page, "command", "resubmit")
-	form.Set("by", "ada <b>")
-	form.Set("reason", "the bank is back")
-	for _, x := range []struct{ field, value, says string }{
-		{"by", "", "Nothing was sent: by has 0 bytes"},
-		{"reason", " ", "Nothing was sent: reason has 0 bytes"},
-		{"rate", "fast", "Nothing was sent: rate is not a number."},
-		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it must be 0.001 to 1000 commands a second."},
-		{"rate", "NaN", "Nothing was sent: rate is NaN"},
-		{"rate", "1e999", "Nothing was sent: rate is not a number."},
-		{"canary", "-1", "Nothing was sent: canary is -1"},
-		{"canary", "1e300", "write a whole number"},
-		{"canary", "NaN", "write a whole number"},
-		{"stop-at", "101", "Nothing was sent: the share to stop at is 1.01"},
-		{"stop-at", "NaN", "Nothing was sent: the share to stop at is NaN"},
-		{"step", "", "Nothing was sent: no orders are selected"},
-		{"token", "x", "The form is not from this console"},
-	} {
-		bad := maps.Clone(form)
-		bad.Set(x.field, x.value)
-		if x.field == "step" {
-			for _, key := range []string{"workflow", "code"} {
-				bad.Del(key)
-			}
-		}
-		status, body := w.post(action, bad)
-		require.GreaterOrEqual(t, status, 400, x.field)
-		require.Contains(t, body, "Refused", x.field)
-		require.Contains(t, body, x.says, x.field)
-	}
-	w.submit("order", "late")
-	w.until("it stops", w.inState("late", "Error"))
-	status, body := w.post(action, form)
-	require.Equal(t, http.StatusConflict, status)
-	require.Contains(t, body, "the orders have changed since the page was loaded")
-	require.Empty(t, w.verdicts(all[0]))
-
-	w.refusing("")
-	action, form = w.form(page, "command", "resubmit")
-	form.Set("by", "ada <b>")
-	form.Set("reason", "the bank is back")
-	form.Set("rate", "5")
-	form.Set("canary", "2")
-	status, body = w.post(action, form)
-	wants(t, body, "resubmit 13 orders", "running", "ada &lt;b&gt;: the bank is back", "not sent")
-	require.Equal(t, http.StatusOK, status)
-	_, body = w.get("/bulk")
-	at := regexp.MustCompile(`/bulk/[^"]+`).FindString(body)
-	w.until("the canary is fixed",
-		func() bool { return w.inState(all[0], "Processed")() && w.inState(all[1], "Processed")() })
-	action, form = w.form(at, "command", "")
-	w.post(action, form)
-	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
-	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
-	wants(t, regexp.MustCompile(`<strong>\d+`).ReplaceAllString(body, "<strong>N"), `<ul class="tiles"><li><span class="good">fixed</span><strong>N</strong></li><li><span class="bad">failed again</span><strong>N</strong></li>`+
-		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or running</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
-	files, err := filepath.Glob(filepath.Join(folder, "bulk-*.jsonl"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	info, err := os.Stat(files[0])
-	require.NoError(t, err)
-	require.EqualValues(t, 0o600, info.Mode(), "others may read the list")
-	left, err := bulk.Open(files[0])
-	require.NoError(t, err)
-	require.Equal(t, 13, left.Report().Orders)
-	require.NoError(t, left.Close())
-	for path, text := range map[string]string{
-		"/bulk/none": "To continue a list of another process, run `stepkeeper bulk " +
-			"continue FILE`.",
-		"/bulk?command=resubmit&older=soon":                                              "write a duration",
-		"/bulk?command=resubmit&step=none":                                               "No order matches.",
-		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
-		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
-		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason",
-	} {
-		_, body := w.get(path)
-		wants(t, body, text)
-		if strings.Contains(path, "state=processed") { // a further look keeps the filter
-			wants(t, body, "<option selected>Processed</option>")
-		}
 	}
 }

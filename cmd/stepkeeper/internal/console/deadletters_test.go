@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +69,15 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	}
 }
 
+// letters is a console with four quarantined messages. Each test of it goes on where the one before has ended.
+type letters struct {
+	*world
+	ids  map[string]string // by the order
+	form url.Values        // filled in, with nothing chosen
+}
+
+const quarantinePage = "/dead-letters/quarantine"
+
 // Dead letters can be listed, read, redriven and discarded. Each action is recorded in a file before.
 func TestDeadLetterPages(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made")
@@ -80,81 +88,104 @@ func TestDeadLetterPages(t *testing.T) {
 	close(w.hold)
 	w.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"),
 		quarantined("o-3", "order"), port.Message{Body: []byte("no envelope")})
-	_, body := w.get("/dead-letters")
-	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>",
-		"stepkeeper dead-letters list")
-	const page = "/dead-letters/quarantine"
-	_, body = w.get(page)
+	l := &letters{world: w, ids: map[string]string{}, form: w.handlingForm(quarantinePage)}
+	l.form.Set("by", "ada")
+	l.form.Set("reason", "the workflow is there")
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, l *letters)
+	}{
+		{"they are listed without their bodies", lettersAreListed},
+		{"a body is redacted", bodiesAreRedacted},
+		{"a form with a wrong field does nothing", wrongFormsDoNothing},
+		{"the chosen messages are redriven", lettersAreRedriven},
+		{"the chosen messages are discarded, once", lettersAreDiscarded},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, l) })
+	}
+	t.Run("all was recorded", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join(folder, "dead-letters.jsonl"))
+		require.NoError(t, err)
+		var results []string
+		for line := range strings.Lines(string(text)) {
+			var h struct{ Result, By, Reason string }
+			require.NoError(t, json.Unmarshal([]byte(line), &h), line)
+			require.Equal(t, "ada", h.By, line)
+			require.Equal(t, "the workflow is there", h.Reason, line)
+			results = append(results, h.Result)
+		}
+		require.ElementsMatch(t, []string{"begun", "begun", "begun", "discarded", "discarded", "missing", "missing",
+			"redriven", "refused"}, results)
+	})
+	t.Run("of no queue", func(t *testing.T) {
+		status, body := w.get("/dead-letters/replys")
+		require.Equal(t, http.StatusNotFound, status)
+		require.Contains(t, body, "There is no such queue")
+	})
+}
+
+func lettersAreListed(t *testing.T, l *letters) {
+	_, body := l.get("/dead-letters")
+	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>", "stepkeeper dead-letters list")
+	_, body = l.get(quarantinePage)
 	wants(t, body, "In quarantine: no workflow <gone>", "Can be redriven to intake.",
 		"Cannot be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
-	require.NotContains(t, body, "4111111111111111", "a body is shown")
+	require.NotContains(t, body, "4111111111111111")
 	require.NotContains(t, body, "note")
-	ids := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body,
-		-1) {
+	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body, -1) {
 		for _, order := range []string{"o-1", "o-2", "o-3", "order unknown"} {
 			if strings.Contains(m[0], order) {
-				ids[order] = m[1]
+				l.ids[order] = m[1]
 			}
 		}
 	}
-	require.Len(t, ids, 4)
-	_, body = w.get(page + "?body=" + ids["o-1"])
-	wants(t, body, `"note": "fragile"`, "(hidden)")
-	require.NotContains(t, body, "4111111111111111", "what is redacted is shown")
-	require.NotContains(t, body, "Ada")
-	_, body = w.get(page + "?body=" + ids["order unknown"])
-	require.NotContains(t, body, "no envelope", "what cannot be redacted is shown")
+	require.Len(t, l.ids, 4)
+}
 
-	form := w.handlingForm(page)
-	form["id"] = []string{ids["o-1"], ids["o-2"]}
-	form.Set("by", "ada")
-	form.Set("reason", "the workflow is there")
-	form.Set("action", "redrive")
-	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": "",
-		"id": ""} {
-		bad := url.Values{}
-		maps.Copy(bad, form)
+func bodiesAreRedacted(t *testing.T, l *letters) {
+	_, body := l.get(quarantinePage + "?body=" + l.ids["o-1"])
+	wants(t, body, `"note": "fragile"`, "(hidden)")
+	require.NotContains(t, body, "4111111111111111")
+	require.NotContains(t, body, "Ada")
+	_, body = l.get(quarantinePage + "?body=" + l.ids["order unknown"])
+	require.NotContains(t, body, "no envelope", "what cannot be redacted is not shown")
+}
+
+func wrongFormsDoNothing(t *testing.T, l *letters) {
+	l.form.Set("action", "redrive")
+	l.form["id"] = []string{l.ids["o-1"], l.ids["o-2"]}
+	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": ""} {
+		bad := maps.Clone(l.form)
 		bad.Set(name, value)
-		if name == "id" {
-			bad.Del(name)
-		}
-		_, body := w.post(page, bad)
+		_, body := l.post(quarantinePage, bad)
 		require.Regexp(t, "nothing was done|Refused|name in 1 to|give it in 1 to", body, name)
 	}
-	status, body := w.post(page, form)
-	wants(t, body, ids["o-1"]+": redriven", ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
-	require.Equal(t, http.StatusOK, status)
-	require.NotContains(t, body, `id="letter-`+ids["o-1"])
-	require.Contains(t, body, `id="letter-`+ids["o-3"])
-	w.until("the redriven order is processed", w.inState("o-1", "Processed"))
-	_, err := w.client.Get(t.Context(), "o-3")
-	require.ErrorIs(t, err, client.ErrNotFound, "a message that was not chosen was redriven")
-	form.Set("action", "discard")
-	form["id"] = []string{ids["o-2"], ids["order unknown"]}
-	_, body = w.post(page, form)
-	wants(t, body, ids["o-2"]+": discarded", ids["order unknown"]+": discarded", `role="status"`)
-	_, body = w.post(page, form)
-	wants(t, body, ids["o-2"]+": missing", `role="alert"`)
-	_, body = w.get("/dead-letters")
-	wants(t, body, "<td class=\"number\">1</td>")
+	bad := maps.Clone(l.form)
+	bad.Del("id")
+	_, body := l.post(quarantinePage, bad)
+	require.Contains(t, body, "nothing was done")
+}
 
-	text, err := os.ReadFile(filepath.Join(folder, "dead-letters.jsonl"))
-	require.NoError(t, err)
-	var results []string
-	for line := range strings.Lines(string(text)) {
-		var h struct{ Result, By, Reason string }
-		require.NoError(t, json.Unmarshal([]byte(line), &h), line)
-		require.Equal(t, "ada", h.By, line)
-		require.Equal(t, "the workflow is there", h.Reason, line)
-		results = append(results, h.Result)
-	}
-	slices.Sort(results)
-	got := strings.Join(results, " ")
-	require.Equal(t, "begun begun begun discarded discarded missing missing redriven refused", got)
-	status, body = w.get("/dead-letters/replys")
-	require.Equal(t, http.StatusNotFound, status)
-	require.Contains(t, body, "There is no such queue")
+func lettersAreRedriven(t *testing.T, l *letters) {
+	status, body := l.post(quarantinePage, l.form)
+	require.Equal(t, http.StatusOK, status)
+	wants(t, body, l.ids["o-1"]+": redriven", l.ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
+	require.NotContains(t, body, `id="letter-`+l.ids["o-1"])
+	require.Contains(t, body, `id="letter-`+l.ids["o-3"])
+	l.until("the redriven order is processed", l.inState("o-1", "Processed"))
+	_, err := l.client.Get(t.Context(), "o-3")
+	require.ErrorIs(t, err, client.ErrNotFound, "a message that was not chosen stays")
+}
+
+func lettersAreDiscarded(t *testing.T, l *letters) {
+	l.form.Set("action", "discard")
+	l.form["id"] = []string{l.ids["o-2"], l.ids["order unknown"]}
+	_, body := l.post(quarantinePage, l.form)
+	wants(t, body, l.ids["o-2"]+": discarded", l.ids["order unknown"]+": discarded", `role="status"`)
+	_, body = l.post(quarantinePage, l.form)
+	wants(t, body, l.ids["o-2"]+": missing", `role="alert"`)
+	_, body = l.get("/dead-letters")
+	wants(t, body, "<td class=\"number\">1</td>")
 }
 
 // handlingForm returns the form of a page of messages, with nothing chosen.
