@@ -34,8 +34,9 @@ func (m *moving) target() string {
 	return found[1]
 }
 
-// deploy replaces the workflow, and waits until the page compares with it.
-func (m *moving) deploy(text string) {
+// deploy replaces the workflow, and waits until the page compares with it and says whether the order can be moved.
+// While its end is not reported yet, it cannot.
+func (m *moving) deploy(text, says string) {
 	m.Helper()
 	was := ""
 	if m.page != "" {
@@ -45,7 +46,7 @@ func (m *moving) deploy(text string) {
 	m.until("the file is in force", func() bool {
 		_, m.page = m.get("/orders/o-1/move")
 		found := moveTarget.FindStringSubmatch(m.page)
-		return found != nil && found[1] != was && found[1] != m.before.Definition
+		return found != nil && found[1] != was && found[1] != m.before.Definition && strings.Contains(m.page, says)
 	})
 }
 
@@ -82,8 +83,8 @@ func TestOrderMovesToTheNewerDefinition(t *testing.T) {
 
 // A definition that changes a step in doubt is compared, and the move is not offered.
 func (m *moving) isNotOffered(t *testing.T, text string) (refused string) {
-	m.deploy(text)
-	wants(t, m.page, "The order cannot be moved", ">refused<", "cannot be moved", "new: shop: weigh",
+	m.deploy(text, "The order cannot be moved")
+	wants(t, m.page, ">refused<", "cannot be moved", "new: shop: weigh",
 		"as before: shop: reserve")
 	require.NotContains(t, m.page, "do-move")
 	_, order := m.get("/orders/o-1")
@@ -94,7 +95,7 @@ func (m *moving) isNotOffered(t *testing.T, text string) (refused string) {
 
 // A mistake that needs no fault is found without any.
 func (m *moving) findsAMistake(t *testing.T, first, text string) {
-	m.deploy(text)
+	m.deploy(text, "The order can be moved now")
 	compared := &moving{world: m.world}
 	_, compared.page = m.get("/orders/o-1/move?definition=" + first)
 	require.Equal(t, first, compared.target(), "the definition of the address is compared")
@@ -106,10 +107,10 @@ func (m *moving) findsAMistake(t *testing.T, first, text string) {
 
 // A simulation changes nothing.
 func (m *moving) isSimulated(t *testing.T, text string) {
-	m.deploy(text)
+	m.deploy(text, "The order can be moved now")
 	_, order := m.get("/orders/o-1")
 	wants(t, order, "Compare and move", "resubmit o-1 --definition latest")
-	wants(t, m.page, "The order can be moved now", "new: shop: weigh", "as before: shop: charge",
+	wants(t, m.page, "new: shop: weigh", "as before: shop: charge",
 		m.before.Definition)
 	_, list := m.get("/bulk?command=move&definition=latest&workflow=order&state=error")
 	wants(t, list, "1 the definitions differ: ")
