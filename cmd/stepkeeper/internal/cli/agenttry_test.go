@@ -54,16 +54,16 @@ func TestDeskAgent(t *testing.T) {
 }
 
 func TestAgentTry(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	folder := t.TempDir()
-	t.Setenv(deskVariable, folder)
 	try := func(flags ...string) result {
 		t.Helper()
 		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
 			"5", "--timeout", "1s",
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
-		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
+		return call{}.run(t, append(all, "--", "env", deskVariable+"="+folder, self, "-test.run=^TestDeskAgent$")...)
 	}
 	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced",
 		"do after undo", "ok     duplicate")
