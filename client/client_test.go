@@ -13,11 +13,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -65,29 +69,48 @@ func (c *cutConn) Write(b []byte) (int, error) {
 }
 
 // ending sends requests whose contexts can end, as those of all callers here do.
-type ending struct{ *testing.T }
+type ending struct {
+	*testing.T
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than its caller's", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return e.via.RoundTrip(r)
 }
 
 func newRig(t *testing.T, opts ...client.Option) *rig {
 	t.Helper()
 	b := apitest.New()
-	s := httptest.NewUnstartedServer(api.New(api.Config{Backend: b, Clock: port.ClockFunc(apitest.Now.Std)}))
+	s := httptest.NewUnstartedServer(edgeOf(b))
 	cut := &cutter{Listener: s.Listener}
 	s.Listener = cut
 	s.Start()
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL,
-		append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t}})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &rig{T: t, ctx: t.Context(), backend: b, client: c, url: s.URL, cut: cut}
+	return &rig{T: t, ctx: t.Context(), backend: b, client: clientAt(t, s.URL, http.DefaultTransport, opts...),
+		url: s.URL, cut: cut}
+}
+
+// newRigInProcess returns a rig without a network, for virtual time.
+func newRigInProcess(t *testing.T, opts ...client.Option) *rig {
+	t.Helper()
+	b := apitest.New()
+	return &rig{T: t, ctx: t.Context(), backend: b,
+		client: clientAt(t, "http://127.0.0.1:1", stacktest.Transport(t, edgeOf(b)), opts...)}
+}
+
+func edgeOf(b *apitest.Backend) http.Handler {
+	return api.New(api.Config{Backend: b, Clock: port.ClockFunc(apitest.Now.Std)})
+}
+
+func clientAt(t *testing.T, url string, via http.RoundTripper, opts ...client.Option) *client.Client {
+	t.Helper()
+	c, err := client.New(url, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t, via}})},
+		opts...)...)
+	require.NoError(t, err)
+	return c
 }
 
 func order(id string) client.Order {
@@ -97,23 +120,20 @@ func order(id string) client.Order {
 func (r *rig) submit(id string) client.Receipt {
 	r.Helper()
 	receipt, err := r.client.Submit(r.ctx, order(id))
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	return receipt
 }
 
 func TestSubmitGetWait(t *testing.T) {
 	r := newRig(t)
-	if got := r.submit("o"); got.OrderID != "o" || got.Known || got.State != core.Processing {
-		t.Errorf("%+v", got)
-	}
-	if got := r.submit("o"); !got.Known {
-		t.Errorf("again: %+v", got)
-	}
-	if content, err := r.client.Submitted(r.ctx, "o"); err != nil || string(content) != `{"total":12}` {
-		t.Errorf("%s %v", content, err)
-	}
+	got := r.submit("o")
+	require.Equal(t, "o", got.OrderID)
+	require.False(t, got.Known)
+	require.Equal(t, core.Processing, got.State)
+	require.True(t, r.submit("o").Known)
+	content, err := r.client.Submitted(r.ctx, "o")
+	require.NoError(t, err)
+	require.Equal(t, `{"total":12}`, string(content))
 	ended := make(chan *client.Task, 1)
 	go func() {
 		x, err := r.client.Wait(r.ctx, "o")
@@ -123,15 +143,15 @@ func TestSubmitGetWait(t *testing.T) {
 		ended <- x
 	}()
 	r.backend.End("o")
-	if x := <-ended; x == nil || x.State != core.Processed || len(x.Steps) != 2 {
-		t.Errorf("%+v", x)
-	}
+	x := <-ended
+	require.NotNil(t, x)
+	require.Equal(t, core.Processed, x.State)
+	require.Len(t, x.Steps, 2)
 	short, cancel := context.WithTimeout(r.ctx, 20*time.Millisecond)
 	defer cancel()
 	r.submit("endless")
-	if _, err := r.client.Wait(short, "endless"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a wait that was cut short: %v", err)
-	}
+	_, err = r.client.Wait(short, "endless")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a wait that was cut short")
 }
 
 // The server waits within one request. Getting an order does not wait.
@@ -143,17 +163,15 @@ func TestTheServerWaits(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	c, err := client.New(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, get := range []func(context.Context, string) (*client.Task, error){c.Get, c.Wait} {
-		if x, err := get(t.Context(), "o"); err != nil || x.State != core.Processed {
-			t.Errorf("%+v %v", x, err)
-		}
+		x, err := get(t.Context(), "o")
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
 	}
-	if len(queries) != 2 || queries[0] != "" || !strings.HasPrefix(queries[1], "wait=") {
-		t.Errorf("asked with %q", queries)
-	}
+	require.Len(t, queries, 2)
+	require.Empty(t, queries[0])
+	require.True(t, strings.HasPrefix(queries[1], "wait="), queries[1])
 }
 
 // Every way to submit an order reports its settings that have no effect.
@@ -162,109 +180,107 @@ func TestNotes(t *testing.T) {
 	high := order("o")
 	high.Priority = "high"
 	receipt, err := r.client.Submit(r.ctx, high)
-	if err != nil || len(receipt.Notes) != 1 || !strings.Contains(receipt.Notes[0], `priority "high"`) {
-		t.Errorf("%+v %v", receipt, err)
-	}
-	if got := r.submit("normal"); len(got.Notes) != 0 {
-		t.Errorf("%+v", got)
-	}
+	require.NoError(t, err)
+	require.Len(t, receipt.Notes, 1)
+	require.Contains(t, receipt.Notes[0], `priority "high"`)
+	require.Empty(t, r.submit("normal").Notes)
 	n := 0
 	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
 		_ = yield(high) && yield(order("normal"))
 	}, func(x client.Result) {
-		if n++; x.Err != nil || len(x.Notes) != 2-n {
-			t.Errorf("%+v", x)
-		}
+		n++
+		require.NoError(t, x.Err)
+		require.Len(t, x.Notes, 2-n)
 	})
-	if err != nil || n != 2 {
-		t.Errorf("%d answers, %v", n, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
 }
 
 func TestOddIDs(t *testing.T) {
 	r := newRig(t)
 	for _, id := range []string{".", "..", "-", "-o", "--help"} {
-		if _, err := r.client.Submit(r.ctx, order(id)); !errors.Is(err, client.ErrInvalid) {
-			t.Errorf("%q: %v", id, err)
-		}
+		_, err := r.client.Submit(r.ctx, order(id))
+		require.ErrorIs(t, err, client.ErrInvalid, id)
 	}
 	for _, id := range []string{"...", ".o", "a:b", ":", "o-", "order", strings.Repeat("x", 128)} {
 		r.submit(id)
-		if got, err := r.client.Get(r.ctx, id); err != nil || got.OrderID != id {
-			t.Errorf("%q: %v", id, err)
-		}
+		got, err := r.client.Get(r.ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, id, got.OrderID)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	r := newRig(t, client.WithRetry(2, time.Second))
-	r.submit("o")
-	r.backend.Failing = map[string]error{"full": fmt.Errorf("disk: %w", port.ErrUnavailable)}
-	other := order("o")
-	other.Content = 1
-	unknown := order("x")
-	unknown.Workflow = "none"
-	for _, tt := range []struct {
-		name string
-		err  error
-		kind error
-		code string
-	}{
-		{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
-		{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
-		{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
-			"not-found"},
-		{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
-		{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
-		{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
-		{"ID as a path", second(r.client.Get(r.ctx, "../x")), client.ErrInvalid, "invalid-request"},
-		{"disk full", second(r.client.Submit(r.ctx, order("full"))), client.ErrUnavailable, "unavailable"},
-	} {
-		var e *client.Error
-		if !errors.Is(tt.err, tt.kind) || !errors.As(tt.err, &e) || e.Code != tt.code || e.Detail == "" {
-			t.Errorf("%s: %v (%+v)", tt.name, tt.err, e)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigInProcess(t, client.WithRetry(2, time.Second))
+		r.submit("o")
+		r.backend.Failing = map[string]error{"full": fmt.Errorf("disk: %w", port.ErrUnavailable)}
+		other := order("o")
+		other.Content = 1
+		unknown := order("x")
+		unknown.Workflow = "none"
+		for _, tt := range []struct {
+			name string
+			err  error
+			kind error
+			code string
+		}{
+			{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
+			{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
+			{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
+				"not-found"},
+			{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
+			{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
+			{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
+			{"ID as a path", second(r.client.Get(r.ctx, "../x")), client.ErrInvalid, "invalid-request"},
+			{"disk full", second(r.client.Submit(r.ctx, order("full"))), client.ErrUnavailable, "unavailable"},
+		} {
+			var e *client.Error
+			require.ErrorIs(t, tt.err, tt.kind, tt.name)
+			require.ErrorAs(t, tt.err, &e, tt.name)
+			require.Equal(t, tt.code, e.Code, tt.name)
+			require.NotEmpty(t, e.Detail, tt.name)
 		}
-	}
-	if _, err := r.client.Submit(r.ctx, client.Order{ID: "o", Content: func() {}}); err == nil {
-		t.Error("an order that is no JSON was sent")
-	}
-	for _, base := range []string{"", "127.0.0.1:1", "ftp://x", "http://"} {
-		if _, err := client.New(base); err == nil {
-			t.Errorf("base URL %q was taken", base)
+		_, err := r.client.Submit(r.ctx, client.Order{ID: "o", Content: func() {}})
+		require.Error(t, err)
+		for _, base := range []string{"", "127.0.0.1:1", "ftp://x", "http://"} {
+			_, err := client.New(base)
+			require.Error(t, err, base)
 		}
-	}
+	})
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestRepeatsWhatMayPass(t *testing.T) {
+// A full server says when to send an order again.
+func TestOrdersAreRepeatedWhenTheServerSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigInProcess(t)
+		r.backend.Busy(1)
+		began := time.Now()
+		r.submit("o-1")
+		require.GreaterOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
+// A lost answer to a stored order is asked for again, and the order is known.
+func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	r := newRig(t)
-	r.backend.Busy(1)
-	begin := time.Now()
-	r.submit("o-1")
-	if d := time.Since(begin); d < 900*time.Millisecond {
-		t.Errorf("it was sent again after %v, the server asked for 1 s", d)
-	}
-	r.cut.left.Store(10) // the answer to a stored order is lost
-	if got := r.submit("o-2"); !got.Known || r.cut.cuts.Load() != 1 {
-		t.Errorf("after a lost answer: %+v, %d cuts", got, r.cut.cuts.Load())
-	}
+	r.cut.left.Store(10)
+	require.True(t, r.submit("o-2").Known)
+	require.EqualValues(t, 1, r.cut.cuts.Load())
 }
 
 func TestNoServerAnswers(t *testing.T) {
 	c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrConnection) {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	_, err = c.Get(t.Context(), "o")
+	require.ErrorIs(t, err, client.ErrConnection)
 	foreign := httptest.NewServer(http.NotFoundHandler())
 	defer foreign.Close()
 	c, _ = client.New(foreign.URL)
-	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	_, err = c.Get(t.Context(), "o")
+	require.ErrorIs(t, err, client.ErrNotFound)
 }
 
 func TestCommandsFillInNumberAndID(t *testing.T) {
@@ -293,42 +309,42 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	} {
 		r.backend.Commands = nil
 		v, err := send()
-		if err != nil || !v.Accepted || len(r.backend.Commands) != 1 {
-			t.Fatalf("%s: %+v %v", name, v, err)
-		}
+		require.NoError(t, err, "%v", name)
+		require.True(t, v.Accepted, "%v", name)
+		require.Len(t, r.backend.Commands, 1, "%v", name)
 		got := r.backend.Commands[0]
 		number := core.CommandOf(got.Event).Number
 		cancel, is := got.Event.(core.Cancel)
-		if got.Kind() != name || got.ID() == "" || v.ID != got.ID() || !is && number != 4 ||
-			is && cancel.Run != 2 {
-			t.Errorf("%s: %+v", name, got)
+		require.Equal(t, name, got.Kind())
+		require.NotEmpty(t, got.ID(), "%s", name)
+		require.Equal(t, got.ID(), v.ID, "%s", name)
+		if !is {
+			require.Equal(t, 4, number, "%s", name)
+		}
+		if is {
+			require.Equal(t, 2, cancel.Run, "%s", name)
 		}
 	}
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
 		return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
-	if !errors.Is(err, client.ErrInvalid) ||
-		!strings.Contains(err.Error(), `the input for step "charge": it is not JSON`) {
-		t.Error(err)
-	}
-	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`))); err != nil {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.ErrorContains(t, err, `the input for step "charge": it is not JSON`)
+	_, err = r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`)))
+	require.NoError(t, err)
 	got := r.backend.Commands[len(r.backend.Commands)-1].Event.(core.Resubmit)
-	if got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
-		t.Errorf("%+v", got)
-	}
+	require.Equal(t, "charge", got.Step)
+	require.Equal(t, `{"a":1e400}`, string(got.Input))
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
-	if err != nil || v.Accepted || v.Reason != "no" || v.ID != "mine" {
-		t.Errorf("a refusal: %+v %v", v, err)
-	}
-	if c := r.backend.Commands[len(r.backend.Commands)-1]; c.Event.(core.UndoCommand).Command != 3 {
-		t.Errorf("%+v", c)
-	}
-	if v, err := r.client.Cancel(r.ctx, "not-there-yet"); err != nil || v.Command != "cancel" {
-		t.Errorf("a cancel before its order: %+v %v", v, err)
-	}
+	require.NoError(t, err)
+	require.False(t, v.Accepted)
+	require.Equal(t, "no", v.Reason)
+	require.Equal(t, "mine", v.ID)
+	require.Equal(t, 3, r.backend.Commands[len(r.backend.Commands)-1].Event.(core.UndoCommand).Command)
+	v, err = r.client.Cancel(r.ctx, "not-there-yet")
+	require.NoError(t, err)
+	require.Equal(t, "cancel", v.Command, "a cancel before its order")
 }
 
 // An answer that names no round, or no run, is for the present one. One that names them is sent unchanged.
@@ -343,7 +359,7 @@ func TestAnswers(t *testing.T) {
 	answering.Steps[0] = core.StepDefinition{Name: "charge", Answer: &core.Answer{Values: []string{"yes"}}}
 	answering.Link()
 	r.backend.Pinned = &answering
-	for i, x := range []struct {
+	for _, x := range []struct {
 		reply client.Reply
 		want  core.Answered
 	}{
@@ -362,25 +378,25 @@ func TestAnswers(t *testing.T) {
 	} {
 		r.backend.Commands = nil
 		v, err := r.client.Answer(r.ctx, "o", x.reply, client.CommandID("a-1"))
-		if err != nil || !v.Accepted || len(r.backend.Commands) != 1 {
-			t.Fatalf("%d: %+v %v", i, v, err)
-		}
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+		require.Len(t, r.backend.Commands, 1)
 		got, is := r.backend.Commands[0].Event.(core.Answered)
-		if !is || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run ||
-			got.Step != x.want.Step ||
-			got.Name != x.want.Name || got.Round != x.want.Round ||
-			string(got.Value) != string(x.want.Value) {
-			t.Errorf("%d: %+v, want %+v", i, got, x.want)
-		}
+		require.True(t, is)
+		require.Equal(t, "a-1", got.ID)
+		require.Equal(t, x.reply.By, got.By)
+		require.Equal(t, x.want.Run, got.Run)
+		require.Equal(t, x.want.Step, got.Step)
+		require.Equal(t, x.want.Name, got.Name)
+		require.Equal(t, x.want.Round, got.Round)
+		require.Equal(t, string(x.want.Value), string(got.Value))
 	}
-	if _, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop",
-		Run: -1}); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
-	if _, err := r.client.Answer(r.ctx, "o",
-		client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
-		t.Error("a function was sent")
-	}
+	_, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop",
+		Run: -1})
+	require.ErrorIs(t, err, client.ErrNotFound)
+	_, err = r.client.Answer(r.ctx, "o",
+		client.Reply{Event: "bought", Value: func() {}, By: "shop"})
+	require.Error(t, err)
 }
 
 // The error of a command that gets no reply has the command's ID, because the command may have been carried
@@ -399,44 +415,30 @@ func TestUndecidedCommand(t *testing.T) {
 	}))
 	var u *client.Undecided
 	_, err := r.client.Undo(ctx, "o")
-	if !errors.As(err, &u) {
-		t.Fatalf("%v", err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"u.OrderID", u.OrderID, "o"},
-		{"u.ID is empty", u.ID == "", false},
-		{"u.Queued", u.Queued, false},
-		{"err is context.Canceled", errors.Is(err, context.Canceled), true},
-		{
-			"err begins with what was sent",
-			strings.HasPrefix(err.Error(), "command "+u.ID+" of order \"o\" was perhaps sent"), true,
-		},
-	} {
-		if field.got != field.want {
-			t.Fatalf("%s is %v, want %v: %v", field.name, field.got, field.want, err)
-		}
-	}
-	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID ||
-		!v.Accepted {
-		t.Errorf("asked again: %+v %v", v, err)
-	}
+	require.ErrorAs(t, err, &u)
+	require.Equal(t, "o", u.OrderID)
+	require.NotEmpty(t, u.ID)
+	require.False(t, u.Queued)
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, strings.HasPrefix(err.Error(), "command "+u.ID+" of order \"o\" was perhaps sent"), "err begins with what was sent: %s", err.Error())
+	v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID))
+	require.NoError(t, err)
+	require.Equal(t, u.ID, v.ID)
+	require.True(t, v.Accepted)
 	first := u.ID
 	now.Store(answer(func(c message.Control) (core.Verdict, error) {
 		r.cut.left.Store(1)
 		return core.Verdict{ID: c.ID(), Accepted: true}, nil
 	}))
-	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first ||
-		!errors.Is(err, client.ErrConnection) {
-		t.Errorf("a lost answer: %v", err)
-	}
+	_, err = r.client.Cancel(r.ctx, "o")
+	require.ErrorAs(t, err, &u, "a lost answer")
+	require.NotEqual(t, first, u.ID)
+	require.ErrorIs(t, err, client.ErrConnection)
 	for _, refused := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
 		now.Store(answer(func(message.Control) (core.Verdict, error) { return core.Verdict{}, refused }))
-		if _, err := r.client.Undo(r.ctx, "o"); err == nil || errors.As(err, &u) {
-			t.Errorf("%v: %v", refused, err)
-		}
+		_, err := r.client.Undo(r.ctx, "o")
+		require.Error(t, err, "%v", refused)
+		require.False(t, errors.As(err, &u), "%v", refused)
 	}
 }
 
@@ -450,18 +452,12 @@ func TestListGoesThroughPages(t *testing.T) {
 	}
 	for s, err := range r.client.List(r.ctx, client.Query{State: core.Processing, Workflow: "order",
 		PageSize: 3}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got = append(got, s.OrderID)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
+	require.Equal(t, want, got)
 	for _, err := range r.client.List(r.ctx, client.Query{State: "Lost"}) {
-		if !errors.Is(err, client.ErrInvalid) {
-			t.Error(err)
-		}
+		require.ErrorIs(t, err, client.ErrInvalid)
 	}
 	for range r.client.List(r.ctx, client.Query{OlderThan: time.Hour}) {
 		t.Error("an order of now is an hour old")
@@ -471,32 +467,20 @@ func TestListGoesThroughPages(t *testing.T) {
 func TestDefinition(t *testing.T) {
 	c := newRig(t).client
 	d, err := c.Definition(t.Context(), "order", client.Latest)
-	if err != nil || len(d.Steps) != 2 {
-		t.Fatalf("%+v %v", d, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"d.Workflow", d.Workflow, "order"},
-		{"d.Hash is empty", d.Hash == "", false},
-		{"d.Steps[1].After[0]", d.Steps[1].After[0], "charge"},
-		{"d.Steps[1].NoReturn", d.Steps[1].NoReturn, true},
-		{"d.Steps[0].State", d.Steps[0].State, core.Pending},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, d, err)
-		}
-	}
+	require.NoError(t, err)
+	require.Len(t, d.Steps, 2)
+	require.Equal(t, "order", d.Workflow)
+	require.NotEmpty(t, d.Hash)
+	require.Equal(t, "charge", d.Steps[1].After[0])
+	require.True(t, d.Steps[1].NoReturn)
+	require.Equal(t, core.Pending, d.Steps[0].State)
 	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)},
 		{"other", d.Hash}} {
-		if _, err := c.Definition(t.Context(), x[0], x[1]); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("%v: %v", x, err)
-		}
+		_, err := c.Definition(t.Context(), x[0], x[1])
+		require.ErrorIs(t, err, client.ErrNotFound, "%v", x)
 	}
-	if _, err := c.Definition(t.Context(), "order", "short"); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("%v", err)
-	}
+	_, err = c.Definition(t.Context(), "order", "short")
+	require.ErrorIs(t, err, client.ErrInvalid)
 }
 
 // Reports of the server about itself reach the caller.
@@ -504,27 +488,33 @@ func TestWhatTheServerReports(t *testing.T) {
 	r := newRig(t)
 	r.backend.NotTaken = []client.Unattended{{Queue: "requests-shop", Agent: "shop", Waiting: 2}}
 	all, err := r.client.Workflows(r.ctx)
-	if err != nil || len(all) != 2 || all[0].Name != "order" || len(all[1].Problems) != 1 {
-		t.Errorf("%+v %v", all, err)
-	}
-	if s, err := r.client.Schedules(r.ctx); err != nil || len(s) != 1 || s[0].Started != 3 ||
-		s[0].Starts[0].At.IsZero() || s[0].Skipped[0].Why == "" {
-		t.Errorf("%+v %v", s, err)
-	}
-	if s, err := r.client.Statistics(r.ctx); err != nil || s.From != apitest.Now || len(s.Series) != 1 ||
-		s.Agents[0].Agent != "shop" {
-		t.Errorf("%+v %v", s, err)
-	}
-	if u, err := r.client.Unattended(r.ctx, ""); err != nil || !slices.Equal(u, r.backend.NotTaken) {
-		t.Errorf("%+v %v", u, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, "order", all[0].Name)
+	require.Len(t, all[1].Problems, 1)
+	s, err := r.client.Schedules(r.ctx)
+	require.NoError(t, err)
+	require.Len(t, s, 1)
+	require.Equal(t, 3, s[0].Started)
+	require.False(t, s[0].Starts[0].At.IsZero())
+	require.NotEmpty(t, s[0].Skipped[0].Why)
+	measured, err := r.client.Statistics(r.ctx)
+	require.NoError(t, err)
+	require.Equal(t, apitest.Now, measured.From)
+	require.Len(t, measured.Series, 1)
+	require.Equal(t, "shop", measured.Agents[0].Agent)
+	u, err := r.client.Unattended(r.ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, r.backend.NotTaken, u)
 	r.submit("o")
 	plan, err := r.client.PlanMove(r.ctx, "o", apitest.Definition.Hash)
 	whole, err2 := r.client.PlanMoveDocuments(r.ctx, "o", apitest.Definition.Hash)
-	if err != nil || err2 != nil || plan.Documents != nil || whole.Documents == nil || plan.OrderID != "o" ||
-		plan.Definition != apitest.Definition.Hash {
-		t.Errorf("%+v, %+v, %v, %v", plan, whole, err, err2)
-	}
+	require.NoError(t, err)
+	require.NoError(t, err2)
+	require.Nil(t, plan.Documents)
+	require.NotNil(t, whole.Documents)
+	require.Equal(t, "o", plan.OrderID)
+	require.Equal(t, apitest.Definition.Hash, plan.Definition)
 }
 
 // readings holds all calls that read a response.
@@ -562,12 +552,10 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}))
 		c, err := client.New(s.URL, client.WithRetry(1, time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, err := range readings(t.Context(), c) {
-			if !errors.Is(err, want) && !(name == "checks" && errors.Is(err, client.ErrAnswer)) {
-				t.Errorf("%s of %.20q: %v", name, body, err)
+			if !errors.Is(err, want) {
+				require.True(t, name == "checks" && errors.Is(err, client.ErrAnswer))
 			}
 		}
 		s.Close()
@@ -578,9 +566,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	defer refusing.Close()
 	c, _ := client.New(refusing.URL)
 	for name, err := range readings(t.Context(), c) {
-		if !errors.Is(err, client.ErrInvalid) {
-			t.Errorf("%s was refused: %v", name, err)
-		}
+		require.ErrorIs(t, err, client.ErrInvalid, name)
 	}
 }
 
@@ -596,28 +582,24 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	to := strings.Replace(login.URL, "://", "://user:password@", 1) + "/login?secret=1"
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(to, status))
-		for name, options := range map[string][]client.Option{"": nil,
-			"own": {client.WithHTTPClient(&http.Client{})}} {
+		for _, options := range map[string][]client.Option{"the default client": nil,
+			"the caller's own": {client.WithHTTPClient(&http.Client{})}} {
 			c, err := client.New(server.URL, append(options, client.WithRetry(1, time.Second))...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			calls := readings(t.Context(), c)
 			_, calls["submit"] = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
 			for call, err := range calls {
 				var e *client.Error
-				if !errors.As(err, &e) || e.Status != status ||
-					!strings.Contains(e.Error(), fmt.Sprintf("%q", login.URL)) ||
-					strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "password") {
-					t.Errorf("%s of %s client, %d: %v", call, name, status, err)
-				}
+				require.ErrorAs(t, err, &e, call)
+				require.Equal(t, status, e.Status, call)
+				require.Contains(t, e.Error(), fmt.Sprintf("%q", login.URL), call)
+				require.NotContains(t, e.Error(), "secret", call)
+				require.NotContains(t, e.Error(), "password", call)
 			}
 		}
 		server.Close()
 	}
-	if n := elsewhere.Load(); n > 0 {
-		t.Errorf("%d requests went to the other host", n)
-	}
+	require.Zero(t, elsewhere.Load())
 }
 
 // A redirect whose address cannot be parsed is the same error, and not a broken connection.
@@ -628,15 +610,13 @@ func TestARedirectWithoutAnAddress(t *testing.T) {
 	}))
 	defer server.Close()
 	c, err := client.New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
 	var e *client.Error
-	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(),
-		"a redirect to an address that is missing or cannot be read,") || strings.Contains(e.Error(), "zz") {
-		t.Errorf("the error is %v", err)
-	}
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, http.StatusFound, e.Status)
+	require.Contains(t, e.Error(), "a redirect to an address that is missing or cannot be read,")
+	require.NotContains(t, e.Error(), "zz")
 }
 
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
@@ -644,9 +624,7 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r.submit("o")
 	var versions []int64
 	for x, err := range r.client.Follow(r.ctx, "o") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		versions = append(versions, x.Version)
 		switch x.Version {
 		case 1, 2:
@@ -656,13 +634,11 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 			r.backend.End("o")
 		}
 	}
-	if !slices.Equal(versions, []int64{1, 2, 3, 4}) || r.cut.cuts.Load() != 2 {
-		t.Errorf("versions %v, %d cuts", versions, r.cut.cuts.Load())
-	}
+	require.Equal(t, []int64{1, 2, 3, 4}, versions)
+	require.EqualValues(t, 2, r.cut.cuts.Load())
 	for x, err := range r.client.Follow(r.ctx, "none") {
-		if x != nil || !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("%v %v", x, err)
-		}
+		require.Nil(t, x)
+		require.ErrorIs(t, err, client.ErrNotFound)
 	}
 }
 
@@ -675,15 +651,12 @@ func TestRetryAfterIsBounded(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}))
 		c, err := client.New(server.URL, client.WithRetry(1, time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = c.Get(t.Context(), "o")
 		server.Close()
 		var e *client.Error
-		if !errors.As(err, &e) || e.RetryAfter != want {
-			t.Errorf("Retry-After: %s: %v", header, err)
-		}
+		require.ErrorAs(t, err, &e, header)
+		require.Equal(t, want, e.RetryAfter, header)
 	}
 }
 
@@ -695,17 +668,12 @@ func TestControlCharactersAreNotSent(t *testing.T) {
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()
 	c, err := client.New(server.URL, client.WithRetry(1, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, by := range []client.CommandOption{
 		client.By("ann\nbob", ""), client.By("ann", "no\u202e"), client.By("\x1b[2J", ""),
 	} {
-		if _, err := c.Undo(t.Context(), "o-1", by); !errors.Is(err, client.ErrInvalid) {
-			t.Errorf("%v, want ErrInvalid", err)
-		}
+		_, err := c.Undo(t.Context(), "o-1", by)
+		require.ErrorIs(t, err, client.ErrInvalid)
 	}
-	if n := requests.Load(); n > 0 {
-		t.Errorf("%d requests were sent", n)
-	}
+	require.Zero(t, requests.Load())
 }

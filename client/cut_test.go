@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -65,36 +66,30 @@ func TestSubmitManyContinuesAfterACutLine(t *testing.T) {
 		}
 		seen++
 	})
-	if err != nil || seen != n || cut.cuts != 4 {
-		t.Errorf("%d answers over %d cuts: %v", seen, cut.cuts, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, n, seen)
+	require.Equal(t, 4, cut.cuts)
 }
 
 func TestFollowContinuesAfterACutLine(t *testing.T) {
 	cut, option := cutting(100, -100)
 	r := newRig(t, option)
-	if _, err := over(t, r).Submit(r.ctx, order("o")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := over(t, r).Submit(r.ctx, order("o"))
+	require.NoError(t, err)
 	r.backend.End("o")
 	var states []core.State
 	for x, err := range r.client.Follow(r.ctx, "o") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		states = append(states, x.State)
 	}
-	if !slices.Equal(states, []core.State{core.Processed}) || cut.cuts != 2 {
-		t.Errorf("%v over %d cuts", states, cut.cuts)
-	}
+	require.Equal(t, []core.State{core.Processed}, states)
+	require.Equal(t, 2, cut.cuts)
 }
 
 // over returns a client of the same server that gets whole responses.
 func over(t *testing.T, r *rig) *client.Client {
 	t.Helper()
 	c, err := client.New(r.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }

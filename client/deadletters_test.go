@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -27,10 +28,9 @@ import (
 func (r *realRig) send(queue, body string) {
 	r.Helper()
 	at := r.url + "/000000000000/" + queue
-	if _, err := r.sdk.SendMessage(r.Context(),
-		&sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
-		r.Fatal(err)
-	}
+	_, err := r.sdk.SendMessage(r.Context(),
+		&sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body})
+	require.NoError(r, err)
 }
 
 // quarantine puts an envelope into quarantine, as an actor does that could not read a message.
@@ -38,18 +38,14 @@ func (r *realRig) quarantine(queue, body, reason string) {
 	r.Helper()
 	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)},
 		ID: "original"}, reason, 1_800_000_000_000).Encode()
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	r.send(port.Quarantine, string(text))
 }
 
 func (r *realRig) look(queue string) map[string]client.DeadLetter {
 	r.Helper()
 	all, err := r.client.DeadLetters(r.Context(), queue, 100)
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	by := map[string]client.DeadLetter{}
 	for _, l := range all {
 		by[cmp.Or(l.OrderID, string(l.Body))] = l
@@ -65,13 +61,14 @@ func (r *realRig) handle(do func(h client.Handling) error,
 	reported = map[string]client.Handled{}
 	h.By, h.Reason, h.Rate = "ada", "the bank is back", 1000
 	h.Record = func(x client.Handled) error {
-		if x.By != "ada" || x.Reason != "the bank is back" || x.At.IsZero() || x.Queue != h.Queue ||
-			x.DryRun != h.DryRun {
-			r.Errorf("%+v", x)
-		}
+		require.Equal(r, "ada", x.By)
+		require.Equal(r, "the bank is back", x.Reason)
+		require.False(r, x.At.IsZero())
+		require.Equal(r, h.Queue, x.Queue)
+		require.Equal(r, h.DryRun, x.DryRun)
 		done := x.Result == client.Redriven || x.Result == client.Discarded
-		if begun := reported[x.ID].Result == client.Begun; done && begun == h.DryRun {
-			r.Errorf("%+v was begun: %t", x, begun)
+		if done {
+			require.NotEqual(r, h.DryRun, reported[x.ID].Result == client.Begun)
 		}
 		reported[x.ID] = x
 		return nil
@@ -121,57 +118,51 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	}
 	r.quarantine(port.Replies, `{"schema":1,"task":"o-1"`, "unexpected end")
 	all, err := r.client.DeadLetterQueues(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, q := range all {
 		names = append(names, fmt.Sprint(q.Queue, " ", q.Messages))
-		if (q.Messages > 0) != (time.Since(q.Oldest) < time.Minute) || q.LookedAt != min(q.Messages, 10) ||
-			q.Problem != "" {
-			t.Errorf("%+v", q)
-		}
+		require.Equal(t, (time.Since(q.Oldest) < time.Minute), q.Messages > 0)
+		require.Equal(t, min(q.Messages, 10), q.LookedAt)
+		require.Empty(t, q.Problem)
 	}
-	if got := strings.Join(names,
-		", "); got != "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0" {
-		t.Error(got)
-	}
+	got := strings.Join(names,
+		", ")
+	require.Equal(t, "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0", got)
 	for range 2 { // they are returned to the queue
 		seen := r.look(port.Requests("shop"))
-		if l := seen["o-3"]; len(seen) != 12 || l.Kind != "request" || l.Step != "charge" || l.Attempt != 1 ||
-			l.Queue != "requests-shop" ||
-			l.Refused != "" || len(l.SHA256) != 64 || string(l.Body) != requestOf("o-3") ||
-			time.Since(l.Sent) > time.Minute || l.Received < 1 {
-			t.Errorf("%d: %+v", len(seen), l)
-		}
+		l := seen["o-3"]
+		require.Len(t, seen, 12)
+		require.Equal(t, "request", l.Kind)
+		require.Equal(t, "charge", l.Step)
+		require.Equal(t, 1, l.Attempt)
+		require.Equal(t, "requests-shop", l.Queue)
+		require.Empty(t, l.Refused)
+		require.Len(t, l.SHA256, 64)
+		require.Equal(t, requestOf("o-3"), string(l.Body))
+		require.LessOrEqual(t, time.Since(l.Sent), time.Minute)
+		require.GreaterOrEqual(t, l.Received, 1)
 	}
-	if some, err := r.client.DeadLetters(t.Context(), port.Requests("shop"), 3); err != nil ||
-		len(some) != 3 {
-		t.Errorf("%d, %v", len(some), err)
-	}
+	some, err := r.client.DeadLetters(t.Context(), port.Requests("shop"), 3)
+	require.NoError(t, err)
+	require.Len(t, some, 3)
 	for _, l := range r.look(port.Quarantine) {
-		if l.Reason != "unexpected end" || l.Queue != port.Replies ||
-			!strings.HasPrefix(l.Refused, "its queue would not accept it: ") ||
-			string(l.Body) != `{"schema":1,"task":"o-1"` {
-			t.Errorf("%+v", l)
-		}
+		require.Equal(t, "unexpected end", l.Reason)
+		require.Equal(t, port.Replies, l.Queue)
+		require.True(t, strings.HasPrefix(l.Refused, "its queue would not accept it: "), l.Refused)
+		require.Equal(t, `{"schema":1,"task":"o-1"`, string(l.Body))
 	}
-	if _, err := r.client.DeadLetters(t.Context(), "replys", 1); !errors.Is(err, client.ErrNotFound) ||
-		!strings.Contains(err.Error(),
-			"there are those of control, quarantine, replies, requests-shop, tasks") {
-		t.Errorf("%v", err)
-	}
+	_, err = r.client.DeadLetters(t.Context(), "replys", 1)
+	require.ErrorIs(t, err, client.ErrNotFound)
+	require.ErrorContains(t, err, "there are those of control, quarantine, replies, requests-shop, tasks")
 	checks, err := r.client.Checks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	i := slices.IndexFunc(checks,
 		func(c client.Check) bool { return c.Name == "dead letters of requests-shop" })
-	if i < 0 || checks[i].Result != client.CheckFailed ||
-		!strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago") ||
-		!strings.Contains(checks[i].Fix, "stepkeeper dead-letters look requests-shop") {
-		t.Errorf("%+v", checks)
-	}
+	require.GreaterOrEqual(t, i, 0)
+	require.Equal(t, client.CheckFailed, checks[i].Result)
+	require.True(t, strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago"), checks[i].Text)
+	require.Contains(t, checks[i].Fix, "stepkeeper dead-letters look requests-shop")
 }
 
 // The chosen messages go back to their queue, or are deleted, and no others.
@@ -186,46 +177,35 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	dry := chosen
 	dry.DryRun = true
 	reported, err := r.redrive(dry)
-	if err != nil || reported[seen["o-7"].ID].Result != client.Redriven || len(r.look(dead)) != 25 {
-		t.Fatalf("%+v, %v", reported, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, client.Redriven, reported[seen["o-7"].ID].Result)
+	require.Len(t, r.look(dead), 25)
 	reported, err = r.redrive(chosen)
 	x := reported[seen["o-7"].ID]
-	if err != nil || len(reported) != 3 {
-		t.Fatalf("%+v, %v", reported, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"x.Result", x.Result, client.Redriven},
-		{"x.To", x.To, dead},
-		{"x.OrderID", x.OrderID, "o-7"},
-		{"x.SHA256", x.SHA256, seen["o-7"].SHA256},
-		{`reported["none"].Result`, reported["none"].Result, client.Missing},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v, %v", field.name, field.got, field.want, reported, err)
-		}
-	}
+	require.NoError(t, err)
+	require.Len(t, reported, 3)
+	require.Equal(t, client.Redriven, x.Result)
+	require.Equal(t, dead, x.To)
+	require.Equal(t, "o-7", x.OrderID)
+	require.Equal(t, seen["o-7"].SHA256, x.SHA256)
+	require.Equal(t, client.Missing, reported["none"].Result)
 	left := r.look(dead)
-	if len(left) != 23 || left["o-7"].ID != "" || left["o-21"].ID != "" {
-		t.Errorf("%d are left", len(left))
-	}
-	if reported, err = r.redrive(chosen); err != nil || reported[seen["o-7"].ID].Result != client.Missing {
-		t.Errorf("%+v, %v", reported, err)
-	}
-	if reported, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil ||
-		reported[seen["o-8"].ID].Result != client.Discarded {
-		t.Errorf("%+v, %v", reported, err)
-	}
-	if left = r.look(dead); len(left) != 22 || left["o-8"].ID != "" {
-		t.Errorf("%d are left", len(left))
-	}
-	if reported, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil ||
-		len(reported) != 22 || len(r.look(dead)) != 0 {
-		t.Errorf("%d, %v", len(reported), err)
-	}
+	require.Len(t, left, 23)
+	require.Empty(t, left["o-7"].ID)
+	require.Empty(t, left["o-21"].ID)
+	reported, err = r.redrive(chosen)
+	require.NoError(t, err)
+	require.Equal(t, client.Missing, reported[seen["o-7"].ID].Result)
+	reported, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}})
+	require.NoError(t, err)
+	require.Equal(t, client.Discarded, reported[seen["o-8"].ID].Result)
+	left = r.look(dead)
+	require.Len(t, left, 22)
+	require.Empty(t, left["o-8"].ID)
+	reported, err = r.discard(client.Handling{Queue: dead, All: true})
+	require.NoError(t, err)
+	require.Len(t, reported, 22)
+	require.Empty(t, r.look(dead))
 }
 
 // A quarantined message goes back as it was sent, if its queue would accept it now. Otherwise it stays.
@@ -234,9 +214,8 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	submission := func(id, workflow string) string {
 		return `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow + `","order":{"n":1}}`
 	}
-	if _, err := r.client.Submit(t.Context(), order("there")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.client.Submit(t.Context(), order("there"))
+	require.NoError(t, err)
 	r.quarantine(port.Intake, submission("good", "order"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("elsewhere", "other"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
@@ -256,34 +235,33 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
 	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
-	if err != nil || len(reported) != 12 {
-		t.Fatalf("%+v, %v", reported, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, reported, 12)
 	// P39
-	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) {
-		t.Errorf("a token is kept: %s, %s", x.Reason, x.Body)
-	}
+	x := seen["repeating"]
+	require.Equal(t, "odd (token)", x.Reason, "a token is kept")
+	require.Contains(t, string(x.Body), `"(token)"`)
 	for order, why := range map[string]string{"elsewhere": "there is no workflow other",
 		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
 		"gone2": "there is no order gone2", "ended": "send this close to the control queue",
 		"there": "sent by the server itself", "repeating": "it held a token",
 		"lost": `"nowhere", which this deployment does not have`, "child": "only the Scheduler may send",
 		"no envelope": "it cannot be read"} {
-		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
-			t.Errorf("%s: %+v", order, x)
-		}
+		x := reported[seen[order].ID]
+		require.Equal(t, client.NotTaken, x.Result, order)
+		require.Contains(t, x.Text, why, order)
 	}
 	for _, order := range []string{"good", "early"} {
-		if x := reported[seen[order].ID]; x.Result != client.Redriven || x.To != port.Intake {
-			t.Errorf("%s: %+v", order, x)
-		}
+		x := reported[seen[order].ID]
+		require.Equal(t, client.Redriven, x.Result, order)
+		require.Equal(t, port.Intake, x.To, order)
 	}
-	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
-		t.Errorf("%+v, %v", x, err)
-	}
-	if left := r.look(port.Quarantine); len(left) != 10 || left["good"].ID != "" {
-		t.Errorf("%d are left", len(left))
-	}
+	good, err := r.client.Wait(t.Context(), "good")
+	require.NoError(t, err)
+	require.EqualValues(t, "Processed", good.State)
+	left := r.look(port.Quarantine)
+	require.Len(t, left, 10)
+	require.Empty(t, left["good"].ID)
 }
 
 // A message is not deleted if it was not sent, if it is unknown whether it was sent, or if it could not be
@@ -291,9 +269,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 func TestRedriveLosesNothing(t *testing.T) {
 	r := newRealRig(t)
 	target, err := url.Parse(r.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	failing, code, calls := "", "AccessDenied", []string{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -309,9 +285,8 @@ func TestRedriveLosesNothing(t *testing.T) {
 		proxy.ServeHTTP(w, q)
 	}))
 	t.Cleanup(server.Close)
-	if r.client, err = client.New(server.URL, client.WithRetry(1, time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	r.client, err = client.New(server.URL, client.WithRetry(1, time.Second))
+	require.NoError(t, err)
 	dead := port.Requests("shop")
 	r.send(port.Dead(dead), requestOf("o-1"))
 	id := r.look(dead)["o-1"].ID
@@ -320,20 +295,19 @@ func TestRedriveLosesNothing(t *testing.T) {
 		"DeleteMessage": "it was sent to requests-shop and is here still"} {
 		failing = action
 		reported, err := r.redrive(one)
-		if x := reported[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed ||
-			!strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
-			t.Errorf("without %s: %+v, %v", action, reported, err)
-		}
+		x := reported[id]
+		require.ErrorIs(t, err, client.ErrForbidden, action)
+		require.Equal(t, client.Failed, x.Result, action)
+		require.True(t, strings.HasPrefix(x.Text, text), x.Text)
+		require.Contains(t, x.Text, "not for you", action)
 		failing = ""
-		if r.look(dead)["o-1"].ID != id {
-			t.Fatalf("without %s the message is gone", action)
-		}
+		require.Equal(t, id, r.look(dead)["o-1"].ID, action)
 	}
 	failing, code = "SendMessage", "QueueDoesNotExist"
-	if reported, err := r.redrive(one); err != nil || reported[id].Result != client.Failed ||
-		!strings.Contains(reported[id].Text, "the server has no queue requests-shop") {
-		t.Errorf("to a queue that is gone: %+v, %v", reported, err)
-	}
+	reported, err := r.redrive(one)
+	require.NoError(t, err)
+	require.Equal(t, client.Failed, reported[id].Result, "to a queue that is gone")
+	require.Contains(t, reported[id].Text, "the server has no queue requests-shop")
 	failing, code = "", "AccessDenied"
 	full := errors.New("the disk is full")
 	for _, do := range []func(client.Handling) error{
@@ -343,31 +317,26 @@ func TestRedriveLosesNothing(t *testing.T) {
 		calls = nil
 		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why",
 			Record: func(client.Handled) error { return full }}
-		if err := do(h); !errors.Is(err, full) || slices.ContainsFunc(calls, func(a string) bool {
+		require.ErrorIs(t, do(h), full)
+		require.False(t, slices.ContainsFunc(calls, func(a string) bool {
 			return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete")
-		}) {
-			t.Errorf("%v after %v", err, calls)
-		}
+		}))
 	}
-	if r.look(dead)["o-1"].ID != id {
-		t.Error("the message is gone")
-	}
+	require.Equal(t, id, r.look(dead)["o-1"].ID, "the message is gone")
 	for call, queue := range map[string]string{"ListQueues": "dead letters", "ReceiveMessage": dead} {
 		failing = call
-		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) ||
-			err.Error() != call+" of "+queue+": not for you" {
-			t.Errorf("without %s: %v", call, err)
-		}
+		_, err := r.client.DeadLetters(t.Context(), dead, 1)
+		require.ErrorIs(t, err, client.ErrForbidden, call)
+		require.Equal(t, call+" of "+queue+": not for you", err.Error())
 	}
 	failing = "GetQueueAttributes"
-	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 ||
-		all[0].Problem != "GetQueueAttributes of control: not for you" {
-		t.Errorf("%+v, %v", all, err)
-	}
+	all, err := r.client.DeadLetterQueues(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 5)
+	require.Equal(t, "GetQueueAttributes of control: not for you", all[0].Problem)
 	server.Close()
-	if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrConnection) {
-		t.Errorf("%v", err)
-	}
+	_, err = r.client.DeadLetters(t.Context(), dead, 1)
+	require.ErrorIs(t, err, client.ErrConnection)
 }
 
 // A message that comes back while all are redriven is left alone, because it would come back for ever.
@@ -392,40 +361,38 @@ func TestRedriveOfAllEnds(t *testing.T) {
 			return nil
 		}})
 	again := r.look(dead)
-	if err != nil || n != 3 || len(again) != 3 || again["o-1"].ID == seen["o-1"].ID {
-		t.Errorf("%d redriven, %d again, %v", n, len(again), err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Len(t, again, 3)
+	require.NotEqual(t, seen["o-1"].ID, again["o-1"].ID)
 }
 
 // A wrong call is refused before any message is read.
 func TestHandlingsAreChecked(t *testing.T) {
-	c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
-		Record: func(client.Handled) error { return nil }}
-	for what, change := range map[string]func(h *client.Handling){
-		"no Record":            func(h *client.Handling) { h.Record = nil },
-		"give the IDs":         func(h *client.Handling) { h.IDs = nil },
-		"and not both":         func(h *client.Handling) { h.All = true },
-		"by has 1 bytes":       func(h *client.Handling) { h.By = " " },
-		"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
-		"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
-		"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
-		"by holds a line end":  func(h *client.Handling) { h.By = "ada\nbob" },
-		"reason holds a line":  func(h *client.Handling) { h.Reason = "why\u202e" },
-		"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
-		"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
-	} {
-		h := good
-		change(&h)
-		if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) ||
-			!strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
+	synctest.Test(t, func(t *testing.T) {
+		c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
+		require.NoError(t, err)
+		good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
+			Record: func(client.Handled) error { return nil }}
+		for what, change := range map[string]func(h *client.Handling){
+			"no Record":            func(h *client.Handling) { h.Record = nil },
+			"give the IDs":         func(h *client.Handling) { h.IDs = nil },
+			"and not both":         func(h *client.Handling) { h.All = true },
+			"by has 1 bytes":       func(h *client.Handling) { h.By = " " },
+			"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
+			"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
+			"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
+			"by holds a line end":  func(h *client.Handling) { h.By = "ada\nbob" },
+			"reason holds a line":  func(h *client.Handling) { h.Reason = "why\u202e" },
+			"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
+			"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
+		} {
+			h := good
+			change(&h)
+			err := c.Redrive(t.Context(), h)
+			require.ErrorIs(t, err, client.ErrInvalid, what)
+			require.ErrorContains(t, err, what)
 		}
-	}
-	if err := c.Discard(t.Context(), good); !errors.Is(err, client.ErrConnection) {
-		t.Errorf("%v", err)
-	}
+		require.ErrorIs(t, c.Discard(t.Context(), good), client.ErrConnection)
+	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -37,17 +39,15 @@ func TestSubmitManyReportsEachOrderOnceOverBrokenConnections(t *testing.T) {
 	r.cut.then.Store(80_000)
 	seen := 0
 	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
-		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
-			t.Fatalf("answer %d: %+v", seen, got)
-		}
+		require.NoError(t, got.Err)
+		require.True(t, got.Accepted)
+		require.Equal(t, seen+1, got.Line)
+		require.Equal(t, fmt.Sprintf("o-%d", seen), got.OrderID)
 		seen++
 	})
-	if err != nil || seen != n {
-		t.Errorf("%d answers, %v", seen, err)
-	}
-	if r.cut.cuts.Load() < 3 {
-		t.Errorf("only %d cuts: the test tests nothing", r.cut.cuts.Load())
-	}
+	require.NoError(t, err)
+	require.Equal(t, n, seen)
+	require.GreaterOrEqual(t, r.cut.cuts.Load(), int64(3))
 }
 
 func TestSubmitManyReportsBadLines(t *testing.T) {
@@ -64,27 +64,21 @@ func TestSubmitManyReportsBadLines(t *testing.T) {
 		{7, "other-content", client.ErrRefused},
 	}
 	var got []client.Result
-	if err := r.client.SubmitMany(r.ctx, strings.NewReader(in),
-		func(x client.Result) { got = append(got, x) }); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(want) {
-		t.Fatalf("%+v", got)
-	}
+	require.NoError(t, r.client.SubmitMany(r.ctx, strings.NewReader(in),
+		func(x client.Result) { got = append(got, x) }))
+	require.Len(t, got, len(want))
 	for i, w := range want {
 		var e *client.Error
 		code := ""
 		if errors.As(got[i].Err, &e) {
 			code = e.Code
 		}
-		if got[i].Line != w.line || code != w.code || !errors.Is(got[i].Err, w.kind) ||
-			got[i].Accepted != (w.code == "") {
-			t.Errorf("%+v, want %+v", got[i], w)
-		}
+		require.Equal(t, w.line, got[i].Line)
+		require.Equal(t, w.code, code)
+		require.ErrorIs(t, got[i].Err, w.kind)
+		require.Equal(t, w.code == "", got[i].Accepted)
 	}
-	if !got[3].Known {
-		t.Errorf("the order that was there: %+v", got[3])
-	}
+	require.True(t, got[3].Known, "the order that was there")
 }
 
 func TestSubmitManyRepeatsOrdersOfAFullServer(t *testing.T) {
@@ -96,9 +90,8 @@ func TestSubmitManyRepeatsOrdersOfAFullServer(t *testing.T) {
 			accepted++
 		}
 	})
-	if err != nil || accepted != 3 {
-		t.Errorf("%d accepted, %v", accepted, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 3, accepted)
 }
 
 func TestSubmitAllReportsEachOrder(t *testing.T) {
@@ -111,34 +104,28 @@ func TestSubmitAllReportsEachOrder(t *testing.T) {
 			}
 		}
 	}, func(x client.Result) {
-		if n++; !x.Accepted || x.Line != n {
-			t.Errorf("%+v", x)
-		}
+		n++
+		require.True(t, x.Accepted)
+		require.Equal(t, n, x.Line)
 	})
-	if err != nil || n != 100 {
-		t.Errorf("%d, %v", n, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 100, n)
 }
 
 func TestSubmitManyEndsWithItsReaderOrContext(t *testing.T) {
 	r := newRig(t)
-	if err := r.client.SubmitMany(r.ctx, strings.NewReader(""),
-		func(client.Result) { t.Error("an answer to nothing") }); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, r.client.SubmitMany(r.ctx, strings.NewReader(""),
+		func(client.Result) { t.Error("an answer to nothing") }))
 	broken := io.MultiReader(strings.NewReader(lines(2)), iotest.ErrReader(errors.New("tape torn")))
 	n := 0
 	err := r.client.SubmitMany(r.ctx, broken, func(client.Result) { n++ })
-	if n != 2 || err == nil || !strings.Contains(err.Error(), "tape torn") {
-		t.Errorf("%d answers, %v", n, err)
-	}
+	require.Equal(t, 2, n)
+	require.ErrorContains(t, err, "tape torn")
 	ctx, cancel := context.WithCancel(r.ctx)
 	endless, feed := io.Pipe()
 	go io.WriteString(feed, lines(1))
 	err = r.client.SubmitMany(ctx, endless, func(client.Result) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of its context: %v", err)
-	}
+	require.ErrorIs(t, err, context.Canceled, "after the end of its context")
 	feed.Close()
 }
 
@@ -174,14 +161,11 @@ func TestCallsEndIfTheServerIsUnreachable(t *testing.T) {
 				defer cancel()
 				option := client.WithHTTPClient(&http.Client{Transport: unreachable{}})
 				c, err := client.New("http://127.0.0.1:1", option, client.WithRetry(100, time.Minute))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				began := time.Now()
 				err = call(ctx, c)
-				if took := time.Since(began); !errors.Is(err, client.ErrConnection) || took > 2*time.Minute {
-					t.Errorf("after %v: %v", took, err)
-				}
+				require.ErrorIs(t, err, client.ErrConnection)
+				require.LessOrEqual(t, time.Since(began), 2*time.Minute)
 			})
 		})
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -56,12 +58,8 @@ func newRealRig(t *testing.T) *realRig {
 	t.Helper()
 	r := &realRig{T: t}
 	flows := filepath.Join(t.TempDir(), "workflows")
-	if err := os.MkdirAll(flows, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(flows, "order.yaml"), []byte(saga), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(flows, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(flows, "order.yaml"), []byte(saga), 0o600))
 	stack, err := embedded.Open(t.Context(), embedded.Options{
 		Data: filepath.Join(t.TempDir(), "data"), Workflows: flows, ReplyTo: []string{"shop"},
 		Clock: port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }),
@@ -73,9 +71,7 @@ func newRealRig(t *testing.T) *realRig {
 				return map[string]string{"key": c.Key}, nil
 			}}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
 	t.Cleanup(func() {
 		s.Close()
@@ -83,9 +79,8 @@ func newRealRig(t *testing.T) *realRig {
 			t.Error(err)
 		}
 	})
-	if r.client, err = client.New(s.URL); err != nil {
-		t.Fatal(err)
-	}
+	r.client, err = client.New(s.URL)
+	require.NoError(t, err)
 	r.url = s.URL
 	r.sdk = sqs.New(sqs.Options{Region: "local", BaseEndpoint: &s.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", "")})
@@ -100,77 +95,63 @@ func TestWithTheRealRuntime(t *testing.T) {
 			accepted++
 		}
 	})
-	if err != nil || accepted != 200 {
-		t.Fatalf("%d accepted, %v", accepted, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 200, accepted)
 	for i := range 200 {
 		x, err := r.client.Wait(t.Context(), fmt.Sprintf("o-%d", i))
-		if err != nil || x.State != core.Processed || x.Steps[0].Agent != "shop" {
-			t.Fatalf("%+v %v", x, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
+		require.Equal(t, "shop", x.Steps[0].Agent)
 	}
 	n := 0
 	for _, err := range r.client.List(t.Context(), client.Query{State: core.Processed, PageSize: 30}) {
-		if n++; err != nil {
-			t.Fatal(err)
-		}
+		n++
+		require.NoError(t, err)
 	}
-	if n != 200 {
-		t.Errorf("%d listed", n)
-	}
+	require.Equal(t, 200, n)
 }
 
 // TestOperatorsCommandsOnTheRealRuntime: stopped in Error, resubmitted in vain, repaired, resubmitted.
 func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	r := newRealRig(t)
 	r.broken.Store(true)
-	if _, err := r.client.Submit(t.Context(), order("o")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.client.Submit(t.Context(), order("o"))
+	require.NoError(t, err)
 	x, err := r.client.Wait(t.Context(), "o")
-	if err != nil || x.State != core.Error || x.Error == nil || x.Steps[0].Error == nil {
-		t.Fatalf("%+v %v", x, err)
-	}
-	if v, err := r.client.Resubmit(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil ||
-		v.Accepted {
-		t.Errorf("a command number that no answer gave: %+v %v", v, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, core.Error, x.State)
+	require.NotNil(t, x.Error)
+	require.NotNil(t, x.Steps[0].Error)
+	v, err := r.client.Resubmit(t.Context(), "o", client.IfCommand(x.Command+7))
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "a command number that no answer gave")
 	r.broken.Store(false)
-	if v, err := r.client.Resubmit(t.Context(), "o"); err != nil || !v.Accepted {
-		t.Fatalf("%+v %v", v, err)
-	}
+	v, err = r.client.Resubmit(t.Context(), "o")
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
 	for x, err = range r.client.Follow(t.Context(), "o") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if x.State != core.Processed {
-		t.Errorf("%+v", x)
-	}
-	if v, err := r.client.Undo(t.Context(), "o"); err != nil || v.Accepted || v.Reason == "" {
-		t.Errorf("undo of a processed order: %+v %v", v, err)
-	}
+	require.Equal(t, core.Processed, x.State)
+	v, err = r.client.Undo(t.Context(), "o")
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "undo of a processed order")
+	require.NotEmpty(t, v.Reason)
 	for run, want := range map[string]int{"0": 409, "7": 409} { // Processed, and a run that has not begun
 		resp, err := http.Post(r.url+"/v1/orders/o/cancel", "application/json",
 			strings.NewReader(`{"run":`+run+`}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != want {
-			t.Errorf("cancel of run %s: %d", run, resp.StatusCode)
-		}
+		require.Equal(t, want, resp.StatusCode, run)
 	}
-	if _, err := r.client.Undo(t.Context(), "none"); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
-	if v, err := r.client.Cancel(t.Context(), "not-there-yet"); err != nil || !v.Accepted {
-		t.Errorf("a cancel that comes first: %+v %v", v, err)
-	}
-	if got, err := r.client.Submit(t.Context(), order("not-there-yet")); err != nil ||
-		got.State != core.Cancelled {
-		t.Errorf("its order: %+v %v", got, err)
-	}
+	_, err = r.client.Undo(t.Context(), "none")
+	require.ErrorIs(t, err, client.ErrNotFound)
+	v, err = r.client.Cancel(t.Context(), "not-there-yet")
+	require.NoError(t, err)
+	require.True(t, v.Accepted, "a cancel that comes first")
+	got, err := r.client.Submit(t.Context(), order("not-there-yet"))
+	require.NoError(t, err)
+	require.Equal(t, core.Cancelled, got.State)
 }
 
 // TestSDKOnTheRealRuntime: an application that knows only SQS.
@@ -178,9 +159,7 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 	r := newRealRig(t)
 	url := func(name string) *string {
 		out, err := r.sdk.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return out.QueueUrl
 	}
 	o := order("o")
@@ -189,34 +168,29 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 	o.ID, o.Workflow = "lost", "nope"
 	bad, _ := json.Marshal(o)
 	for _, body := range []string{string(good), string(bad), "nonsense"} {
-		if _, err := r.sdk.SendMessage(t.Context(),
-			&sqs.SendMessageInput{QueueUrl: url("intake"), MessageBody: &body}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.sdk.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: url("intake"), MessageBody: &body})
+		require.NoError(t, err)
 	}
 	want := map[string]bool{"o received": true, "o started": true, "o completed": true, "lost refused": true}
 	for len(want) > 0 {
 		got, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("status-shop"),
 			WaitTimeSeconds: 10, MaxNumberOfMessages: 10})
-		if err != nil || len(got.Messages) == 0 {
-			t.Fatalf("still missing %v: %v", want, err)
-		}
+		require.NoError(t, err)
+		require.NotEmpty(t, got.Messages)
 		for _, m := range got.Messages {
 			s, err := message.Decode[message.Status]([]byte(*m.Body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			delete(want, s.OrderID+" "+string(s.Kind))
-			if _, err := r.sdk.DeleteMessage(t.Context(),
+			_, err = r.sdk.DeleteMessage(t.Context(),
 				&sqs.DeleteMessageInput{QueueUrl: url("status-shop"),
-					ReceiptHandle: m.ReceiptHandle}); err != nil {
-				t.Fatal(err)
-			}
+					ReceiptHandle: m.ReceiptHandle})
+			require.NoError(t, err)
 		}
 	}
 	q, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("quarantine"),
 		WaitTimeSeconds: 10})
-	if err != nil || len(q.Messages) != 1 || !strings.Contains(aws.ToString(q.Messages[0].Body), "intake") {
-		t.Errorf("quarantine: %+v %v", q, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, q.Messages, 1)
+	require.Contains(t, aws.ToString(q.Messages[0].Body), "intake")
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/smithy-go"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -62,12 +64,10 @@ func TestAnswersBehindABadLine(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%d: %s %s", r.Line, r.OrderID, what))
 	})
-	if a, b := strings.Join(got, "\n"), strings.Join(want, "\n"); err != nil || a != b {
-		t.Errorf("%v, answers\n%s\nwant\n%s", err, a, b)
-	}
-	if len(q.taken) != 4 {
-		t.Errorf("the queue took %q", q.taken)
-	}
+	a, b := strings.Join(got, "\n"), strings.Join(want, "\n")
+	require.NoError(t, err)
+	require.Equal(t, b, a)
+	require.Len(t, q.taken, 4)
 }
 
 func submission(id string) string {

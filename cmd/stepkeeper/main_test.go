@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 const name = "stepkeeper"
@@ -40,13 +42,9 @@ type terminal struct {
 func open(t *testing.T) *terminal {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bin := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
 	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=",
 		"GOWORK=off", "NO_COLOR=1")
 	return &terminal{dir: t.TempDir(), env: append(env, "STEPKEEPER_SERVER=http://127.0.0.1:1")}
@@ -87,13 +85,9 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	case err != nil:
 		t.Fatalf("%s: %v", line, err)
 	}
-	if code != wantCode {
-		t.Fatalf("%s: exit code %d, want %d\n%s", line, code, wantCode, out)
-	}
+	require.Equal(t, wantCode, code)
 	for _, w := range want {
-		if !strings.Contains(string(out), w) {
-			t.Errorf("%s: %q is missing:\n%s", line, w, out)
-		}
+		require.Contains(t, string(out), w)
 	}
 	return string(out)
 }
@@ -108,12 +102,8 @@ func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string
 	var messages bytes.Buffer
 	cmd.Stderr = &messages
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		_ = cmd.Wait()
@@ -135,13 +125,9 @@ func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string
 func lines(t *testing.T, file, first string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, block, found := strings.Cut(string(text), "\n    "+first)
-	if !found {
-		t.Fatalf("%s has no block that begins with %q", file, first)
-	}
+	require.True(t, found)
 	block, _, _ = strings.Cut(first+block, "\n\n")
 	var all []string
 	for line := range strings.Lines(block) {
@@ -165,27 +151,21 @@ var (
 func (x *terminal) covers(t *testing.T, page string, elsewhere ...string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ran := varied.ReplaceAllString(strings.Join(x.ran, "\n"), "")
 	found := commandLine.FindAllStringSubmatch(string(text), -1)
 	for _, m := range found {
 		line, _, _ := strings.Cut(m[1], " # ")
 		line = varied.ReplaceAllString(strings.TrimSpace(line), "")
-		if !strings.Contains(ran, line) && !slices.ContainsFunc(elsewhere, func(word string) bool {
-			return strings.HasPrefix(line, word)
-		}) {
-			t.Errorf("%s: no test runs %q", page, m[1])
+		if !strings.Contains(ran, line) {
+			require.True(t, slices.ContainsFunc(elsewhere, func(word string) bool {
+				return strings.HasPrefix(line, word)
+			}), "%v", m)
 		}
 	}
-	if len(found) == 0 {
-		t.Errorf("%s has no commands", page)
-	}
+	require.NotEmpty(t, found)
 	for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
-		if !strings.Contains(x.printed.String(), m[1]) {
-			t.Errorf("%s: no command printed %q", page, m[1])
-		}
+		require.Contains(t, x.printed.String(), m[1])
 	}
 }
 
@@ -193,12 +173,9 @@ func (x *terminal) edit(t *testing.T, file, old, new string) {
 	t.Helper()
 	path := filepath.Join(x.dir, file)
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), old) {
-		t.Fatalf("%s has no %q: %v", file, old, err)
-	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, new)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.Contains(t, string(text), old)
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, new)), 0o600))
 }
 
 var address = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
@@ -213,9 +190,7 @@ func TestFirstHour(t *testing.T) {
 	}
 	x := open(t)
 	steps := lines(t, tutorials+"first-order.md", "stepkeeper init")
-	if len(steps) != 5 {
-		t.Fatalf("the tutorial has %d lines: %q", len(steps), steps)
-	}
+	require.Len(t, steps, 5)
 	x.run(t, steps[0]+" && pwd", 0, "wrote a project to shop")
 	x.dir = filepath.Join(x.dir, "shop")
 	x.run(t, "stepkeeper init", 2, "nothing was written", "is there already")
@@ -260,9 +235,7 @@ func untilListed(text, command string) string {
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -303,9 +276,7 @@ func firstWorkflow(t *testing.T, x *terminal) {
 	x.run(t, broken[0]+" --seeds 20", 0, "No violation")
 	x.run(t, strings.Replace(broken[1], "--minutes 10", "--minutes 0.02", 1), 0, "No violation")
 	wrong, err := filepath.Abs("../../examples/wrong-workflows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	x.run(
 		t,
 		"stepkeeper simulate "+wrong+"/forgets-keys.yaml --services "+wrong+"/services/forgets-keys.yaml",
@@ -354,26 +325,20 @@ func TestFirstDeployment(t *testing.T) {
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
 	steps := lines(t, "../../docs/how-to/back-up.md", "stepkeeper backup")
-	if len(steps) != 5 {
-		t.Fatalf("docs/how-to/back-up.md has %d lines: %q", len(steps), steps)
-	}
+	require.Len(t, steps, 5)
 	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
 	x.run(t, steps[0], 2, "monday.db exists already")
 	x.run(t, strings.Join(steps[1:4], " && "), 0)
 	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
 	server := x.leave(t, steps[4]+" --listen 127.0.0.1:0", address)
-	if got := x.run(t, "stepkeeper list --output json --server http://"+server, 0); got != want {
-		t.Errorf("the restored orders are\n%swant\n%s", got, want)
-	}
+	require.Equal(t, want, x.run(t, "stepkeeper list --output json --server http://"+server, 0), "the restored orders are")
 }
 
 // exitCodes checks that the process returns the exit codes of docs/reference/command-line.md. A server with
 // the two orders above runs.
 func exitCodes(t *testing.T, x *terminal) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer taken.Close()
 	for _, c := range []struct {
 		line string
@@ -424,29 +389,20 @@ func TestReadme(t *testing.T) {
 	cmd := x.command("exec " + steps[1] + " --listen 127.0.0.1:0")
 	x.ran = append(x.ran, steps[1])
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	ready := bufio.NewScanner(out)
-	if !ready.Scan() || !strings.HasPrefix(ready.Text(), "stepkeeper dev ready on http://127.0.0.1:") ||
-		!ready.Scan() {
-		t.Errorf("%q", ready.Text())
-	}
+	require.True(t, ready.Scan())
+	require.True(t, strings.HasPrefix(ready.Text(), "stepkeeper dev ready on http://127.0.0.1:"), ready.Text())
+	require.True(t, ready.Scan())
 	_, next, _ := strings.Cut(ready.Text(), "in another terminal: ")
 	x.run(t, next, 6, "Processed", "Compensated") // one of the services refuses some orders
 	_, orders, _ := strings.Cut(next, "submit --wait ")
 	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil || time.Since(began) > 5*time.Second {
-		t.Errorf("it ended after %v: %v", time.Since(began), err)
-	}
-	if _, err := os.Stat(filepath.Dir(orders)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the example's folder is left: %v", err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
+	require.LessOrEqual(t, time.Since(began), 5*time.Second)
+	_, err = os.Stat(filepath.Dir(orders))
+	require.ErrorIs(t, err, os.ErrNotExist, "the example's folder is left")
 	x.covers(t, "../../README.md")
 }

@@ -1,7 +1,9 @@
-// Package stacktest runs a Stepkeeper deployment on loopback, for tests of clients. The deployment has queues
+// Package stacktest runs a Stepkeeper deployment in the process, for tests of clients. The deployment has queues
 // with the SQS protocol, the real Scheduler, an agent, and a state store that the test chooses. The content
 // of an order controls the agent's replies. The deployment has no Supervisor, so a task that needs a sweep
 // never continues.
+//
+// Nothing of it waits for the network, so that a test can run it in virtual time.
 package stacktest
 
 import (
@@ -9,7 +11,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net/http/httptest"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,10 +96,10 @@ func Memory() Store {
 
 // Deployment is a running deployment. It stops at the end of the test.
 type Deployment struct {
-	Parts  operate.Parts // AWS clients and addresses for a client of the deployment
-	URL    string        // address of the server that serves the queues with the SQS protocol
-	Store  Store
-	Queues *memory.Queues
+	Parts   operate.Parts // AWS clients and addresses for a client of the deployment
+	Handler http.Handler  // serves the queues with the SQS protocol
+	Store   Store
+	Queues  *memory.Queues
 	// Broken makes every charge fail. Held stops the Scheduler and the agent from handling messages.
 	Broken, Held atomic.Bool
 }
@@ -112,10 +114,10 @@ func New(t testing.TB, store Store) *Deployment {
 		t.Fatal(err)
 	}
 	w := &Deployment{Store: store, Queues: queues}
-	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: queues}))
-	t.Cleanup(server.Close)
-	w.URL = server.URL
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL})
+	w.Handler = sqsproto.New(sqsproto.Config{Queues: queues})
+	pipes := Transport(t, w.Handler)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: endpoint,
+		Wrap: func(http.RoundTripper) http.RoundTripper { return pipes }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,10 @@ func New(t testing.TB, store Store) *Deployment {
 }
 
 // Address returns the address of a queue.
-func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
+func (w *Deployment) Address(queue string) string { return endpoint + "/000000000000/" + queue }
+
+// endpoint is the address of the queues for the clients of a deployment. Nothing listens there.
+const endpoint = "http://127.0.0.1:9"
 
 // Client returns a client of the deployment. The test must call the client with a context that can end. The
 // deployment panics if a call arrives with a context that cannot end. Such a call means that the client did

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
@@ -26,9 +28,7 @@ func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 		configs[i] = memory.QueueConfig{Name: name}
 	}
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now), configs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.sqs = sqsproto.New(sqsproto.Config{Queues: queues})
 	return queues
 }
@@ -36,13 +36,9 @@ func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 func put(t *testing.T, queues *memory.Queues, name string, bodies ...string) {
 	t.Helper()
 	q, err := queues.Queue(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, body := range bodies {
-		if err := q.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0])
 	}
 }
 
@@ -50,17 +46,13 @@ func put(t *testing.T, queues *memory.Queues, name string, bodies ...string) {
 func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
 	t.Helper()
 	q, err := queues.Queue(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err := q.Receive(t.Context(), 100, 0, 0)
 	for i := range all {
 		body, failure := all[i].Bytes()
 		bodies, err = append(bodies, string(body)), errors.Join(err, failure)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return bodies
 }
 
@@ -89,16 +81,13 @@ func TestRedriveOnAStack(t *testing.T) {
 	quarantined, err := message.Quarantine(port.Intake, port.Delivery{
 		Message: port.Message{Body: []byte(fmt.Sprintf(submission, 9, "later", "charging"))},
 	}, "too new", 1).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, queues, "EngineQuarantineUrl", string(quarantined))
 	put(t, queues, "EngineMissedSweepsUrl", `{"shard":1}`)
 	s := open()
 	seen, err := s.DeadLetters(t.Context(), "requests-payment", 10)
-	if err != nil || len(seen) != 2 {
-		t.Fatalf("%+v, %v", seen, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, seen, 2)
 	if seen[0].OrderID != "acme:1" {
 		seen[0] = seen[1]
 	}
@@ -106,34 +95,31 @@ func TestRedriveOnAStack(t *testing.T) {
 		Rate: 1000}
 	got := map[string]client.Handled{}
 	h.Record = reported(got)
-	if err := s.Redrive(t.Context(), h); err != nil || len(got) != 1 ||
-		got["acme:1"].Result != client.Redriven || got["acme:1"].To != "requests-payment" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if sent, left := held(t, queues, "EngineRequestsPaymentUrl"),
-		held(t, queues, "EngineRequestsPaymentDeadUrl"); len(sent) != 1 ||
-		!strings.Contains(sent[0], "acme:1") || len(left) != 1 || !strings.Contains(left[0], "acme:2") {
-		t.Errorf("%s, %s", sent, left)
-	}
+	require.NoError(t, s.Redrive(t.Context(), h))
+	require.Len(t, got, 1)
+	require.Equal(t, client.Redriven, got["acme:1"].Result)
+	require.Equal(t, "requests-payment", got["acme:1"].To)
+	redriven := held(t, queues, "EngineRequestsPaymentUrl")
+	require.Len(t, redriven, 1)
+	require.Contains(t, redriven[0], "acme:1")
+	left := held(t, queues, "EngineRequestsPaymentDeadUrl")
+	require.Len(t, left, 1)
+	require.Contains(t, left[0], "acme:2")
 	for queue, want := range map[string]map[string]client.HandledResult{
 		port.Intake:     {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken},
 		port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},
 	} {
 		got := map[string]client.Handled{}
-		if err := s.Redrive(t.Context(), client.Handling{
+		err := s.Redrive(t.Context(), client.Handling{
 			Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
-		}); err != nil || len(got) != len(want) {
-			t.Errorf("%s: %+v, %v", queue, got, err)
-		}
+		})
+		require.NoError(t, err, queue)
+		require.Len(t, got, len(want), queue)
 		for id, result := range want {
-			if got[id].Result != result {
-				t.Errorf("%s: %+v", queue, got[id])
-			}
+			require.Equal(t, result, got[id].Result, queue)
 		}
 	}
-	if n := len(held(t, queues, "EngineIntakeUrl")); n != 2 {
-		t.Errorf("%d submissions", n)
-	}
+	require.Equal(t, 2, len(held(t, queues, "EngineIntakeUrl")))
 	var sent string
 	inner := c.sqs
 	c.sqs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,20 +134,17 @@ func TestRedriveOnAStack(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "acme:3", "charging"))
-	if err := s.Redrive(t.Context(), client.Handling{
+	err = s.Redrive(t.Context(), client.Handling{
 		Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
-	}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
-		t.Errorf("%s, %v", sent, err)
-	}
+	})
+	require.NoError(t, err)
+	require.Contains(t, sent, "acme:3")
+	require.NotContains(t, sent, "MessageGroupId")
 	c.outputs["EngineFairQueues"] = "true"
-	if err := open().Redrive(t.Context(), client.Handling{
+	require.NoError(t, open().Redrive(t.Context(), client.Handling{
 		Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
-	}); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(sent, `"MessageGroupId":"acme"`) {
-		t.Errorf("no tenant is given: %s", sent)
-	}
+	}))
+	require.Contains(t, sent, `"MessageGroupId":"acme"`, "no tenant is given")
 }
 
 // The error of a missing permission names the permission and the policy that contains it. The message stays.
@@ -179,14 +162,11 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 		got := map[string]client.Handled{}
 		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada",
 			Reason: "why", Rate: 1000, Record: reported(got)})
-		if !errors.Is(err, client.ErrForbidden) ||
-			!strings.Contains(err.Error(), "the permission "+action+
-				" "+on) || !strings.Contains(err.Error(), "EngineOperator") {
-			t.Errorf("%s: %v", action, err)
-		}
+		require.ErrorIs(t, err, client.ErrForbidden, action)
+		require.ErrorContains(t, err, "the permission "+action+
+			" "+on)
+		require.ErrorContains(t, err, "EngineOperator", action)
 		c.failing.Store(nil)
-		if n := len(held(t, queues, "EngineRepliesDeadUrl")); n != 1 {
-			t.Errorf("without %s %d are left", action, n)
-		}
+		require.Equal(t, 1, len(held(t, queues, "EngineRepliesDeadUrl")), action)
 	}
 }

@@ -13,15 +13,17 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -128,9 +130,7 @@ func golden(t *testing.T) map[string]string {
 	if err == nil {
 		err = json.Unmarshal(data, &template)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := map[string]string{}
 	for key, o := range template.Outputs {
 		if text, ok := o.Value.(string); ok {
@@ -188,9 +188,9 @@ func TestReadOutputs(t *testing.T) {
 	for _, queue := range []string{"Intake", "Control", "Replies"} {
 		want.Dead[strings.ToLower(queue)] = at(queue + "DeadUrl")
 	}
-	if o, err := aws.ReadOutputs(values, ""); err != nil || !reflect.DeepEqual(o, want) {
-		t.Fatalf("%+v\nwant\n%+v\n%v", o, want, err)
-	}
+	o, err := aws.ReadOutputs(values, "")
+	require.NoError(t, err)
+	require.Equal(t, want, o)
 	two := golden(t)
 	for key, value := range golden(t) {
 		if rest, ok := strings.CutPrefix(key, "Engine"); ok {
@@ -198,9 +198,9 @@ func TestReadOutputs(t *testing.T) {
 		}
 	}
 	two["OtherOrdersTable"] = "other"
-	if o, err := aws.ReadOutputs(two, "Other"); err != nil || o.Orders != "other" {
-		t.Errorf("%+v %v", o, err)
-	}
+	o, err = aws.ReadOutputs(two, "Other")
+	require.NoError(t, err)
+	require.Equal(t, "other", o.Orders)
 	for _, c := range []struct {
 		values    map[string]string
 		construct string
@@ -213,10 +213,8 @@ func TestReadOutputs(t *testing.T) {
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
 	} {
-		if _, err := aws.ReadOutputs(c.values, c.construct); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v; want %s", err, c.want)
-		}
+		_, err := aws.ReadOutputs(c.values, c.construct)
+		require.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -249,9 +247,7 @@ func nowhere(t *testing.T) sdk.Config {
 	t.Helper()
 	environment(t)
 	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -260,42 +256,36 @@ func TestOpen(t *testing.T) {
 	c := newCloud(t)
 	c.outputs = golden(t)
 	at := aws.Options{Endpoint: c.URL, Region: "eu-central-1"}
-	if _, err := aws.Open(t.Context(), "Shop", at); err != nil {
-		t.Error(err)
-	}
-	if _, err := aws.Open(t.Context(), "Shop/Engine", at); err != nil {
-		t.Error(err)
-	}
-	if _, err := aws.Open(t.Context(), stackARN, at); err != nil {
-		t.Error(err)
-	}
-	if _, err := aws.Open(t.Context(), "Shpo", at); !errors.Is(err, aws.ErrNoStack) ||
-		!strings.Contains(err.Error(), "Shpo in eu-central-1") {
-		t.Error(err)
-	}
+	_, err := aws.Open(t.Context(), "Shop", at)
+	require.NoError(t, err)
+	_, err = aws.Open(t.Context(), "Shop/Engine", at)
+	require.NoError(t, err)
+	_, err = aws.Open(t.Context(), stackARN, at)
+	require.NoError(t, err)
+	_, err = aws.Open(t.Context(), "Shpo", at)
+	require.ErrorIs(t, err, aws.ErrNoStack)
+	require.ErrorContains(t, err, "Shpo in eu-central-1")
 	for code, want := range map[string]string{
 		"AccessDenied": "the permission cloudformation:DescribeStacks on stack Shop is missing",
 		"ExpiredToken": "log in again",
 	} {
 		c.failing.Store(&[2]string{"cloudformation:DescribeStacks", code})
-		if _, err := aws.Open(t.Context(), "Shop", at); !errors.Is(err, client.ErrForbidden) ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", code, err)
-		}
+		_, err := aws.Open(t.Context(), "Shop", at)
+		require.ErrorIs(t, err, client.ErrForbidden, code)
+		require.ErrorContains(t, err, want, code)
 	}
-	if _, err := aws.Open(t.Context(), "Shop", aws.Options{Region: "eu-central-1"}); !errors.Is(err,
-		client.ErrForbidden) || !strings.Contains(err.Error(), "no AWS credentials") {
-		t.Error(err)
-	}
-	if _, err := aws.Open(t.Context(), "Shop", aws.Options{}); !errors.Is(err, client.ErrInvalid) ||
-		!strings.Contains(err.Error(), "region") {
-		t.Error(err)
-	}
+	_, err = aws.Open(t.Context(), "Shop", aws.Options{Region: "eu-central-1"})
+	require.ErrorIs(t, err, client.ErrForbidden)
+	require.ErrorContains(t, err, "no AWS credentials")
+	_, err = aws.Open(t.Context(), "Shop", aws.Options{})
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.ErrorContains(t, err, "region")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := aws.Open(ctx, "Shop", aws.Options{Endpoint: "http://127.0.0.1:1"}); !errors.Is(err,
-		client.ErrConnection) && !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
+	_, err = aws.Open(ctx, "Shop", aws.Options{Endpoint: "http://127.0.0.1:1"})
+	if !errors.Is(err,
+		client.ErrConnection) {
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 }
 
@@ -333,21 +323,19 @@ func TestMissingPermissions(t *testing.T) {
 			cloud := newCloud(t)
 			cloud.outputs = golden(t)
 			s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: cloud.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			cloud.failing.Store(&[2]string{c.action, code})
 			before := cloud.calls.Load()
-			if err := c.call(s); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(),
-				"the permission "+c.action+" on "+c.on) || !strings.Contains(err.Error(), "Policy") {
-				t.Errorf("%s: %v", c.action, err)
-			}
+			err = c.call(s)
+			require.ErrorIs(t, err, client.ErrForbidden, code)
+			require.ErrorContains(t, err, "the permission "+c.action+" on "+c.on, code)
+			require.ErrorContains(t, err, "Policy", code)
 			// waits for queries that were given up when the first one was refused, so that all are counted,
 			// here
 			cloud.Close()
-			if n := cloud.calls.Load() - before; n < 1 || n > c.most {
-				t.Errorf("%s was called %d times, at most %d", c.action, n, c.most)
-			}
+			n := cloud.calls.Load() - before
+			require.GreaterOrEqual(t, n, int32(1), c.action)
+			require.LessOrEqual(t, n, c.most, c.action)
 		}
 	}
 }
@@ -366,39 +354,35 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 		})
 		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL},
 			client.WithRetry(1, time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := get(t, s, "o"); !errors.Is(err, want) {
-			t.Errorf("%s: %v", body, err)
-		}
+		require.NoError(t, err)
+		require.ErrorIs(t, get(t, s, "o"), want, body)
 	}
 }
 
 // Throttling and failures of AWS are temporary: the call is repeated until it succeeds.
 func TestThrottlesAreRetried(t *testing.T) {
-	environment(t)
-	w := stacktest.New(t, stacktest.Memory())
-	for _, code := range []string{"ProvisionedThroughputExceededException", "InternalServerError"} {
-		throttled := &stumbling{Tasks: w.Store, code: code}
-		throttled.left.Store(2)
-		w.Parts.Tasks = throttled
-		c := w.Client(client.WithRetry(5, 20*time.Second))
-		submit(t, c, order("o", "order", ""))
-		if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
-			throttled.left.Load() > 0 {
-			t.Errorf("%s: %+v %v", code, x, err)
+	synctest.Test(t, func(t *testing.T) {
+		environment(t)
+		w := stacktest.New(t, stacktest.Memory())
+		for _, code := range []string{"ProvisionedThroughputExceededException", "InternalServerError"} {
+			throttled := &stumbling{Tasks: w.Store, code: code}
+			throttled.left.Store(2)
+			w.Parts.Tasks = throttled
+			c := w.Client(client.WithRetry(5, 20*time.Second))
+			submit(t, c, order("o", "order", ""))
+			x, err := c.Wait(t.Context(), "o")
+			require.NoError(t, err, code)
+			require.Equal(t, core.Processed, x.State, code)
+			require.LessOrEqual(t, throttled.left.Load(), int32(0), code)
+			throttled.left.Store(100)
+			once := w.Client(client.WithRetry(1, time.Second))
+			want := client.ErrUnavailable
+			if strings.HasPrefix(code, "Provisioned") {
+				want = client.ErrBusy
+			}
+			require.ErrorIs(t, get(t, once, "o"), want, code)
 		}
-		throttled.left.Store(100)
-		once := w.Client(client.WithRetry(1, time.Second))
-		want := client.ErrUnavailable
-		if strings.HasPrefix(code, "Provisioned") {
-			want = client.ErrBusy
-		}
-		if err := get(t, once, "o"); !errors.Is(err, want) {
-			t.Errorf("%s: %v", code, err)
-		}
-	}
+	})
 }
 
 // stumbling lets some loads fail in the way of the store on DynamoDB.
@@ -438,41 +422,36 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	} {
 		c.outputs["Engine"+key] = value
 	}
-	c.sqs, c.dynamo = proxy(t, w.URL), proxy(t, os.Getenv(dynamotest.Variable))
+	queues := httptest.NewServer(w.Handler)
+	t.Cleanup(queues.Close)
+	c.sqs, c.dynamo = proxy(t, queues.URL), proxy(t, os.Getenv(dynamotest.Variable))
 	s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	submit(t, s, order("o", "order", ""))
 	submit(t, s, order("never", "order", "never"))
-	if x, err := s.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
-		x.Steps[0].Agent != "shop" {
-		t.Fatalf("%+v %v", x, err)
-	}
+	x, err := s.Wait(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, core.Processed, x.State)
+	require.Equal(t, "shop", x.Steps[0].Agent)
 	started(t, s, "never")
 	var open []string
 	for o, err := range s.List(t.Context(), client.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open = append(open, o.OrderID)
 	}
-	if len(open) != 1 || open[0] != "never" {
-		t.Errorf("listed %v", open)
-	}
-	if v, err := s.Cancel(t.Context(), "never"); err != nil || !v.Accepted {
-		t.Errorf("%+v %v", v, err)
-	}
-	if x, err := s.Wait(t.Context(), "never"); err != nil || x.State != core.Cancelled {
-		t.Errorf("%+v %v", x, err)
-	}
+	require.Len(t, open, 1)
+	require.Equal(t, "never", open[0])
+	v, err := s.Cancel(t.Context(), "never")
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
+	x, err = s.Wait(t.Context(), "never")
+	require.NoError(t, err)
+	require.Equal(t, core.Cancelled, x.State)
 }
 
 func proxy(t *testing.T, to string) http.Handler {
 	t.Helper()
 	u, err := url.Parse(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 }

@@ -154,10 +154,10 @@ func TestPauseRefusals(t *testing.T) {
 		s := newSwitches(t)
 		s.denied = denied
 		_, err := operate.Pause(t.Context(), s.config, "Shop")
-		require.ErrorIs(t, err, client.ErrForbidden)
-		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, client.ErrForbidden, denied)
+		require.ErrorContains(t, err, want, denied)
 		others := map[bool]string{true: s.states["m-payment"], false: s.states["schedule"]}
-		require.Contains(t, []string{"Disabled", "DISABLED"}, others[strings.Contains(denied, "schedules")])
+		require.Contains(t, []string{"Disabled", "DISABLED"}, others[strings.Contains(denied, "schedules")], want)
 	}
 
 	s = newSwitches(t)

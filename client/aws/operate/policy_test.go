@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
@@ -33,31 +35,22 @@ func guarded(t *testing.T, policy string) *guard {
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
 	records, errs := w.Store.Load(t.Context(), []string{"o-1"})
-	if errs[0] != nil {
-		t.Fatal(errs[0])
-	}
+	require.NoError(t, errs[0])
 	task, err := state.DecodeTask(records[0].Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	task.Version = 1
 	definition, err := w.Store.Definition(t.Context(), task.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g.outputs["EngineWorkflowOrder"] = task.Definition
 	store := dynamo.New(dynamo.NewClient(g.config(t)), dynamo.Tables{
 		Orders: g.outputs["EngineOrdersTable"], Definitions: g.outputs["EngineDefinitionsTable"],
 	}, dynamo.Options{Shards: 8})
 	r := *records[0]
 	r.Version = 1
-	if r.Document, err = state.EncodeTask(task); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0],
-		store.PutDefinition(t.Context(), task.Definition, definition)); err != nil {
-		t.Fatal(err)
-	}
+	r.Document, err = state.EncodeTask(task)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0],
+		store.PutDefinition(t.Context(), task.Definition, definition)))
 	g.evaluates = true
 	return g
 }
@@ -211,23 +204,22 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 			g := guarded(t, policy)
 			for name, call := range calls(g) {
 				c, err := operate.OpenWith(t.Context(), g.config(t), stack)
-				if err != nil {
-					t.Fatalf("%s, stack %s: %v", policy, stack, err)
-				}
+				require.NoError(t, err)
 				g.denied = nil
 				err = call(t, c)
 				switch mayDo := policy == "Operator" || slices.Contains(application, name); {
-				case mayDo && (err != nil || len(g.denied) > 0):
-					t.Errorf("%s, %s: %v; denied %v", policy, name, err, g.denied)
-				case !mayDo && len(g.denied) == 0:
-					t.Errorf("%s may do: %s", policy, name)
+				case mayDo:
+					require.NoError(t, err, "%s: %s", policy, name)
+					require.Empty(t, g.denied, "%s: %s", policy, name)
+				default:
+					require.NotEmpty(t, g.denied, "%s may do: %s", policy, name)
 				}
 			}
 			maps.Copy(seen, g.seen)
 		}
 		for action := range actionsOfErrors(t) {
-			if policy == "Operator" && !seen[action] {
-				t.Errorf("no call of %s was evaluated, which an error of the client names", action)
+			if policy == "Operator" {
+				require.True(t, seen[action])
 			}
 		}
 	}
@@ -236,17 +228,14 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 // The table of calls contains each method of the client that sends a request itself.
 func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 	source, err := os.ReadFile("policy_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made := []string{"Get", "Submitted", "OrderSchema"} // get and submitted call them; the last is Definition
 	// These methods use Submit, Get and List, or are refused without a call.
 	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows"}
 	for i, of := 0, reflect.TypeFor[*client.Client](); i < of.NumMethod(); i++ {
 		name := of.Method(i).Name
-		if !slices.Contains(slices.Concat(made, others), name) &&
-			!strings.Contains(string(source), "c."+name+"(") {
-			t.Errorf("no policy is asked whether %s of the client is allowed", name)
+		if !slices.Contains(slices.Concat(made, others), name) {
+			require.Contains(t, string(source), "c."+name+"(")
 		}
 	}
 }
@@ -256,9 +245,9 @@ func actionsOfErrors(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../*.go")
 	own, errOwn := filepath.Glob("*.go")
-	if err := errors.Join(err, errOwn); err != nil || len(files) < 5 || len(own) < 10 {
-		t.Fatal(files, own, err)
-	}
+	require.NoError(t, errors.Join(err, errOwn))
+	require.GreaterOrEqual(t, len(files), 5)
+	require.GreaterOrEqual(t, len(own), 10)
 	files = append(files, own...)
 	actions := map[string]bool{}
 	for _, file := range files {
@@ -266,17 +255,13 @@ func actionsOfErrors(t *testing.T) map[string]bool {
 			continue
 		}
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, found := range regexp.MustCompile(`Use\{(?:Action: )?"([a-z]+:[A-Za-z]+)"`).
 			FindAllStringSubmatch(string(text), -1) {
 			actions[found[1]] = true
 		}
 	}
-	if len(actions) < 8 {
-		t.Fatalf("only %v", actions)
-	}
+	require.GreaterOrEqual(t, len(actions), 8)
 	return actions
 }
 
@@ -291,9 +276,7 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 		// The Scheduler deletes the order's message after the order is there.
 		for end := time.Now().Add(time.Minute); waiting(t, w, port.Intake)+
 			waiting(t, w, port.Control) > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the Scheduler does not delete the order's message")
-			}
+			require.False(t, time.Now().After(end), "the Scheduler does not delete the order's message")
 		}
 		w.Held.Store(true)
 		w.Parts.Outputs.IntakeCommands = reads
@@ -305,11 +288,8 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 				g.sent()
 			}
 		}}
-		if _, err := w.Client().Cancel(ctx, "o"); err == nil {
-			t.Error("it was not held")
-		}
-		if got := waiting(t, w, port.Intake) > intake; got != reads {
-			t.Errorf("read from the intake queue: %t; the command was sent there: %t", reads, got)
-		}
+		_, err := w.Client().Cancel(ctx, "o")
+		require.Error(t, err)
+		require.Equal(t, reads, waiting(t, w, port.Intake) > intake, "read from the intake queue")
 	}
 }

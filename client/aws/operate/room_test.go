@@ -1,12 +1,13 @@
 package operate_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -42,17 +43,16 @@ func TestRoom(t *testing.T) {
 	}{{10, false}, {needs - 1, false}, {needs, true}, {1000, true}} {
 		limit = c.limit
 		room, err := operate.RoomOf(t.Context(), "Shop", o)
-		if err != nil || room.Limit != c.limit || room.Needs != needs || room.Fits() != c.fits {
-			t.Errorf("%+v %t %v; want %+v and %d", room, room.Fits(), err, c, needs)
-		}
+		require.NoError(t, err)
+		require.Equal(t, c.limit, room.Limit)
+		require.Equal(t, needs, room.Needs)
+		require.Equal(t, c.fits, room.Fits())
 	}
 	limit = 0
-	if _, err := operate.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) ||
-		!strings.Contains(err.Error(), "lambda:GetAccountSettings") ||
-		strings.Contains(err.Error(), "attach the policy") {
-		t.Errorf("a missing right is reported as %v", err)
-	}
-	if _, err := operate.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {
-		t.Errorf("a missing stack is reported as %v", err)
-	}
+	_, err := operate.RoomOf(t.Context(), "Shop", o)
+	require.ErrorIs(t, err, client.ErrForbidden)
+	require.ErrorContains(t, err, "lambda:GetAccountSettings")
+	require.NotContains(t, err.Error(), "attach the policy")
+	_, err = operate.RoomOf(t.Context(), "None", o)
+	require.ErrorIs(t, err, aws.ErrNoStack)
 }

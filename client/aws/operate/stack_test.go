@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -47,19 +46,18 @@ func order(id, workflow, end string) client.Order {
 
 func submit(t *testing.T, c *client.Client, o client.Order) {
 	t.Helper()
-	if got, err := c.Submit(t.Context(), o); err != nil || !got.Queued || got.OrderID != o.ID ||
-		got.State != "" {
-		t.Fatalf("%+v %v", got, err)
-	}
+	got, err := c.Submit(t.Context(), o)
+	require.NoError(t, err)
+	require.True(t, got.Queued)
+	require.Equal(t, o.ID, got.OrderID)
+	require.Empty(t, got.State)
 }
 
 // started waits until the order is stored: what was sent to a queue takes a moment.
 func started(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	for _, err := range c.Follow(t.Context(), id) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return
 	}
 	t.Fatalf("the order %s never was there", id)
@@ -71,22 +69,24 @@ func TestSubmitWaitGet(t *testing.T) {
 		for id, want := range map[string]core.State{"good": core.Processed, "fail": core.Compensated} {
 			submit(t, c, order(id, "order", id))
 			x, err := c.Wait(t.Context(), id)
-			if err != nil || x.State != want || !x.Ended || len(x.Steps) != 2 || x.Steps[1].Agent != "shop" ||
-				x.Steps[1].Operation != "charge" {
-				t.Fatalf("%s: %+v %v", id, x, err)
-			}
-			if got, err := c.Get(t.Context(), id); err != nil || got.State != want || got.ItemBytes < 200 ||
-				got.ItemBytes > 1024 || len(got.Messages) < 4 {
-				t.Errorf("%+v %v", got, err)
-			}
-			if text, err := c.Submitted(t.Context(), id); err != nil || string(text) != `{"end":"`+id+`"}` {
-				t.Errorf("%s %v", text, err)
-			}
+			require.NoError(t, err, id)
+			require.Equal(t, want, x.State, id)
+			require.True(t, x.Ended, id)
+			require.Len(t, x.Steps, 2, id)
+			require.Equal(t, "shop", x.Steps[1].Agent, id)
+			require.Equal(t, "charge", x.Steps[1].Operation, id)
+			got, err := c.Get(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, want, got.State, id)
+			require.GreaterOrEqual(t, got.ItemBytes, 200, id)
+			require.LessOrEqual(t, got.ItemBytes, 1024, id)
+			require.GreaterOrEqual(t, len(got.Messages), 4, id)
+			text, err := c.Submitted(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, `{"end":"`+id+`"}`, string(text))
 		}
 		for _, err := range []error{get(t, c, "none"), submitted(t, c, "none"), waited(t, c, "none")} {
-			if !errors.Is(err, client.ErrNotFound) {
-				t.Error(err)
-			}
+			require.ErrorIs(t, err, client.ErrNotFound)
 		}
 	})
 }
@@ -119,23 +119,22 @@ func TestBadInput(t *testing.T) {
 			strings.Repeat("x", port.MaxOrder) + `"}`,
 	} {
 		var got []client.Result
-		if err := c.SubmitMany(t.Context(), strings.NewReader(text),
-			func(r client.Result) { got = append(got, r) }); err != nil || len(got) != 1 {
-			t.Fatalf("%+v %v", got, err)
-		}
+		err := c.SubmitMany(t.Context(), strings.NewReader(text),
+			func(r client.Result) { got = append(got, r) })
+		require.NoError(t, err)
+		require.Len(t, got, 1, code)
 		var e *client.Error
-		if !errors.As(got[0].Err, &e) || e.Code != code || got[0].Accepted ||
-			!errors.Is(e, client.ErrInvalid) {
-			t.Errorf("%s: %+v", code, got[0])
-		}
+		require.ErrorAs(t, got[0].Err, &e, code)
+		require.Equal(t, code, e.Code, text)
+		require.False(t, got[0].Accepted, code)
+		require.ErrorIs(t, e, client.ErrInvalid, code)
 	}
-	if _, err := c.Submit(t.Context(), order("../x", "order", "")); !errors.Is(err, client.ErrInvalid) {
-		t.Errorf("an ID that is a path: %v", err)
-	}
+	_, err := c.Submit(t.Context(), order("../x", "order", ""))
+	require.ErrorIs(t, err, client.ErrInvalid, "an ID that is a path")
 	q, _ := w.Queues.Queue(port.Intake)
-	if d, err := q.Depth(t.Context()); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
-		t.Errorf("%+v %v", d, err)
-	}
+	d, err := q.Depth(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 0, d.Visible+d.InFlight+d.Delayed)
 }
 
 // Many orders go in batches of ten; answers come in the order of the orders.
@@ -160,26 +159,22 @@ func TestSubmitMany(t *testing.T) {
 				ids = append(ids, r.OrderID)
 			}
 		})
-		if err != nil || bad != 1 || len(ids) != n {
-			t.Fatalf("%d accepted, %d bad, %v", len(ids), bad, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 1, bad)
+		require.Len(t, ids, n)
 		for i, id := range ids {
-			if id != fmt.Sprintf("o-%d", i) {
-				t.Fatalf("answer %d is of %s", i, id)
-			}
-			if x, err := c.Wait(t.Context(), id); err != nil || x.State != core.Processed {
-				t.Fatalf("%+v %v", x, err)
-			}
+			require.Equal(t, fmt.Sprintf("o-%d", i), id)
+			x, err := c.Wait(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, core.Processed, x.State, id)
 		}
 		listed := 0
 		for s, err := range c.List(t.Context(), client.Query{State: core.Processed, PageSize: 50}) {
-			if listed++; err != nil || s.State != core.Processed {
-				t.Fatal(s, err)
-			}
+			listed++
+			require.NoError(t, err)
+			require.Equal(t, core.Processed, s.State)
 		}
-		if listed != n {
-			t.Errorf("%d listed", listed)
-		}
+		require.Equal(t, n, listed)
 	})
 }
 
@@ -192,26 +187,25 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	c := w.Client() // waits as long as it takes for what does start
 	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	if err := waited(t, hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
-		e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
-		t.Errorf("an unknown workflow: %v", err)
-	}
+	err := waited(t, hasty, "lost")
+	require.ErrorIs(t, err, client.ErrRefused, "an unknown workflow")
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "not-started", e.Code)
+	require.ErrorContains(t, err, "quarantine")
 	submit(t, c, order("o", "order", ""))
-	if _, err := c.Wait(t.Context(), "o"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = c.Wait(t.Context(), "o")
+	require.NoError(t, err)
 	submit(t, c, order("o", "order", "")) // the same again
-	if _, err := c.Wait(t.Context(), "o"); err != nil {
-		t.Errorf("the same order again: %v", err)
-	}
+	_, err = c.Wait(t.Context(), "o")
+	require.NoError(t, err)
 	submit(t, c, order("o", "order", "fail"))
-	if err := waited(t, c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
-		e.Code != "other-content" {
-		t.Errorf("other content: %v", err)
-	}
-	if x, err := w.Client().Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
-		t.Errorf("who did not send it sees the task as it is: %+v %v", x, err)
-	}
+	err = waited(t, c, "o")
+	require.ErrorIs(t, err, client.ErrRefused)
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "other-content", e.Code)
+	x, err := w.Client().Wait(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, core.Processed, x.State, "who did not send it sees the task as it is")
 }
 
 // The client that queued an order waits for its task until the task exists or the context ends.
@@ -220,14 +214,11 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	w.Held.Store(true)
 	c := w.Client()
 	submit(t, c, order("o", "order", ""))
-	if err := get(t, c, "o"); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	require.ErrorIs(t, get(t, c, "o"), client.ErrNotFound)
 	short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := c.Wait(short, "o"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a wait that was cut short: %v", err)
-	}
+	_, err := c.Wait(short, "o")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a wait that was cut short")
 	ended := make(chan *client.Task)
 	go func() {
 		var last *client.Task
@@ -244,9 +235,9 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 		ended <- last
 	}()
 	w.Held.Store(false)
-	if x := <-ended; x == nil || x.State != core.Processed {
-		t.Errorf("%+v", x)
-	}
+	x := <-ended
+	require.NotNil(t, x)
+	require.Equal(t, core.Processed, x.State)
 }
 
 // P5: the verdict is stored in the task, a repeated ID gets the stored verdict, and a refusal is not an
@@ -257,51 +248,44 @@ func TestCommands(t *testing.T) {
 		w.Broken.Store(true)
 		submit(t, c, order("o", "halt", ""))
 		x, err := c.Wait(t.Context(), "o")
-		if err != nil || x.State != core.Error {
-			t.Fatalf("%+v %v", x, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, core.Error, x.State)
 		attention := 0
 		for s, err := range c.List(t.Context(), client.Query{State: core.Error}) {
-			if attention++; err != nil || s.OrderID != "o" || s.Error == nil {
-				t.Errorf("%+v %v", s, err)
-			}
+			attention++
+			require.NoError(t, err)
+			require.Equal(t, "o", s.OrderID)
+			require.NotNil(t, s.Error)
 		}
-		if attention != 1 {
-			t.Errorf("%d orders in Error are listed", attention)
-		}
-		if v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted ||
-			v.Reason == "" {
-			t.Errorf("a command number that no answer gave: %+v %v", v, err)
-		}
-		if v, err := c.Resolve(t.Context(), "o", "charge", client.NotHappened,
-			client.CommandID("fact")); err != nil || v.ID != "fact" {
-			t.Errorf("%+v %v", v, err)
-		}
+		require.Equal(t, 1, attention)
+		v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7))
+		require.NoError(t, err)
+		require.False(t, v.Accepted, "a command number that no answer gave")
+		require.NotEmpty(t, v.Reason)
+		v, err = c.Resolve(t.Context(), "o", "charge", client.NotHappened,
+			client.CommandID("fact"))
+		require.NoError(t, err)
+		require.Equal(t, "fact", v.ID)
 		w.Broken.Store(false)
 		first, err := c.Resubmit(t.Context(), "o", client.CommandID("again"))
-		if err != nil || !first.Accepted || first.Command != "resubmit" {
-			t.Fatalf("%+v %v", first, err)
-		}
-		if second, err := c.Resubmit(t.Context(), "o", client.CommandID("again")); err != nil ||
-			second != first {
-			t.Errorf("the same command again: %+v %v, at first %+v", second, err, first)
-		}
-		if x, err = c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
-			t.Errorf("%+v %v", x, err)
-		}
-		if v, err := c.Cancel(t.Context(), "o"); err != nil || v.Accepted {
-			t.Errorf("cancel of a processed order: %+v %v", v, err)
-		}
-		if _, err := c.Undo(t.Context(), "none"); !errors.Is(err, client.ErrNotFound) {
-			t.Error(err)
-		}
-		if _, err := c.Undo(t.Context(), "none", client.IfCommand(1)); !errors.Is(err, client.ErrNotFound) {
-			t.Error(err)
-		}
-		if _, err := c.Resolve(t.Context(), "o", "no step", client.Happened); !errors.Is(err,
-			client.ErrInvalid) {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		require.True(t, first.Accepted)
+		require.Equal(t, "resubmit", first.Command)
+		second, err := c.Resubmit(t.Context(), "o", client.CommandID("again"))
+		require.NoError(t, err)
+		require.Equal(t, first, second, "the same command again")
+		x, err = c.Wait(t.Context(), "o")
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
+		v, err = c.Cancel(t.Context(), "o")
+		require.NoError(t, err)
+		require.False(t, v.Accepted, "cancel of a processed order")
+		_, err = c.Undo(t.Context(), "none")
+		require.ErrorIs(t, err, client.ErrNotFound)
+		_, err = c.Undo(t.Context(), "none", client.IfCommand(1))
+		require.ErrorIs(t, err, client.ErrNotFound)
+		_, err = c.Resolve(t.Context(), "o", "no step", client.Happened)
+		require.ErrorIs(t, err, client.ErrInvalid)
 	})
 }
 
@@ -309,29 +293,27 @@ func TestCommands(t *testing.T) {
 func TestCancel(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
-		if v, err := c.Cancel(t.Context(), "early"); err != nil || !v.Accepted {
-			t.Fatalf("%+v %v", v, err)
-		}
+		v, err := c.Cancel(t.Context(), "early")
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
 		submit(t, c, order("early", "order", ""))
-		if x, err := c.Wait(t.Context(), "early"); err != nil || x.State != core.Cancelled ||
-			len(x.Steps) != 0 {
-			t.Errorf("%+v %v", x, err)
-		}
+		x, err := c.Wait(t.Context(), "early")
+		require.NoError(t, err)
+		require.Equal(t, core.Cancelled, x.State)
+		require.Empty(t, x.Steps)
 		submit(t, c, order("running", "order", "never"))
 		for x, err := range c.Follow(t.Context(), "running") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if x.Steps[1].State == core.Processing {
 				break
 			}
 		}
-		if v, err := c.Cancel(t.Context(), "running"); err != nil || !v.Accepted {
-			t.Fatalf("%+v %v", v, err)
-		}
-		if x, err := c.Wait(t.Context(), "running"); err != nil || x.State != core.Cancelled {
-			t.Errorf("%+v %v", x, err)
-		}
+		v, err = c.Cancel(t.Context(), "running")
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+		x, err = c.Wait(t.Context(), "running")
+		require.NoError(t, err)
+		require.Equal(t, core.Cancelled, x.State)
 	})
 }
 
@@ -353,8 +335,8 @@ func TestQuestionOnAStack(t *testing.T) {
 				Show     struct{ End string }
 			}
 			require.NoError(t, json.Unmarshal(x.Steps[0].Input, &asked), "%s", x.Steps[0].Input)
-			require.Equal(t, "May "+id+" go on?", asked.Question)
-			require.Equal(t, end, asked.Show.End)
+			require.Equal(t, "May "+id+" go on?", asked.Question, end)
+			require.Equal(t, end, asked.Show.End, id)
 		}
 	})
 }
@@ -370,8 +352,8 @@ func TestAnswersOnAStack(t *testing.T) {
 			if err == nil && x.Steps[0].State == core.Waiting {
 				break
 			}
-			if err != nil && !errors.Is(err, client.ErrNotFound) {
-				t.Fatal(err)
+			if err != nil {
+				require.ErrorIs(t, err, client.ErrNotFound)
 			}
 		}
 		for _, a := range []struct {
@@ -381,16 +363,18 @@ func TestAnswersOnAStack(t *testing.T) {
 			{"bob", "go", "a4", true}, {"bob", "go", "a4", true}} {
 			v, err := c.Answer(t.Context(), "o", client.Reply{Step: "approve", Value: a.value, By: a.by,
 				Run: -1}, client.CommandID(a.id))
-			if err != nil || v.Accepted != a.accepted || v.ID != a.id || v.Command != "answer" ||
-				!v.Accepted && v.Reason == "" {
-				t.Errorf("%+v: %+v %v", a, v, err)
+			require.NoError(t, err)
+			require.Equal(t, a.accepted, v.Accepted)
+			require.Equal(t, a.id, v.ID)
+			require.Equal(t, "answer", v.Command)
+			if !v.Accepted {
+				require.NotEmpty(t, v.Reason)
 			}
 		}
 		x, err := c.Wait(t.Context(), "o")
-		if err != nil || x.State != core.Processed ||
-			!strings.Contains(string(x.Steps[0].Output), `"by":"ann, bob"`) {
-			t.Errorf("%+v %v", x, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, x.State)
+		require.Contains(t, string(x.Steps[0].Output), `"by":"ann, bob"`)
 	})
 }
 
@@ -410,10 +394,10 @@ func TestCancelOfAnExpiredOrder(t *testing.T) {
 	started(t, c, "o")
 	w.Parts.Tasks = forgetful{w.Store}
 	var e *client.Error
-	if _, err := w.Client().Cancel(t.Context(), "o"); !errors.As(err, &e) || e.Code != "expired" ||
-		!errors.Is(err, client.ErrRefused) {
-		t.Error(err)
-	}
+	_, err := w.Client().Cancel(t.Context(), "o")
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "expired", e.Code)
+	require.ErrorIs(t, err, client.ErrRefused)
 }
 
 // A command that gets no reply ends with an error that states this. It can be repeated with the same ID.
@@ -426,10 +410,9 @@ func TestNoVerdict(t *testing.T) {
 	c := w.Client()
 	w.Held.Store(true)
 	var e *client.Error
-	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) ||
-		e.Code != "no-verdict" {
-		t.Error(err)
-	}
+	_, err := c.Cancel(t.Context(), "o", client.CommandID("x"))
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "no-verdict", e.Code)
 	var u *client.Undecided
 	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
@@ -438,29 +421,18 @@ func TestNoVerdict(t *testing.T) {
 			short.end()
 		}
 	}}
-	_, err := w.Client().Cancel(short, "o", client.CommandID("x"))
-	if !errors.As(err, &u) {
-		t.Fatalf("cut short: %v", err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"u.Queued", u.Queued, true},
-		{"u.ID", u.ID, "x"},
-		{"u.OrderID", u.OrderID, "o"},
-		{"err is context.DeadlineExceeded", errors.Is(err, context.DeadlineExceeded), true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: cut short: %v", field.name, field.got, field.want, err)
-		}
-	}
+	_, err = w.Client().Cancel(short, "o", client.CommandID("x"))
+	require.ErrorAs(t, err, &u)
+	require.True(t, u.Queued)
+	require.Equal(t, "x", u.ID)
+	require.Equal(t, "o", u.OrderID)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	w.Parts.Tasks = w.Store
 	w.Held.Store(false)
-	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted ||
-		v.ID != "x" {
-		t.Errorf("%+v %v", v, err)
-	}
+	v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x"))
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
+	require.Equal(t, "x", v.ID)
 }
 
 // ending is a context whose deadline passes when the test decides.
@@ -498,38 +470,28 @@ func (l looking) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 func waiting(t *testing.T, w *stacktest.Deployment, queue string) int {
 	t.Helper()
 	q, err := w.Queues.Queue(queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := q.Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d.Visible + d.InFlight
 }
 
 func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	if text := w.Client().Unlisted(); text != "" {
-		t.Error(text)
-	}
+	require.Empty(t, w.Client().Unlisted())
 	w.Parts.Outputs.Finished = false
-	if text := w.Client().Unlisted(); !strings.Contains(text, "ended orders are not listed") {
-		t.Error(text)
-	}
+	require.Contains(t, w.Client().Unlisted(), "ended orders are not listed")
 	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Orders: "orders"},
 		dynamo.Options{})
 	var listed []error
 	for _, err := range w.Client().List(t.Context(), client.Query{State: core.Processed}) {
 		listed = append(listed, err)
 	}
-	if len(listed) != 1 || !errors.Is(listed[0], client.ErrInvalid) ||
-		!strings.Contains(listed[0].Error(), "not in the index") {
-		t.Error(listed)
-	}
-	if _, err := w.Client().Workflows(t.Context()); !errors.Is(err, client.ErrInvalid) {
-		t.Error(err)
-	}
+	require.Len(t, listed, 1)
+	require.ErrorIs(t, listed[0], client.ErrInvalid)
+	require.ErrorContains(t, listed[0], "not in the index")
+	_, err := w.Client().Workflows(t.Context())
+	require.ErrorIs(t, err, client.ErrInvalid)
 }
 
 // recorded holds the record of a schedule, and the error of a read.
@@ -563,8 +525,9 @@ func TestSchedulesOfAStack(t *testing.T) {
 	} {
 		w.Parts.Schedules = c.recorded
 		got, err := w.Client().Schedules(t.Context())
-		if !errors.Is(err, c.is) || err == nil && !reflect.DeepEqual(got, []client.Schedule{c.want}) {
-			t.Errorf("%+v: %+v, %v", c.recorded, got, err)
+		require.ErrorIs(t, err, c.is)
+		if err == nil {
+			require.Equal(t, []client.Schedule{c.want}, got)
 		}
 	}
 }
@@ -575,17 +538,15 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 	o := order("o", "order", "")
 	o.Priority, o.Deadline = message.PriorityHigh, time.Now().Add(time.Hour)
 	all := slices.Values([]client.Order{o})
-	if err := c.SubmitAll(t.Context(), all, func(r client.Result) {
+	require.NoError(t, c.SubmitAll(t.Context(), all, func(r client.Result) {
 		if !r.Queued {
 			t.Errorf("%+v", r)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if x, err := c.Wait(t.Context(), "o"); err != nil || x.Priority != message.PriorityHigh ||
-		x.Deadline != core.TimeOf(o.Deadline) {
-		t.Errorf("%+v %v", x, err)
-	}
+	}))
+	x, err := c.Wait(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, message.PriorityHigh, x.Priority)
+	require.Equal(t, core.TimeOf(o.Deadline), x.Deadline)
 }
 
 // If the deployment is set to do so, an order has its tenant's message group already in the intake queue
@@ -595,24 +556,20 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 			// no Scheduler takes from these queues
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.FairQueues, parts.Queues = fair, queues
 		submit(t, aws.Over(parts), order("acme:1001", "order", "good"))
 		q, err := queues.Queue(port.Intake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := ""
 		if fair {
 			want = "acme"
 		}
-		if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
-			ds[0].Group != want {
-			t.Errorf("fair %t: %+v %v", fair, ds, err)
-		}
+		ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, ds, 1)
+		require.Equal(t, want, ds[0].Group)
 	}
 }
 
@@ -622,28 +579,22 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.High, parts.Queues = high, queues
 		c := aws.Over(parts)
 		q, err := queues.Queue(port.Intake)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, priority := range []string{message.PriorityHigh, message.PriorityNormal} {
 			o := order("o-"+priority, "order", "good")
 			o.Priority = priority
 			receipt, err := c.Submit(t.Context(), o)
-			if reported := len(receipt.Notes) > 0; err != nil ||
-				reported != (high == nil && priority == message.PriorityHigh) {
-				t.Errorf("%s, queues %v: %+v %v", priority, high, receipt, err)
-			}
-			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
-				ds[0].High != (priority == message.PriorityHigh) {
-				t.Errorf("%s: %+v %v", priority, ds, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, high == nil && priority == message.PriorityHigh, len(receipt.Notes) > 0)
+			ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, ds, 1, priority)
+			require.Equal(t, priority == message.PriorityHigh, ds[0].High)
 		}
 	}
 }
@@ -655,62 +606,55 @@ func TestDeployedDefinition(t *testing.T) {
 	c := w.Client() // only the client that queued an order waits for one that is not stored yet
 	submit(t, c, order("fail", "order", "fail"))
 	x, err := c.Wait(t.Context(), "fail")
-	if err != nil || x.State != core.Compensated {
-		t.Fatalf("%+v %v", x, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, core.Compensated, x.State)
 	own, other := x.Definition, strings.Repeat("0", 32)
-	for deployed, want := range map[string]string{own: "", other: other} {
-		w.Parts.Outputs.Workflows = map[string]string{"Order": deployed}
-		if x, err := w.Client().Get(t.Context(), "fail"); err != nil || x.Deployed != want {
-			t.Errorf("deployed is %s: %q, %v", deployed, x.Deployed, err)
-		}
+	t.Run("its own definition is deployed", func(t *testing.T) {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": own}
+		x, err := w.Client().Get(t.Context(), "fail")
+		require.NoError(t, err)
+		require.Empty(t, x.Deployed)
 		p, err := w.Client().PlanMove(t.Context(), "fail", client.Latest)
-		if want == "" && (err != nil || p.Definition != own || len(p.Differences) > 0) {
-			t.Errorf("%+v %v", p, err)
-		}
-		d, err2 := w.Client().Definition(t.Context(), "order", client.Latest)
-		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 ||
-			d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
-			want != "" && (!errors.Is(err2, client.ErrNotFound) ||
-				!strings.Contains(err2.Error(), "stored with its first order")) {
-			t.Errorf("%+v, %v", d, err2)
-		}
-		if want != "" && (!errors.Is(err, client.ErrInvalid) ||
-			!strings.Contains(err.Error(), "no order has run the definition")) {
-			t.Errorf("one that is not stored: %+v %v", p, err)
-		}
-	}
+		require.NoError(t, err)
+		require.Equal(t, own, p.Definition)
+		require.Empty(t, p.Differences)
+		d, err := w.Client().Definition(t.Context(), "order", client.Latest)
+		require.NoError(t, err)
+		require.Equal(t, own, d.Hash)
+		require.Equal(t, "order", d.Workflow)
+		require.Len(t, d.Steps, 2)
+		require.Equal(t, "reserve", d.Steps[1].After[0])
+		require.Equal(t, "shop", d.Steps[1].Agent)
+	})
+	t.Run("another definition is deployed, and no order has run it", func(t *testing.T) {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": other}
+		x, err := w.Client().Get(t.Context(), "fail")
+		require.NoError(t, err)
+		require.Equal(t, other, x.Deployed)
+		_, err = w.Client().PlanMove(t.Context(), "fail", client.Latest)
+		require.ErrorIs(t, err, client.ErrInvalid)
+		require.ErrorContains(t, err, "no order has run the definition")
+		_, err = w.Client().Definition(t.Context(), "order", client.Latest)
+		require.ErrorIs(t, err, client.ErrNotFound)
+		require.ErrorContains(t, err, "stored with its first order")
+	})
 	p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own)
-	if err != nil || p.Documents == nil || len(p.Documents.Definitions) != 1 {
-		t.Fatalf("the documents of the order: %+v, %v", p.Documents, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"the task names the order", strings.Contains(string(p.Documents.Task), `"fail"`), true},
-		{"len(p.Documents.Order) is 0", len(p.Documents.Order) == 0, false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: the documents of the order: %+v, %v", field.name, field.got,
-				field.want, p.Documents, err)
-		}
-	}
+	require.NoError(t, err)
+	require.NotNil(t, p.Documents, "the documents of the order")
+	require.Len(t, p.Documents.Definitions, 1)
+	require.Contains(t, string(p.Documents.Task), `"fail"`)
+	require.NotEmpty(t, p.Documents.Order)
 	w.Parts.Outputs.Workflows = nil
-	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err,
-		client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
-		t.Error(err)
-	}
-	if d, err := w.Client().Definition(t.Context(), "halt", own); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("a definition of another workflow: %+v, %v", d, err)
-	}
-	if _, err := w.Client().PlanMove(t.Context(), "none", own); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	_, err = w.Client().PlanMove(t.Context(), "fail", client.Latest)
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.ErrorContains(t, err, "is not deployed in this stack")
+	_, err = w.Client().Definition(t.Context(), "halt", own)
+	require.ErrorIs(t, err, client.ErrNotFound, "a definition of another workflow")
+	_, err = w.Client().PlanMove(t.Context(), "none", own)
+	require.ErrorIs(t, err, client.ErrNotFound)
 	w.Parts.Definitions = stacktest.Memory()
-	if _, err := w.Client().PlanMove(t.Context(), "fail", own); !errors.Is(err, client.ErrAnswer) {
-		t.Errorf("the order's own definition is not stored: %v", err)
-	}
+	_, err = w.Client().PlanMove(t.Context(), "fail", own)
+	require.ErrorIs(t, err, client.ErrAnswer, "the order's own definition is not stored")
 }
 
 // The orders that were set aside are listed alone, though their documents can be read again.

@@ -5,8 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -17,23 +18,17 @@ import (
 func TestDeployedIsPrinted(t *testing.T) {
 	var out bytes.Buffer
 	o := &deployOptions{app: app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv)}
-	if err := o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
+	require.NoError(t, o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
 		"EngineIntakeUrl": "http://intake", "EngineRepliesUrl": "http://replies",
 		"StatusUrl": "http://status"}, stack.Template{"Outputs": map[string]any{
-		"StatusUrl": map[string]any{"Description": "reply-to app"}}}}); err != nil {
-		t.Fatal(err)
-	}
+		"StatusUrl": map[string]any{"Description": "reply-to app"}}}}))
 	for _, want := range []string{"the stack shop-local is deployed", "http://intake\n",
 		"http://status  reply-to app\n",
 		"export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \\\n",
 		"stepkeeper --stack shop-local list"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not printed in\n%s", want, out.String())
-		}
+		require.Contains(t, out.String(), want)
 	}
-	if strings.Contains(out.String(), "http://replies") {
-		t.Errorf("an output that no application needs is printed:\n%s", out.String())
-	}
+	require.NotContains(t, out.String(), "http://replies", "an output that no application needs is printed")
 }
 
 // The lines to type after a template was written name its files, also with a space in their path.
@@ -47,21 +42,15 @@ func TestTemplateIsPrinted(t *testing.T) {
 		"Shop.template.json": `{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}`,
 		"Shop.assets.json":   `{}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	var out bytes.Buffer
 	cmd := NewAWS(app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv))
 	to := filepath.Join(dir, "my release")
 	cmd.SetArgs([]string{"template", dir, "--out", to})
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.ExecuteContext(t.Context()))
 	for _, want := range []string{"aws s3 cp '" + to + "' s3://BUCKET/Shop/ ", "--template-file '" + to +
 		"/Shop.template.json' ", "--s3-bucket BUCKET", " AssetsBucket=BUCKET AssetsPrefix=Shop/\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not printed in\n%s", want, out.String())
-		}
+		require.Contains(t, out.String(), want)
 	}
 }

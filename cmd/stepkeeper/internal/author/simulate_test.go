@@ -1,9 +1,9 @@
 package author
 
 import (
-	"errors"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -18,19 +18,15 @@ func TestBrokenCoreRuleIsReportedAsOurs(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		s, b := streams.Test(false)
 		o := &simulateOptions{app: app.New(s, func(string) string { return "" }), scene: sc}
-		if err := o.app.Root().ParseFlags([]string{"--output", format}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.app.Root().ParseFlags([]string{"--output", format}))
 		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16",
 			Text: "the Supervisor claimed step a"}}, 1, 0)
-		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != failure.NotProcessed {
-			t.Errorf("%s: %v", format, err)
-		}
+		f := (*failure.Error)(nil)
+		require.ErrorAs(t, err, &f, format)
+		require.Equal(t, failure.NotProcessed, f.Code, format)
 		for _, want := range []string{"report this to us", "Stepkeeper itself does",
 			"https://github.com/stepkeeper/stepkeeper/issues"} {
-			if !strings.Contains(b.Out.String(), want) {
-				t.Errorf("%s: %q is missing:\n%s", format, want, b.Out.String())
-			}
+			require.Contains(t, b.Out.String(), want, format)
 		}
 	}
 }
@@ -38,8 +34,6 @@ func TestBrokenCoreRuleIsReportedAsOurs(t *testing.T) {
 func TestGoRelease(t *testing.T) {
 	for version, want := range map[string]string{"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
 		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0"} {
-		if got := goRelease(version); got != want {
-			t.Errorf("%s: %s, want %s", version, got, want)
-		}
+		require.Equal(t, want, goRelease(version), version)
 	}
 }

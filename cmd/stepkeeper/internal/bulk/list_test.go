@@ -10,10 +10,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
@@ -50,14 +53,15 @@ func TestWhatACommandWouldDo(t *testing.T) {
 	} {
 		c.task.Accepts = []view.Command{{Command: c.action.Command, Step: c.action.Step, Fact: c.action.Fact}}
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
-		if err != nil || !v.Accepted || v.Reason != c.want || v.Command != c.action.Command {
-			t.Errorf("%s of %+v: %+v, %v, want %q", c.action.Command, c.task, v, err, c.want)
-		}
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+		require.Equal(t, c.want, v.Reason)
+		require.Equal(t, c.action.Command, v.Command)
 		c.task.Accepts = []view.Command{{Command: "other"}}
-		if v, err := bulk.Would(t.Context(), nil, &c.task, c.action); err != nil || v.Accepted ||
-			v.Reason != "it would be refused as the order is now" {
-			t.Errorf("%s where it is not accepted: %+v, %v", c.action.Command, v, err)
-		}
+		v, err = bulk.Would(t.Context(), nil, &c.task, c.action)
+		require.NoError(t, err)
+		require.False(t, v.Accepted)
+		require.Equal(t, "it would be refused as the order is now", v.Reason)
 	}
 }
 
@@ -71,9 +75,7 @@ func TestWhyAMoveWouldBeRefused(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for reason, want := range map[string]string{
 		"the order cannot go on: step charge: it is removed; st…": "the definitions differ: step charge: it is " +
 			"removed (refused); step ship: it is new (allowed); step pack: its agent is another one (refused)",
@@ -81,9 +83,9 @@ func TestWhyAMoveWouldBeRefused(t *testing.T) {
 	} {
 		plan.Reason = reason
 		v, err := bulk.Would(t.Context(), c, &client.Task{OrderID: "o"}, bulk.Action{Command: "move"})
-		if err != nil || v.Accepted || v.Reason != want {
-			t.Errorf("%s: %+v, %v", reason, v, err)
-		}
+		require.NoError(t, err, reason)
+		require.False(t, v.Accepted, reason)
+		require.Equal(t, want, v.Reason, reason)
 	}
 }
 
@@ -113,18 +115,17 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 			bulk.Action{Command: "undo"}, "a call may still take effect"},
 	} {
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
-		if err != nil || v.Accepted || !strings.HasPrefix(v.Reason, c.want) {
-			t.Errorf("%s of %+v: %+v, %v, want %q", c.action.Command, c.task, v, err, c.want)
-		}
+		require.NoError(t, err)
+		require.False(t, v.Accepted)
+		require.True(t, strings.HasPrefix(v.Reason, c.want), v.Reason)
 	}
 }
 
 // A command that does not exist is not sent.
 func TestAnUnknownCommandIsNotSent(t *testing.T) {
-	if v, err := (&bulk.Action{Command: "renew"}).Send(t.Context(), nil, "o-1", 0, "c-1"); !errors.Is(
-		err, client.ErrInvalid) || !strings.Contains(err.Error(), `no command "renew"`) {
-		t.Errorf("%+v, %v", v, err)
-	}
+	_, err := (&bulk.Action{Command: "renew"}).Send(t.Context(), nil, "o-1", 0, "c-1")
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.ErrorContains(t, err, `no command "renew"`)
 }
 
 // Orders with the same outcome are one group. The groups of refused orders come last. Both kinds are sorted
@@ -139,10 +140,36 @@ func TestGroupsOfAPlan(t *testing.T) {
 	}) {
 		got += fmt.Sprintln(g.Would, g.Refused, g.IDs)
 	}
-	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever " +
-		"true [f]\nno true [a]\n"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	want := "no false [e]\non with y false [c]\non with z false [b d]\nnever " +
+		"true [f]\nno true [a]\n"
+	require.Equal(t, want, got)
+}
+
+// A list has all orders that match, not only those of the first page, oldest first.
+func TestSelectReadsEveryPage(t *testing.T) {
+	pages := map[string]view.Page{
+		"":  {Orders: []view.Summary{{OrderID: "o-5"}, {OrderID: "o-4"}}, Next: "b"},
+		"b": {Orders: []view.Summary{{OrderID: "o-3"}, {OrderID: "o-2"}}, Next: "c"},
+		"c": {Orders: []view.Summary{{OrderID: "o-1"}}},
 	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+			_ = json.NewEncoder(w).Encode(view.Task{OrderID: id})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(pages[r.URL.Query().Get("cursor")])
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	orders, err := bulk.Select(t.Context(), c, bulk.Where{"state": "error"}, bulk.Action{Command: "close"})
+	require.NoError(t, err)
+	var ids []string
+	for _, o := range orders {
+		ids = append(ids, o.OrderID)
+	}
+	require.Equal(t, []string{"o-1", "o-2", "o-3", "o-4", "o-5"}, ids)
 }
 
 // A server that cannot be reached gets no more commands. Single commands without a reply stop nothing.
@@ -165,9 +192,7 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		}))
 		defer s.Close()
 		at, err := client.New(s.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		orders := make([]bulk.Order, 60)
 		for i := range orders {
 			orders[i].OrderID = fmt.Sprint("o-", i)
@@ -176,25 +201,19 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		header := bulk.Header{Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"},
 			Where: bulk.Where{"step": "charge"}, Made: time.Now(),
 			Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
-		if err := bulk.Create(file, header, orders); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, bulk.Create(file, header, orders))
 		l, err := bulk.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, err := l.Run(t.Context(), at, nil)
-		if err := errors.Join(err, l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, l.Close()))
 		lost := 10
 		if c.stopped != "" {
 			lost = 60 - len(r.NotSent)
 		}
-		if r.Stopped != c.stopped || (len(r.NotSent) > 0) != (c.stopped != "") || len(r.Unknown) != lost ||
-			len(r.Refused)+len(r.Unknown)+len(r.NotSent) != 60 {
-			t.Errorf("%s: %+v", name, r)
-		}
+		require.Equal(t, c.stopped, r.Stopped, name)
+		require.Equal(t, c.stopped != "", len(r.NotSent) > 0, name)
+		require.Len(t, r.Unknown, lost, name)
+		require.Equal(t, 60, len(r.Refused)+len(r.Unknown)+len(r.NotSent), name)
 	}
 }
 
@@ -227,9 +246,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	s, dir := &site{T: t}, t.TempDir()
 	for name, text := range flows {
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 	}
 	run := func(_ context.Context, c worker.Call) (any, error) {
 		if c.Name == *s.refuses.Load() {
@@ -243,9 +260,7 @@ func newSite(t *testing.T) *site {
 		Log:        slog.New(slog.DiscardHandler),
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: run}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := httptest.NewServer(api.New(api.Config{Backend: r}))
 	t.Cleanup(func() {
 		server.Close()
@@ -253,9 +268,8 @@ func newSite(t *testing.T) *site {
 			t.Error(err)
 		}
 	})
-	if s.client, err = client.New(server.URL); err != nil {
-		t.Fatal(err)
-	}
+	s.client, err = client.New(server.URL)
+	require.NoError(t, err)
 	return s
 }
 
@@ -264,9 +278,8 @@ func (s *site) refusing(operation string) { s.refuses.Store(&operation) }
 func (s *site) submit(workflow, id string) {
 	s.Helper()
 	o := client.Order{ID: id, Workflow: workflow, Content: map[string]any{"items": []int{7}}}
-	if _, err := s.client.Submit(s.Context(), o); err != nil {
-		s.Fatal(err)
-	}
+	_, err := s.client.Submit(s.Context(), o)
+	require.NoError(s, err)
 }
 
 // until waits until an order exists and is in the state.
@@ -277,8 +290,8 @@ func (s *site) until(id string, state core.State) {
 		if err == nil && o.State == state {
 			return
 		}
-		if err != nil && !errors.Is(err, client.ErrNotFound) {
-			s.Fatal(err)
+		if err != nil {
+			require.ErrorIs(s, err, client.ErrNotFound)
 		}
 		select {
 		case <-s.Context().Done():
@@ -294,24 +307,16 @@ func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	a.By, a.Reason = "ada", "fixed"
 	where := bulk.Where{"state": "error"}
 	plan, err := bulk.Select(s.Context(), s.client, where, a)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	file := filepath.Join(s.TempDir(), "list.jsonl")
 	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}
 	name := "bulk-" + a.Command + "-20260301-120000"
-	if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
-		Pace: pace}, plan); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
+		Pace: pace}, plan))
 	l, err := bulk.Open(file)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	r, err = l.Run(s.Context(), s.client, nil)
-	if err := errors.Join(err, l.Close()); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, errors.Join(err, l.Close()))
 	return plan, r
 }
 
@@ -326,9 +331,9 @@ func TestEveryKindOfOrder(t *testing.T) {
 		s.submit("many", "again")
 		s.until("again", core.Compensated)
 		s.refusing("charge")
-		if v, err := s.client.Resubmit(t.Context(), "again"); err != nil || !v.Accepted {
-			t.Fatal(v, err)
-		}
+		v, err := s.client.Resubmit(t.Context(), "again")
+		require.NoError(t, err)
+		require.True(t, v.Accepted, command)
 		for _, id := range kinds[:3] {
 			s.submit("one", id)
 		}
@@ -349,12 +354,11 @@ func TestEveryKindOfOrder(t *testing.T) {
 				accepted++
 			}
 		}
-		if len(plan) != len(kinds) || len(r.Fixed) != accepted ||
-			len(r.Unknown)+len(r.NotSent)+len(r.Again) > 0 {
-			t.Errorf("%s: of %d orders %d are accepted by the plan: %+v", command, len(plan), accepted, r)
-		}
-		if command == "resubmit" && accepted != len(kinds) {
-			t.Errorf("%d of %d can be resubmitted", accepted, len(kinds))
+		require.Len(t, plan, len(kinds), command)
+		require.Len(t, r.Fixed, accepted, command)
+		require.Empty(t, slices.Concat(r.Unknown, r.NotSent, r.Again), command)
+		if command == "resubmit" {
+			require.Equal(t, len(kinds), accepted, command)
 		}
 	}
 }

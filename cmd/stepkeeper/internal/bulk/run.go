@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	mostInFlight = 50 // maximum number of sent commands without a result
-	lookAgain    = time.Second
+	mostInFlight = 50                    // maximum number of sent commands without a result
+	firstLook    = 50 * time.Millisecond // pause before the second look at an order; each pause is twice as long
+	slowestLook  = time.Second
 	fewest       = 5 // smallest number of results to which StopAt applies
 	mostSilent   = 5 // number of consecutive commands without a response after which the list stops
 )
@@ -37,7 +38,6 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 type work struct {
 	*List
 	c        *client.Client
-	look     time.Duration
 	mu       sync.Mutex
 	stopped  string // reason why the list stopped; "" while it runs
 	silent   int
@@ -53,7 +53,7 @@ type work struct {
 //   - The file of the list cannot be written.
 //   - The context ended.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
-	w := &work{List: l, c: c, look: lookAgain, report: report}
+	w := &work{List: l, c: c, report: report}
 	left, fixed := []int{}, 0
 	for i := range l.orders {
 		switch o := l.order(i); {
@@ -209,9 +209,8 @@ func (w *work) answered(answer bool) {
 // watch waits until the result of an accepted command is known, or until the time in the field Patience has
 // passed.
 func (w *work) watch(ctx context.Context, i int, o *Order) {
-	again := time.NewTicker(w.look)
 	until := time.After(time.Duration(w.Patience * float64(time.Second)))
-	for {
+	for pause := firstLook; ; pause = min(2*pause, slowestLook) {
 		t, err := w.c.Get(ctx, o.OrderID)
 		switch {
 		case errors.Is(err, client.ErrNotFound):
@@ -233,7 +232,7 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 			}
 			w.set(i, Unknown, text)
 			return
-		case <-again.C:
+		case <-time.After(pause):
 		}
 	}
 }

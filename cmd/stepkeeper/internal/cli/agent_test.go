@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
@@ -19,9 +21,7 @@ import (
 func writeAgent(t *testing.T) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs("../../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir = filepath.Join(t.TempDir(), "card-payment")
 	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir",
 		dir, "--module-dir", root).
@@ -35,13 +35,12 @@ func TestAgentNewIsFormatted(t *testing.T) {
 		filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 step,")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(sources) != 3 {
-		t.Fatalf("%v %v", sources, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, sources, 3)
 	for _, file := range sources {
-		if text, err := format.Source([]byte(read(t, file))); err != nil || string(text) != read(t, file) {
-			t.Errorf("%s is not formatted: %v", file, err)
-		}
+		text, err := format.Source([]byte(read(t, file)))
+		require.NoError(t, err)
+		require.Equal(t, read(t, file), string(text))
 	}
 }
 
@@ -52,17 +51,17 @@ func TestAgentNewCompiles(t *testing.T) {
 	}
 	dir := writeAgent(t)
 	goMod := read(t, filepath.Join(dir, "go.mod"))
-	if n := strings.Count(goMod, "// indirect"); n < 10 || n > 25 || strings.Contains(goMod, "=> /") {
-		t.Errorf("%d indirect requirements, at most 25 are allowed:\n%s", n, goMod)
-	}
+	n := strings.Count(goMod, "// indirect")
+	require.GreaterOrEqual(t, n, 10)
+	require.LessOrEqual(t, n, 25)
+	require.NotContains(t, goMod, "=> /")
 	program := filepath.Join(t.TempDir(), "agent")
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go %v: %v\n%s", args, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
 	}
 	// The grade that its README states: without a ledger of its own.
 	service := &booksInFiles{folder: t.TempDir()}
@@ -100,41 +99,23 @@ func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestAgentNewInOtherLanguages: the files are complete, and the test of the agent in Python passes. The make
-// target test-sdk runs those of both languages with the package installed.
+// The files are complete. The make target test-sdk runs their tests, with the packages installed.
 func TestAgentNewInOtherLanguages(t *testing.T) {
-	root, err := filepath.Abs("../../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
 	for language, requirement := range map[string]string{"python": "requirements.txt",
 		"typescript": "package.json"} {
 		r := call{}.run(t, "agent", "new", "car-hire", "--language", language, "--dir", language)
 		r.want(t, failure.OK, "wrote the agent car-hire to "+language, "README.md")
 		text, err := os.ReadFile(filepath.Join(language, requirement))
-		if err != nil || !strings.Contains(string(text), "sdk/"+language) {
-			t.Errorf("%s does not take the package from its folder: %v\n%s", requirement, err, text)
-		}
+		require.NoError(t, err, requirement)
+		require.Contains(t, string(text), "sdk/"+language, requirement)
 		readme, err := os.ReadFile(filepath.Join(language, "README.md"))
-		if err != nil || !strings.Contains(string(readme), `agent := agents["car-hire"]`) ||
-			strings.Contains(string(readme), "{{") {
-			t.Errorf("%s: README.md: %v\n%s", language, err, readme)
-		}
+		require.NoError(t, err, language)
+		require.Contains(t, string(readme), `agent := agents["car-hire"]`, language)
+		require.NotContains(t, string(readme), "{{", language)
 	}
 	call{}.run(t, "agent", "new", "x", "--language", "cobol").want(t, failure.Usage,
 		"choose go, python, typescript")
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("SKIPPED: python3 is not installed; the test of a new agent in Python was not run")
-	}
-	tests := exec.Command(python, "-m", "unittest")
-	tests.Dir = "python"
-	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1",
-		"PYTHONPATH="+filepath.Join(root, "sdk", "python"))
-	if out, err := tests.CombinedOutput(); err != nil {
-		t.Errorf("the test of a new agent in Python: %v\n%s", err, out)
-	}
 }
 
 func TestAgentNew(t *testing.T) {
@@ -142,31 +123,24 @@ func TestAgentNew(t *testing.T) {
 	r := call{}.run(t, "agent", "new", "payment", "--output", "json")
 	r.want(t, failure.OK)
 	d := decodeLines(t, r.out)
-	if len(d) != 1 || d[0]["folder"] != "payment" {
-		t.Fatalf("%s", r.out)
-	}
+	require.Len(t, d, 1)
+	require.Equal(t, "payment", d[0]["folder"])
 	for _, f := range d[0]["files"].([]any) {
 		text, err := os.ReadFile(filepath.Join("payment", f.(string)))
-		if err != nil || len(text) == 0 || strings.Contains(string(text), "{{") ||
-			strings.Contains(string(text), "<no value>") {
-			t.Errorf("%s: %v\n%s", f, err, text)
-		}
+		require.NoError(t, err, "%v", f)
+		require.NotEmpty(t, text, "%v", f)
+		require.NotContains(t, string(text), "{{", "%v", f)
+		require.NotContains(t, string(text), "<no value>", "%v", f)
 	}
 	readme, err := os.ReadFile(filepath.Join("payment", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{`agent := agents["payment"]`,
 		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
-		if !strings.Contains(string(readme), want) {
-			t.Errorf("README.md does not say %q", want)
-		}
+		require.Contains(t, string(readme), want)
 	}
 	r = call{}.run(t, "agent", "new", "courier")
 	r.want(t, failure.OK, "wrote the agent courier to courier: ", "cd courier\n", "go test ./...")
-	if strings.Contains(r.out, "go mod tidy") {
-		t.Errorf("nothing is to be fetched for a working copy: %s", r.out)
-	}
+	require.NotContains(t, r.out, "go mod tidy", "nothing is to be fetched for a working copy")
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage,
 		"is not a clone", "--module-dir FOLDER")
@@ -176,9 +150,7 @@ func TestAgentNew(t *testing.T) {
 		"is not an operation's name")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage,
 		"is not a module path")
-	if _, err := os.Stat("p2"); err == nil {
-		t.Error("a refused call has written something")
-	}
+	require.NoDirExists(t, "p2")
 }
 
 func TestAgentValidate(t *testing.T) {
@@ -187,10 +159,11 @@ func TestAgentValidate(t *testing.T) {
 	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n",
 		"that are not set: UNSET")
 	r := call{}.run(t, "agent", "validate", good, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" ||
-		fmt.Sprint(d[0]["unset"]) != "[UNSET]" {
-		t.Errorf("%+v", r)
-	}
+	d := decodeLines(t, r.out)
+	require.Len(t, d, 1)
+	require.Equal(t, true, d[0]["valid"])
+	require.Empty(t, r.err)
+	require.Equal(t, "[UNSET]", fmt.Sprint(d[0]["unset"]))
 	bad := write(t, "agents.yaml", "agents:\n  payment:\n    url: https://payment.example\n    timout: 3s\n")
 	call{}.run(t, "agent", "validate", bad).want(t, failure.Usage, bad,
 		"line 4, column 5: unknown field timout; fix: did you mean timeout?")

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
@@ -47,44 +49,36 @@ func TestDeskAgent(t *testing.T) {
 		}
 		return nil, err
 	}
-	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}},
-		ledger.InFolder("")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}},
+		ledger.InFolder("")))
 }
 
 func TestAgentTry(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	folder := t.TempDir()
-	t.Setenv(deskVariable, folder)
 	try := func(flags ...string) result {
 		t.Helper()
 		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
-			"5",
+			"5", "--timeout", "1s",
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
-		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
+		return call{}.run(t, append(all, "--", "env", deskVariable+"="+folder, self, "-test.run=^TestDeskAgent$")...)
 	}
 	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced",
 		"do after undo", "ok     duplicate")
 	ons, delays := filepath.Join(folder, "ons.log"), filepath.Join(folder, "delays.log")
 	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK,
 		"a refusal is not remembered")
-	if text := read(t, ons); !strings.HasPrefix(text, "1\n0\n") {
-		t.Errorf("the service was asked to refuse: %q", text)
-	}
-	if text := read(t, delays); !strings.HasSuffix(text, "\n0\n") || strings.HasPrefix(text, "0") {
-		t.Errorf("the service was asked to be slow: %q", text)
-	}
+	require.True(t, strings.HasPrefix(read(t, ons), "1\n0\n"), "the service was asked to refuse: %s", read(t, ons))
+	text := read(t, delays)
+	require.True(t, strings.HasSuffix(text, "\n0\n"), "the service was asked to be slow: %s", text)
+	require.False(t, strings.HasPrefix(text, "0"))
 	try("--earns", "fenced").want(t, failure.General, "agent desk is not fenced",
 		"declare idempotent in the workflow")
 	r := try("--input", `{"how":"careless"}`, "--output", "json")
-	if r.want(t, failure.OK); !strings.Contains(r.out, `"grade": "plain"`) &&
-		!strings.Contains(r.out, `"grade":"plain"`) {
-		t.Errorf("%s", r.out)
-	}
+	r.want(t, failure.OK)
+	require.Equal(t, "plain", decodeLines(t, r.out)[0]["grade"])
 }
 
 func TestAgentTryRefusals(t *testing.T) {

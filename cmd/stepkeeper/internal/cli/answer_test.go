@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/golden"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -24,39 +28,54 @@ func asking(b *backend) {
 		}, {Name: "pay", State: core.Pending}}})
 }
 
+func TestQuestionIsShown(t *testing.T) {
+	b := newBackend(noon)
+	asking(b)
+	r := call{server: serve(t, b).URL}.run(t, "show", "asking")
+	r.want(t, failure.OK)
+	golden.Assert(t, r.out, "show-asking.txt")
+}
+
+// The values of an approval are words; that of an event is JSON, if it is JSON.
 func TestAnswerSendsTheValue(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
-	fill(b)
 	c := call{server: serve(t, b).URL}
-	r := c.run(t, "show", "asking")
-	r.want(t, failure.OK)
-	golden.Assert(t, r.out, "show-asking.txt")
-	c.run(t, "answer", "asking", "approve", "yes", "--by", "bob", "--command-id", "a1").want(t, failure.OK)
-	c.run(t, "answer", "asking", "approve", "true", "--by", "bob", "--round", "2").want(t, failure.OK)
-	c.run(t, "answer", "asking", "customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by",
-		"bob").want(t, failure.OK)
-	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t,
-		failure.OK)
-	want := []core.Answered{
-		{ID: "a1", Step: "approve", Round: 3, Value: []byte(`"yes"`)},
-		{Step: "approve", Round: 2, Value: []byte(`"true"`)}, // an approval's values are words
-		{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
-		{Name: "customer-bought", Value: []byte(`"plain words"`)},
+	for name, x := range map[string]struct {
+		args []string
+		want core.Answered
+	}{
+		"a value": {[]string{"approve", "yes", "--by", "bob"},
+			core.Answered{Step: "approve", Round: 3, Value: []byte(`"yes"`)}},
+		"a value of an earlier round": {[]string{"approve", "true", "--by", "bob", "--round", "2"},
+			core.Answered{Step: "approve", Round: 2, Value: []byte(`"true"`)}},
+		"an event with JSON": {[]string{"customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob"},
+			core.Answered{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)}},
+		"an event with words": {[]string{"customer-bought", "plain words", "--event", "--by", "bob"},
+			core.Answered{Name: "customer-bought", Value: []byte(`"plain words"`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.commands = nil
+			c.run(t, slices.Concat([]string{"answer", "asking", "--command-id", "a1"}, x.args)...).want(t, failure.OK)
+			x.want.ID = "a1"
+			x.want.Run = 2
+			x.want.By = "bob"
+			require.Len(t, b.commands, 1)
+			require.Equal(t, "asking", b.commands[0].OrderID)
+			require.Empty(t, cmp.Diff(x.want, b.commands[0].Event))
+		})
 	}
-	if len(b.commands) != len(want) {
-		t.Fatalf("%d answers came: %+v", len(b.commands), b.commands)
-	}
-	for i, w := range want {
-		got, is := b.commands[i].Event.(core.Answered)
-		if !is || b.commands[i].OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
-			got.Step != w.Step || got.Name != w.Name ||
-			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" &&
-			got.ID != w.ID {
-			t.Errorf("%d: %+v, want %+v", i, got, w)
-		}
-	}
-	b.commands = nil
+	t.Run("an ID of its own", func(t *testing.T) {
+		b.commands = nil
+		c.run(t, "answer", "asking", "approve", "yes", "--by", "bob").want(t, failure.OK)
+		require.NotEmpty(t, b.commands[0].Event.(core.Answered).ID)
+	})
+}
+
+// A token says the step and who answers.
+func TestAnswerWithAToken(t *testing.T) {
+	b := newBackend(noon)
+	asking(b)
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []core.Step{{
@@ -65,43 +84,47 @@ func TestAnswerSendsTheValue(t *testing.T) {
 			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
 			Answers: &core.Answers{Round: 1},
 		}}})
-	// an event's value is JSON
-	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} {
-		b.commands = nil
-		keys := token.Fixed(false)
-		given, err := keys.Token(keys.Current(), order,
-			core.TokenOf{Step: map[string]string{"asking": "approve", "buying": "bought"}[order],
-				Person: "carol"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-		if len(b.commands) != 1 {
-			t.Fatalf("%s: %+v", order, b.commands)
-		}
-		if a := b.commands[0].Event.(core.Answered); a.Token != given || a.By != "" ||
-			string(a.Value) != value {
-			t.Errorf("%s: %+v, want %s", order, b.commands, value)
-		}
+	c := call{server: serve(t, b).URL}
+	for order, x := range map[string]struct{ step, value string }{
+		"asking": {"approve", `"true"`},
+		"buying": {"bought", "true"},
+	} {
+		t.Run(order, func(t *testing.T) {
+			keys := token.Fixed(false)
+			given, err := keys.Token(keys.Current(), order, core.TokenOf{Step: x.step, Person: "carol"})
+			require.NoError(t, err)
+			b.commands = nil
+			c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
+			require.Len(t, b.commands, 1)
+			sent := b.commands[0].Event.(core.Answered)
+			require.Equal(t, given, sent.Token)
+			require.Empty(t, sent.By)
+			require.Equal(t, x.value, string(sent.Value))
+		})
 	}
+}
+
+func TestAnswerRefused(t *testing.T) {
+	b := newBackend(noon)
+	asking(b)
+	fill(b)
 	b.refuse = "step approve was decided: \"no\" by alice"
-	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused,
-		"asking: answer refused: step approve was decided")
-	for _, x := range []struct {
-		args string
+	c := call{server: serve(t, b).URL}
+	for args, x := range map[string]struct {
 		code failure.Code
 		want string
 	}{
-		{"asking pay yes", failure.NotFound, "its approvals and events: approve"},
-		{"running charge yes", failure.NotFound, "order running has no approval or event"},
-		{"missing approve yes", failure.NotFound, "there is no order missing"},
-		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
-		{"asking approve yes --round -1", failure.Usage, "out of range"},
-		{"asking yes --token x --by ann", failure.Usage, "the token says the step and who answers"},
-		{"asking yes --token x --event", failure.Usage, "leave --by and --event out"},
-		{"asking approve", failure.Usage, "an order, a step"},
+		"asking approve yes":            {failure.Refused, "asking: answer refused: step approve was decided"},
+		"asking pay yes":                {failure.NotFound, "its approvals and events: approve"},
+		"running charge yes":            {failure.NotFound, "order running has no approval or event"},
+		"missing approve yes":           {failure.NotFound, "there is no order missing"},
+		"asking approve yes --round -1": {failure.Usage, "out of range"},
+		"asking yes --token x --by ann": {failure.Usage, "the token says the step and who answers"},
+		"asking yes --token x --event":  {failure.Usage, "leave --by and --event out"},
 	} {
-		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)
+		t.Run(args, func(t *testing.T) {
+			c.run(t, append([]string{"answer"}, strings.Fields(args)...)...).want(t, x.code, x.want)
+		})
 	}
 }
 
@@ -116,11 +139,7 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {
 		r := c.run(t, append([]string{"list"}, strings.Fields(args)...)...)
 		r.want(t, failure.OK, "parcel")
-		if got := strings.Count(r.out, "parcel"); got != want {
-			t.Errorf("list %s shows %d orders, want %d:\n%s", args, got, want, r.out)
-		}
-		if strings.Contains(r.err, "1 child order left out") != (want == 1) {
-			t.Errorf("list %s: %s", args, r.err)
-		}
+		require.Equal(t, want, strings.Count(r.out, "parcel"), args)
+		require.Equal(t, want == 1, strings.Contains(r.err, "1 child order left out"), args)
 	}
 }

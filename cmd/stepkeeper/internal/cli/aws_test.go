@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
@@ -20,39 +22,29 @@ func TestInitForAWS(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "2nd Shop! été")
 	call{}.run(t, "init", dir, "--aws", "--module", "example.com/shop").want(t, failure.OK,
 		"aws/main.go", ".github/workflows/aws.yaml", "stepkeeper aws local up")
-	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text,
-		`"app-2nd-shop-t-"+stage`) ||
-		strings.Count(text, "\n") > 70 {
-		t.Errorf("the app is not short, or its stacks have another name:\n%s", text)
-	}
+	text := read(t, filepath.Join(dir, "aws/main.go"))
+	require.Contains(t, text, `"app-2nd-shop-t-"+stage`, "the app is not short, or its stacks have another name")
+	require.LessOrEqual(t, strings.Count(text, "\n"), 70)
 	module := read(t, filepath.Join(dir, "aws/go.mod"))
 	for _, want := range []string{"module example.com/shop/aws\n", "ignore ./node_modules", "=> ../.."} {
-		if !strings.Contains(module, want) {
-			t.Errorf("aws/go.mod lacks %q:\n%s", want, module)
-		}
+		require.Contains(t, module, want)
 	}
-	if text := read(t, filepath.Join(dir, "go.mod")); strings.Contains(text, "aws-cdk") {
-		t.Errorf("the project's module has grown:\n%s", text)
-	}
+	require.NotContains(t, read(t, filepath.Join(dir, "go.mod")), "aws-cdk", "the project's module has grown")
 	var ci struct {
 		Permissions map[string]string
 		Jobs        map[string]struct{ Permissions map[string]string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
-		&ci); err != nil {
-		t.Fatal(err)
-	}
-	if ci.Permissions["contents"] != "read" || len(ci.Permissions) != 1 ||
-		len(ci.Jobs["test"].Permissions) != 0 || ci.Jobs["diff"].Permissions["id-token"] != "write" ||
-		ci.Jobs["deploy"].Permissions["id-token"] != "write" {
-		t.Errorf("%+v", ci)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
+		&ci))
+	require.Equal(t, "read", ci.Permissions["contents"])
+	require.Len(t, ci.Permissions, 1)
+	require.Empty(t, ci.Jobs["test"].Permissions)
+	require.Equal(t, "write", ci.Jobs["diff"].Permissions["id-token"])
+	require.Equal(t, "write", ci.Jobs["deploy"].Permissions["id-token"])
 	// An agent can have Go files that do not compile, and so can the packages that npm installs beside the
 	// app.
 	broken := filepath.Join(dir, "aws/node_modules/aws-cdk/%name%.template.go")
-	if err := os.MkdirAll(filepath.Dir(broken), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(broken), 0o700))
 	overwrite(t, broken, "package %name%\n")
 	if testing.Short() {
 		t.Skip("builds modules of their own")
@@ -61,9 +53,8 @@ func TestInitForAWS(t *testing.T) {
 		cmd := exec.Command("go", "vet", "./...")
 		cmd.Dir = filepath.Join(dir, in)
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("go vet ./... in %s: %v\n%s", in, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
 	}
 }
 
@@ -81,10 +72,8 @@ func TestPipelineTestsAgents(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
-		&ci); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
+		&ci))
 	steps := ci.Jobs["test"].Steps
 	script := steps[len(steps)-1].Run
 	for language, folder := range map[string]string{"go": "mail", "python": "agents/stock",
@@ -96,9 +85,7 @@ func TestPipelineTestsAgents(t *testing.T) {
 	for _, tool := range []string{"go", "python", "npm"} {
 		overwrite(t, filepath.Join(bin, tool), "#!/bin/sh\n"+
 			`echo "${PWD##*/}: `+tool+` $*"; [ "${PWD##*/} $*" != "$FAIL" ]`+"\n")
-		if err := os.Chmod(filepath.Join(bin, tool), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(filepath.Join(bin, tool), 0o700))
 	}
 	run := func(fail string) (string, error) {
 		cmd := exec.Command("bash", "-e", "-c", script) // GitHub runs it in this way
@@ -110,13 +97,12 @@ func TestPipelineTestsAgents(t *testing.T) {
 	}
 	const want = "mail: go test ./...\nstock: python -m pip install -r requirements.txt\n" +
 		"stock: python -m unittest\ntwo words: npm install\ntwo words: npm test\n"
-	if out, err := run("nothing"); err != nil || out != want {
-		t.Errorf("%v\n%s", err, out)
-	}
+	out, err := run("nothing")
+	require.NoError(t, err, out)
+	require.Equal(t, want, out)
 	for _, fail := range []string{"mail test ./...", "stock -m unittest", "two words test"} {
-		if out, err := run(fail); err == nil {
-			t.Errorf("%s failed, and the pipeline goes on:\n%s", fail, out)
-		}
+		out, err := run(fail)
+		require.Error(t, err, "%s failed, and the pipeline goes on:\n%s", fail, out)
 	}
 }
 
@@ -129,24 +115,18 @@ func TestAWSInit(t *testing.T) {
 	call{}.run(t, "init", "shop").want(t, failure.OK)
 	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
 		"--module-dir FOLDER")
-	if err := os.MkdirAll("shop/.github/workflows", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll("shop/.github/workflows", 0o700))
 	overwrite(t, "shop/.github/workflows/aws.yaml", "mine")
 	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage,
 		"nothing was written: shop/.github/workflows/aws.yaml is there already", "move it away")
-	if _, err := os.Stat("shop/aws"); err == nil {
-		t.Error("a refused call has written something")
-	}
-	if err := os.Remove("shop/.github/workflows/aws.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoDirExists(t, "shop/aws")
+	require.NoError(t, os.Remove("shop/.github/workflows/aws.yaml"))
 	r := call{}.run(t, "aws", "init", "shop", "--output", "json")
 	r.want(t, failure.OK)
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["folder"] != "shop" ||
-		len(d[0]["files"].([]any)) != 9 {
-		t.Errorf("%s", r.out)
-	}
+	d := decodeLines(t, r.out)
+	require.Len(t, d, 1)
+	require.Equal(t, "shop", d[0]["folder"])
+	require.Len(t, d[0]["files"].([]any), 9)
 	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage, "is there already")
 }
 
@@ -156,17 +136,14 @@ func TestSameCommandLineOfTheCDK(t *testing.T) {
 		Packages map[string]struct{ Version, Integrity string }
 	}) {
 		text := read(t, filepath.Join(root, folder, "package-lock.json"))
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &v))
 		return v
 	}
 	const name = "node_modules/aws-cdk"
 	own, user := version("infra").Packages[name], version(
 		"cmd/stepkeeper/internal/scaffold/template/aws/aws").Packages[name]
-	if own != user || own.Version == "" {
-		t.Errorf("the lock of new projects has aws-cdk %+v, that of infra %+v", user, own)
-	}
+	require.Equal(t, user, own)
+	require.NotEmpty(t, own.Version)
 }
 
 func TestAWSLocalRefuses(t *testing.T) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -202,13 +204,24 @@ func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
 			Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
 }
 
-// serve starts the real edge over the fake.
+// edge returns the real edge over the fake.
+func (b *backend) edge() http.Handler {
+	return api.New(api.Config{Backend: b, Version: "test",
+		Clock: port.ClockFunc(func() time.Time { return b.now })})
+}
+
+// serve starts the edge on a port.
 func serve(t *testing.T, b *backend) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(api.New(api.Config{Backend: b, Version: "test",
-		Clock: port.ClockFunc(func() time.Time { return b.now })}))
+	s := httptest.NewServer(b.edge())
 	t.Cleanup(s.Close)
 	return s
+}
+
+// inProcess returns a call whose server is the edge, without a network, so that the call can run in virtual time.
+func inProcess(t *testing.T, b *backend) call {
+	t.Helper()
+	return call{via: stacktest.Transport(t, b.edge())}
 }
 
 var _ api.Backend = (*backend)(nil)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -16,9 +18,7 @@ import (
 func TestBackup(t *testing.T) {
 	data := t.TempDir()
 	s, err := sqlite.Open(t.Context(), data, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	to := filepath.Join(t.TempDir(), "monday.db")
 	r := call{}.run(t, "backup", to, "--data", data)
@@ -37,9 +37,7 @@ func TestBackup(t *testing.T) {
 	}
 
 	keys := filepath.Join(data, token.FileName)
-	if err := os.WriteFile(keys, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(keys, []byte("{}"), 0o600))
 	type report struct {
 		File  string
 		Bytes int64
@@ -49,8 +47,7 @@ func TestBackup(t *testing.T) {
 	r = call{}.run(t, "backup", to+"3", "--data", data, "--output", "json")
 	r.want(t, failure.OK)
 	info, err := os.Stat(to + "3")
-	if err != nil || json.Unmarshal([]byte(r.out), &got) != nil ||
-		got != (report{to + "3", info.Size(), keys}) {
-		t.Errorf("%s (%v)", r.out, err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(r.out), &got))
+	require.Equal(t, (report{to + "3", info.Size(), keys}), got)
 }

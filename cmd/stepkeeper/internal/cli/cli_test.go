@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -28,7 +31,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // call is one call of the program in process.
 type call struct {
-	server   string // "" is no server there
+	server   string            // "" is no server there
+	via      http.RoundTripper // nil is the network
 	terminal bool
 	in       string
 	out      io.Writer // nil: it is in the result
@@ -49,13 +53,16 @@ type result struct {
 }
 
 // ending sends requests whose contexts can end: an interrupt ends every call of a command.
-type ending struct{ *testing.T }
+type ending struct {
+	*testing.T
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than the command's", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return cmp.Or(e.via, http.DefaultTransport).RoundTrip(r)
 }
 
 func (c call) run(t *testing.T, args ...string) result {
@@ -77,7 +84,7 @@ func (c call) run(t *testing.T, args ...string) result {
 		}
 	}
 	a.Dial = func(server string, opts ...client.Option) (*client.Client, error) {
-		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
+		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t, c.via}}))...)
 	}
 	a.StackRoom = func(context.Context, string, aws.Options) (operate.Room, error) {
 		if c.room == nil {
@@ -126,25 +133,18 @@ func (i *interrupter) Write(p []byte) (int, error) {
 // want checks the exit code and that each text is in the output or the messages.
 func (r result) want(t *testing.T, code failure.Code, texts ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d\nout: %s\nerr: %s", r.code, code, r.out, r.err)
-	}
+	require.Equal(t, code, r.code, "out: %s\nerr: %s", r.out, r.err)
 	for _, text := range texts {
-		if !strings.Contains(r.out+r.err, text) {
-			t.Errorf("%q is missing\nout: %s\nerr: %s", text, r.out, r.err)
-		}
+		require.Contains(t, r.out+r.err, text)
 	}
-	if strings.Contains(r.err, "goroutine ") || strings.Contains(r.err, "Usage:") {
-		t.Errorf("a stack or a usage text was dumped: %s", r.err)
-	}
+	require.NotContains(t, r.err, "goroutine ", "a stack was dumped")
+	require.NotContains(t, r.err, "Usage:", "a usage text was dumped")
 }
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -154,9 +154,7 @@ func decodeLines(t *testing.T, text string) []map[string]any {
 	var all []map[string]any
 	for dec := json.NewDecoder(bytes.NewReader([]byte(text))); dec.More(); {
 		var v map[string]any
-		if err := dec.Decode(&v); err != nil {
-			t.Fatalf("no JSON: %v in %s", err, text)
-		}
+		require.NoError(t, dec.Decode(&v))
 		all = append(all, v)
 	}
 	return all

@@ -2,10 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -96,24 +91,16 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	} {
 		b.commands = nil
 		c.run(t, x.args...).want(t, failure.OK, x.want.OrderID+": "+x.args[0]+" accepted\n")
-		if len(b.commands) != 1 {
-			t.Fatalf("%v sent %d commands", x.args, len(b.commands))
-		}
+		require.Len(t, b.commands, 1, "%v", x.args)
 		got := b.commands[0]
-		if got.ID() == "" {
-			t.Errorf("%v: the command has no ID (P5)", x.args)
-		}
+		require.NotEmpty(t, got.ID(), "%v", x.args)
 		sent := core.CommandOf(got.Event)
 		if core.CommandOf(x.want.Event).From.By == "" { // the user of this computer
-			if sent.From.By == "" {
-				t.Errorf("%v: it does not say who sends it", x.args)
-			}
+			require.NotEmpty(t, sent.From.By, "%v", x.args)
 			sent.From.By = ""
 		}
 		got.Event = core.Stamped(got.Event, "", sent.From, sent.Number)
-		if !reflect.DeepEqual(got, x.want) {
-			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
-		}
+		require.Equal(t, x.want, got, "%v", x.args)
 	}
 }
 
@@ -130,84 +117,90 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 		{"resolve", "stopped", "zone", "happened"},
 	} {
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
-		if len(b.commands) != i+1 || b.commands[i].ID() != "mine" {
-			t.Errorf("%v: %+v", args, b.commands)
-		}
+		require.Len(t, b.commands, i+1, "%v", args)
+		require.Equal(t, "mine", b.commands[i].ID(), "%v", args)
 	}
 }
 
+// What the server refuses is reported with its reason.
 func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	c := call{server: serve(t, b).URL}
-	c.run(t, "undo", "stopped", "--yes", "--command", "3").want(t, failure.Refused,
-		"stopped: undo refused: the command number is another one now")
-	c.run(t, "undo", "stopped", "--yes", "--command", "0").want(t, failure.Refused,
-		"stopped: undo refused: the command number is another one now")
+	for _, number := range []string{"3", "0"} {
+		c.run(t, "undo", "stopped", "--yes", "--command", number).want(t, failure.Refused,
+			"stopped: undo refused: the command number is another one now")
+	}
 	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused",
 		"there is no order missing")
 	c.run(t, "resolve", "stopped", "zoen", "happened").want(t, failure.NotFound, "has no step",
 		"its steps are zone")
+	call{}.run(t, "undo", "stopped", "--yes").want(t, failure.Unreachable)
 	b.refuse = "it is past its point of no return"
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
 	golden.Assert(t, r.out, "cancel.jsonl")
-	call{}.run(t, "undo", "stopped", "--yes").want(t, failure.Unreachable)
-	b.commands = nil
-	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
-	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
-	c.run(t, "move", "stopped").want(t, failure.Usage, "move has no definition",
-		"give --definition latest")
-	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage,
-		"\"newest\" is not a definition")
-	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file",
-		"--input STEP=FILE")
-	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
-	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage,
-		"belongs to one order")
-	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.NotFound,
-		"testdata/none.json")
-	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound,
-		"has no step", "its steps are zone")
-	for in, want := range map[string]string{
-		"{":                                     "it is not JSON at byte 1",
-		strings.Repeat("1", 200<<10):            "larger than 32768 bytes",
-		"null":                                  "input is null",
-		`{"a":1,"a":2}`:                         "twice",
-		`"` + strings.Repeat("x", 32<<10) + `"`: "larger than 32768",
-		strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper",
+}
+
+// What is wrong in itself is not sent. TestRefusedCallsSayWhatToDo has the calls that need no input.
+func TestCommandsThatAreNotSent(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	server := serve(t, b).URL
+	const input = "resubmit stopped --input zone=-"
+	const output = "resolve stopped zone happened --step-output -"
+	for name, x := range map[string]struct {
+		args string
+		in   string
+		code failure.Code
+		says []string
+	}{
+		"an erasure without a reason": {"erase stopped", "", failure.Usage,
+			[]string{"nothing was erased", "add --reason TEXT"}},
+		"a long reason": {"close stopped --reason " + strings.Repeat("x", 513), "", failure.Usage,
+			[]string{"at most 512 bytes"}},
+		"a long name": {"close stopped --reason why --by " + strings.Repeat("x", 129), "", failure.Usage,
+			[]string{"at most 128 bytes"}},
+		"a long name of who erases": {"erase stopped --reason why --by " + strings.Repeat("x", 129), "",
+			failure.Usage, []string{"at most 128 bytes"}},
+		"an input of no step": {"resubmit stopped --input =x", "", failure.Usage,
+			[]string{"names no step and file", "--input STEP=FILE"}},
+		"an input of an unknown step": {"resubmit stopped --input zoen=testdata/input.json", "", failure.NotFound,
+			[]string{"has no step", "its steps are zone"}},
+		"half an input":             {input, "{", failure.Usage, []string{"it is not JSON at byte 1"}},
+		"a null input":              {input, "null", failure.Usage, []string{"input is null"}},
+		"a name twice in an input":  {input, `{"a":1,"a":2}`, failure.Usage, []string{"twice"}},
+		"a file larger than inputs": {input, strings.Repeat("1", 200<<10), failure.Usage, []string{"larger than 32768 bytes"}},
+		"a large input": {input, `"` + strings.Repeat("x", 32<<10) + `"`, failure.Usage,
+			[]string{"larger than 32768"}},
+		"a deep input": {input, strings.Repeat("[", 70) + strings.Repeat("]", 70), failure.Usage,
+			[]string{"deeper"}},
+		"half an output": {output, "{", failure.Usage, []string{"is not JSON"}},
+		"a null output":  {output, "null", failure.Usage, []string{"the output of step zone: output is null"}},
+		"a large output": {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, failure.Usage,
+			[]string{"larger than 49152"}},
+		"an output of what was undone": {"resolve stopped zone undone --step-output -", "{}", failure.Usage,
+			[]string{"output belongs to a step that happened"}},
+		"no file of an output": {"resolve stopped zone happened --step-output nosuchfile", "", failure.NotFound,
+			[]string{"the output of step zone"}},
+		"an output in the place of a format": {"resolve stopped zone happened --output charged.json", "",
+			failure.Usage, []string{"no output format", "--step-output FILE"}},
 	} {
-		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t,
-			failure.Usage, want)
+		t.Run(name, func(t *testing.T) {
+			call{server: server, in: x.in}.run(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
+			require.Empty(t, b.commands)
+		})
 	}
-	for in, want := range map[string]string{
-		"{":    "is not JSON",
-		"null": "the output of step zone: output is null",
-		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "larger than 49152",
-	} {
-		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output",
-			"-").want(t, failure.Usage, want)
-	}
-	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output",
-		"-").want(
-		t, failure.Usage, "output belongs to a step that happened")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t,
-		failure.NotFound, "the output of step zone")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage,
-		"no output format", "--step-output FILE")
-	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage,
-		"at most 512 bytes")
-	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
-		"at most 128 bytes")
-	if len(b.commands) > 0 {
-		t.Errorf("sent: %+v", b.commands)
-	}
-	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
-		"at most 128 bytes")
-	c.run(t, "close", "stopped", "--yes", "--reason", "why") // the sender is the user of this computer
-	if len(b.commands) != 1 || b.commands[0].Event.(core.Close).By == "" {
-		t.Errorf("sent: %+v", b.commands)
-	}
+}
+
+// Who closes an order without a name is the user of this computer.
+func TestCommandsNameTheirSender(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	c.run(t, "close", "stopped", "--yes", "--reason", "why").want(t, failure.OK)
+	require.Len(t, b.commands, 1)
+	require.NotEmpty(t, b.commands[0].Event.(core.Close).By)
 }
 
 // If there are several reasons, the worst one decides the exit code, in any order.
@@ -231,120 +224,11 @@ func TestWorstExitCode(t *testing.T) {
 	}
 }
 
-// A dry run of bulk lists the orders and sends nothing. Sent commands are recorded in a file, from which bulk
-// continues.
-func TestBulk(t *testing.T) {
-	t.Chdir(t.TempDir())
-	b := newBackend(noon)
-	fill(b)
-	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
-		Created: at.Add(30 * core.Second),
-		Reason:  core.Reason{Code: "http-422", Text: "declined", Step: "charge"},
-		End:     core.End{At: at.Add(31 * core.Second)},
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at}}}})
-	c := call{server: serve(t, b).URL}
-	for where, want := range map[string][]string{
-		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"},
-		"workflow=order,step=zone": nil,
-		"state=processed,older=7d": nil,
-		"state=Compensated":        nil, "code=http-422,step=charge": {"other"}, "id=st": {"stopped"},
-	} {
-		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where",
-			where)
-		r.want(t, failure.OK)
-		var reported []string
-		for _, d := range decodeLines(t, r.out) {
-			reported = append(reported, d["orderId"].(string))
-			if d["accepted"] != true || d["dryRun"] != true {
-				t.Errorf("%s: %v", where, d)
-			}
-		}
-		if !slices.Equal(reported, want) {
-			t.Errorf("%s: reported %q, want %q", where, reported, want)
-		}
-	}
-	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t,
-		failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")
-	c.run(t, "bulk", "undo", "--where", "state=processed", "--reason", "wrong", "--dry-run").want(t,
-		failure.OK, "refused: only an order in Error takes undo; this one is Processed: processed")
-	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t,
-		failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
-	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t,
-		failure.NotFound, "no order matches")
-	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
-		"selected: 2 orders", "it would end as it stands: stopped other", "add --yes")
-	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
-		t.Errorf("sent: %+v", b.commands)
-	} else {
-		asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t,
-			failure.General, "it would end as it stands: stopped other", "Send close to 2 orders?",
-			"nothing was sent")
-	}
-	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
-	if files, err := os.ReadDir("."); err != nil || len(files)+len(b.commands) > 0 {
-		t.Fatalf("%v %v %v", files, b.commands, err)
-	}
-
-	c.run(t, "bulk", "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file",
-		"mine.jsonl", "--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl",
-		"2 fixed: stopped other")
-	if len(b.commands) != 2 {
-		t.Fatalf("sent: %+v", b.commands)
-	}
-	if left, _ := filepath.Glob("*"); len(left) != 1 || left[0] != "mine.jsonl" {
-		t.Errorf("it leaves %q behind", left)
-	}
-	sent := core.CommandOf(b.commands[0].Event)
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"its sender", sent.From, core.Sender{By: "ann", Reason: "settled"}},
-		{"its command number", sent.Number, 4},
-		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)
-		}
-	}
-	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl",
-		"--yes").want(t, failure.Usage, "mine.jsonl", "--file")
-	r := c.run(t, "bulk", "continue", "mine.jsonl", "--output", "json")
-	r.want(t, failure.OK)
-	if d := decodeLines(t, r.out); len(d) != 1 || len(d[0]["fixed"].([]any)) != 2 ||
-		len(d[0]["notSent"].([]any)) != 0 || len(b.commands) != 2 {
-		t.Errorf("%v, %d commands", d, len(b.commands))
-	}
-	b.commands = nil
-	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t,
-		failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
-	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1",
-		"--file", "two.jsonl").
-		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
-			"fix the cause first\n", "bulk continue two.jsonl` sends to the 1 order not sent or unknown\n",
-			"for the 1 order that failed again, run the same `stepkeeper bulk resubmit …` once more")
-	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl",
-		"name the file")
-	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl",
-		"make a new list")
-	busy, err := bulk.Open("two.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused,
-		"another process is running this list", "wait until the other process ends")
-}
-
 func TestCancelBeforeTheOrder(t *testing.T) {
 	b := newBackend(noon)
 	c := call{server: serve(t, b).URL}
 	c.run(t, "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
-	if len(b.commands) != 0 {
-		t.Error("a slip of the finger must not leave a tombstone (P17)")
-	}
+	require.Empty(t, b.commands, "a slip of the finger must not leave a tombstone (P17)")
 	c.run(t, "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
 }
 
@@ -372,7 +256,7 @@ func TestCommandsThatAsk(t *testing.T) {
 	c.in = "yes\n"
 	c.run(t, "undo", "stopped").want(t, failure.OK, "accepted")
 	c.terminal, c.in = false, ""
-	if r := c.run(t, "undo", "stopped", "--yes"); r.code != failure.OK || r.err != "" {
-		t.Errorf("with --yes a script is not asked: %+v", r)
-	}
+	r := c.run(t, "undo", "stopped", "--yes")
+	require.Equal(t, failure.OK, r.code, "with --yes a script is not asked")
+	require.Empty(t, r.err)
 }

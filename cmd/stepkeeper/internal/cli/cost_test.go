@@ -2,8 +2,9 @@ package cli
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/cost"
@@ -14,16 +15,12 @@ func TestCostPrintsPricesAndSweeps(t *testing.T) {
 	r.want(t, failure.OK, "Dollars per million orders", "All in", "batches of three",
 		"a service that takes 200ms", "point-in-time recovery", "while nothing happens",
 		"Step Functions Standard", "Temporal Cloud", "Source, 20")
-	if r := (call{}).run(t, "cost", "--sweep"); strings.Contains(r.out, "Step Functions") {
-		t.Errorf("--sweep prints more than the intervals:\n%s", r.out)
-	} else {
-		r.want(t, failure.OK, "interval, minutes", "30s", "1m0s", "1h0m0s")
-	}
-	if r := (call{}).run(t, "cost", "--rate", "1000"); strings.Contains(r.out, "Step Functions") {
-		t.Errorf("--rate prints more than the comparison:\n%s", r.out)
-	} else {
-		r.want(t, failure.OK, "at 1000 orders a second", "Provisioned, writes", "Break-even")
-	}
+	r = call{}.run(t, "cost", "--sweep")
+	r.want(t, failure.OK, "interval, minutes", "30s", "1m0s", "1h0m0s")
+	require.NotContains(t, r.out, "Step Functions", "--sweep prints the intervals alone")
+	r = call{}.run(t, "cost", "--rate", "1000")
+	r.want(t, failure.OK, "at 1000 orders a second", "Provisioned, writes", "Break-even")
+	require.NotContains(t, r.out, "Step Functions", "--rate prints the comparison alone")
 	call{}.run(t, "cost", "--rate", "-1").want(t, failure.Usage, "give 1 to 1000000")
 	r = call{}.run(t, "cost", "--service-time", "1s", "--output", "json")
 	r.want(t, failure.OK)
@@ -34,18 +31,17 @@ func TestCostPrintsPricesAndSweeps(t *testing.T) {
 		Units             cost.Units         `json:"units"`
 		Sweeps            []cost.Frequency   `json:"sweeps"`
 	}
-	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 ||
-		got.ServiceTime != 1 || len(got.Units.Shapes["load"].Lines) == 0 {
-		t.Errorf("%+v", got)
-	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &got))
+	require.Positive(t, got.DollarsPerMillion["load"])
+	require.Positive(t, got.DollarsPerMillion["trickle"])
+	require.Positive(t, got.IdlePerMonth)
+	require.EqualValues(t, 1, got.ServiceTime)
+	require.NotEmpty(t, got.Units.Shapes["load"].Lines)
 	for i, f := range got.Sweeps[1:] {
-		if before := got.Sweeps[i]; f.Minutes <= before.Minutes || f.PerMonth >= before.PerMonth ||
-			f.MeanDelay <= before.MeanDelay {
-			t.Errorf("%+v after %+v: a longer interval costs less and finds later", f, before)
-		}
+		before := got.Sweeps[i]
+		require.Greater(t, f.Minutes, before.Minutes)
+		require.Less(t, f.PerMonth, before.PerMonth)
+		require.Greater(t, f.MeanDelay, before.MeanDelay)
 	}
 }
 
@@ -59,13 +55,12 @@ func TestCostEstimatesAWorkflow(t *testing.T) {
 	var got struct {
 		Yours *cost.Estimate `json:"yours"`
 	}
-	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
-		t.Fatal(err)
-	}
-	if e := got.Yours; e == nil || e.Steps != 12 || e.Agents != 3 || e.DollarsPerMillion["load"] <= 11 ||
-		e.DollarsPerMonth["load"] != e.IdlePerMonth {
-		t.Errorf("%+v", e)
-	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &got))
+	require.NotNil(t, got.Yours)
+	require.Equal(t, 12, got.Yours.Steps)
+	require.Equal(t, 3, got.Yours.Agents)
+	require.Greater(t, got.Yours.DollarsPerMillion["load"], 11.0)
+	require.InDelta(t, got.Yours.IdlePerMonth, got.Yours.DollarsPerMonth["load"], 1e-9)
 	// Waits and answers are not calls. They are counted separately, and cost less.
 	prices := map[int]float64{}
 	for i, step := range []string{"wait: {for: 1h}",
@@ -78,14 +73,11 @@ func TestCostEstimatesAWorkflow(t *testing.T) {
 				"[a]\n    "+step+"\n")
 		r := call{}.run(t, "cost", file, "--output", "json")
 		r.want(t, failure.OK)
-		if err := json.Unmarshal([]byte(r.out), &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(r.out), &got))
 		prices[i] = got.Yours.DollarsPerMillion["load"]
 	}
-	if prices[0] != prices[1] || prices[0] >= prices[2] {
-		t.Errorf("a wait, an answer and a call cost %v", prices)
-	}
+	require.InDelta(t, prices[0], prices[1], 1e-9, "a wait costs as much as an answer")
+	require.Less(t, prices[0], prices[2], "a wait costs less than a call")
 	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage,
 		"prices.json is no file of prices", "internal/cost/prices.json is one")
 	for _, wrong := range [][]string{

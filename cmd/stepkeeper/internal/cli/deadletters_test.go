@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -52,9 +54,7 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 		configs = append(configs, memory.QueueConfig{Name: name})
 	}
 	queues, err := memory.NewQueues(port.ClockFunc(func() time.Time { return noon }), configs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.Parts.Queues = seen(atOnce{queues})
 	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url",
 		client.MissedSweeps: "url"}
@@ -64,9 +64,7 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 		if err == nil {
 			err = q.Send(t.Context(), []port.Message{m})[0]
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for _, id := range []string{"o-1", "o-2"} {
 		put(port.Dead(port.Replies),
@@ -93,81 +91,65 @@ func (c call) deadLetters(t *testing.T, args ...string) result {
 func waiting(t *testing.T, queues *memory.Queues, name string) int {
 	t.Helper()
 	q, err := queues.Queue(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := q.Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d.Visible
 }
 
 // The queues and their messages are listed. Bodies are shown only on request.
 func TestDeadLettersAreShown(t *testing.T) {
-	queues, c := givenUp(t)
-	run := func(args ...string) result { return c.deadLetters(t, args...) }
-	r := run("list")
-	r.want(t, failure.OK, "QUEUE")
-	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
-		t.Error(r.out)
-	}
-	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 ||
-		l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
-		t.Errorf("%v", l)
-	}
-	run("look", "replies").want(t, failure.OK,
-		"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
-		"would be redriven to replies")
-	r = run("look", "quarantine")
-	r.want(t, failure.OK, "in quarantine: no workflow <b>",
-		"would not be redriven to intake: the workflow refund is not deployed in this stack",
-		"would be redriven to intake\n")
-	if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
-		t.Error(r.out)
-	}
-	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
-	l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
-	if len(l) != 2 {
-		t.Fatalf("%v", l)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`l[0]["orderId"]`, l[0]["orderId"], "q-order"},
-		{`l[0]["queue"]`, l[0]["queue"], "intake"},
-		{"the body has the card", strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111"), true},
-		{`l[0]["kind"]`, l[0]["kind"], "submission"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+	synctest.Test(t, func(t *testing.T) {
+		queues, c := givenUp(t)
+		run := func(args ...string) result { return c.deadLetters(t, args...) }
+		r := run("list")
+		r.want(t, failure.OK, "QUEUE")
+		require.Regexp(t, `(?m)^missed-sweeps +0 +- +-\n`+
+			`quarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `, r.out)
+		listed := decodeLines(t, run("list", "--output", "json").out)
+		require.Len(t, listed, 3)
+		require.Nil(t, listed[0]["oldest"])
+		require.Equal(t, "quarantine", listed[1]["queue"])
+		require.EqualValues(t, 2, listed[1]["messages"])
+		run("look", "replies").want(t, failure.OK,
+			"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
+			"would be redriven to replies")
+		r = run("look", "quarantine")
+		r.want(t, failure.OK, "in quarantine: no workflow <b>",
+			"would not be redriven to intake: the workflow refund is not deployed in this stack",
+			"would be redriven to intake\n")
+		require.NotContains(t, r.out, "4111111111111111")
+		require.NotContains(t, r.out, "\x1b")
+		run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
+		l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
+		require.Len(t, l, 2)
+		require.Equal(t, "q-order", l[0]["orderId"])
+		require.Equal(t, "intake", l[0]["queue"])
+		require.Contains(t, fmt.Sprint(l[0]["body"]), "4111111111111111")
+		require.Equal(t, "submission", l[0]["kind"])
+		l = decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out)
+		require.Len(t, l, 1)
+		require.Nil(t, l[0]["body"])
+		r = run("look", "missed-sweeps")
+		require.Equal(t, failure.OK, r.code)
+		require.Equal(t, "no message is visible\n", r.err)
+		dead, err := queues.Queue(port.Dead(port.Replies))
+		if err == nil {
+			err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
 		}
-	}
-	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 ||
-		l[0]["body"] != nil {
-		t.Errorf("%v", l)
-	}
-	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is visible\n" {
-		t.Errorf("%+v", r)
-	}
-	dead, err := queues.Queue(port.Dead(port.Replies))
-	if err == nil {
-		err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
-	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 ||
-		l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
-		t.Errorf("%v", l)
-	}
-	run("look", "replys").want(t, failure.NotFound,
-		`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
-		"dead-letters list")
-	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
-	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+		require.NoError(t, err)
+		run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
+		l = decodeLines(t, run("look", "replies", "--body", "--output", "json").out)
+		require.Len(t, l, 3)
+		require.Equal(t, "/w==", l[2]["bodyBase64"])
+		require.Nil(t, l[2]["body"])
+		require.Nil(t, l[0]["bodyBase64"])
+		run("look", "replys").want(t, failure.NotFound,
+			`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
+			"dead-letters list")
+		run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
+		call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+	})
 }
 
 // failing refuses to send, or to delete, the message of the order o-1.
@@ -231,9 +213,7 @@ func TestDeadLettersThatFail(t *testing.T) {
 			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over",
 				"--file", filepath.Join(t.TempDir(), "f"))
 			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
-			if n := waiting(t, queues, port.Dead(port.Replies)); n > 1 {
-				t.Errorf("%d messages wait", n)
-			}
+			require.LessOrEqual(t, waiting(t, queues, port.Dead(port.Replies)), 1)
 		})
 	}
 }
@@ -264,60 +244,39 @@ func TestDeadLettersAreHandled(t *testing.T) {
 		failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
 	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General,
 		"Discard 1 message of replies?", "nothing was done")
-	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
-		t.Fatal("a message is gone")
-	}
+	require.Equal(t, 2, waiting(t, queues, port.Dead(port.Replies)), "a message is gone")
 	do("redrive", "replies", id, "--by", "ada").want(t, failure.OK, id+": redriven to replies (order o-1)\n")
 	do("redrive", "replies", id).want(t, failure.NotFound, id+": missing: it is not there")
-	if waiting(t, queues, port.Dead(port.Replies)) != 1 || waiting(t, queues, port.Replies) != 1 {
-		t.Error("not exactly one was redriven")
-	}
+	require.Equal(t, 1, waiting(t, queues, port.Dead(port.Replies)), "not exactly one was redriven")
+	require.Equal(t, 1, waiting(t, queues, port.Replies))
 	r := do("redrive", "quarantine", "--all", "--yes", "--output", "json")
 	r.want(t, failure.Refused)
 	l := decodeLines(t, r.out)
-	if len(l) != 2 {
-		t.Fatalf("%v", l)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`l[0]["result"]`, l[0]["result"], "redriven"},
-		{`l[0]["to"]`, l[0]["to"], "intake"},
-		{`l[1]["result"]`, l[1]["result"], "refused"},
-		{`l[1]["text"]`, l[1]["text"], "the workflow refund is not deployed in this stack"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
-		}
-	}
+	require.Len(t, l, 2)
+	require.Equal(t, "redriven", l[0]["result"])
+	require.Equal(t, "intake", l[0]["to"])
+	require.Equal(t, "refused", l[1]["result"])
+	require.Equal(t, "the workflow refund is not deployed in this stack", l[1]["text"])
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound,
 		"queue quarantine shows none of these messages, so nothing was done")
-	if waiting(t, queues, port.Quarantine) != 0 || waiting(t, queues, port.Intake) != 1 {
-		t.Error("not exactly one went back")
-	}
+	require.Equal(t, 0, waiting(t, queues, port.Quarantine), "not exactly one went back")
+	require.Equal(t, 1, waiting(t, queues, port.Intake))
 
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var results []string
 	for _, l := range decodeLines(t, string(text)) {
-		if l["reason"] != "the table was throttled" || l["by"] == "" || l["at"] == nil {
-			t.Errorf("%v", l)
-		}
+		require.Equal(t, "the table was throttled", l["reason"])
+		require.NotEmpty(t, l["by"])
+		require.NotNil(t, l["at"])
 		results = append(results, fmt.Sprint(l["result"], " ", l["orderId"]))
 	}
-	if got := strings.Join(results,
-		", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused "+
-		"q-refund, begun q-refund, discarded q-refund" {
-		t.Error(got)
-	}
-	if strings.Contains(string(text), "4111111111111111") {
-		t.Error("the file holds an order")
-	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	got := strings.Join(results, ", ")
+	require.Equal(t, "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused "+
+		"q-refund, begun q-refund, discarded q-refund", got)
+	require.NotContains(t, string(text), "4111111111111111", "the file holds an order")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
 }

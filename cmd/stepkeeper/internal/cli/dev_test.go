@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -43,39 +45,37 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 " +
-		"workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err,
-		`level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
-		t.Errorf("%q, %q; want %q", r.out, r.err, want)
-	}
+	want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 " +
+		"workflows, 4 agents)\n"
+	require.Equal(t, want, r.out)
+	require.Contains(t, r.err, `level=ERROR msg="to be seen" order=o-1`)
+	require.NotContains(t, r.err, "not to")
 	r = dev(t.Context(), t, ready, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" ||
-		d[0]["ready"] != true || d[0]["checked"] != true {
-		t.Errorf("%s", r.out)
-	}
+	d := decodeLines(t, r.out)
+	require.Len(t, d, 1)
+	require.Equal(t, "http://127.0.0.1:4711", d[0]["url"])
+	require.Equal(t, true, d[0]["ready"])
+	require.Equal(t, true, d[0]["checked"])
 	answers := func(_ context.Context, o embedded.Options) error {
 		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Answers: "http://" + o.AnswersListen})
 		return nil
 	}
 	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712")
-	if want := "pages of answers, and nothing else, on http://127.0.0.1:4712\n"; !strings.HasSuffix(r.out,
-		want) {
-		t.Errorf("%q; want %q", r.out, want)
-	}
+	require.True(t, strings.HasSuffix(r.out,
+		"pages of answers, and nothing else, on http://127.0.0.1:4712\n"), r.out)
 	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712", "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["answers"] != "http://127.0.0.1:4712" {
-		t.Errorf("%s", r.out)
-	}
+	d = decodeLines(t, r.out)
+	require.Len(t, d, 1)
+	require.Equal(t, "http://127.0.0.1:4712", d[0]["answers"])
 	dev(t.Context(), t, answers, "--answers-listen", ":4712").want(t, failure.Usage,
 		"--answers-listen :4712 is refused", "no passwords")
 	checked = false
-	if r := dev(t.Context(), t, ready); !strings.Contains(r.out, "(data d, its check goes on, 2 workflows") {
-		t.Errorf("%q", r.out)
-	}
+	require.Contains(t, dev(t.Context(), t, ready).out, "(data d, its check goes on, 2 workflows")
 	r = dev(t.Context(), t, ready, "--log-format", "json")
-	if d := decodeLines(t, r.err); len(d) != 1 || d[0]["msg"] != "to be seen" || d[0]["order"] != "o-1" {
-		t.Errorf("%s", r.err)
-	}
+	d = decodeLines(t, r.err)
+	require.Len(t, d, 1)
+	require.Equal(t, "to be seen", d[0]["msg"])
+	require.Equal(t, "o-1", d[0]["order"])
 }
 
 // Without flags, dev uses the files that `stepkeeper init` writes.
@@ -87,10 +87,10 @@ func TestDevTakesTheProject(t *testing.T) {
 		got = o
 		return nil
 	}}.run(t, "dev").want(t, failure.OK)
-	if got.Data != "data" || got.Workflows != "workflows" || got.Agents != "agents.yaml" ||
-		got.Listen != strings.TrimPrefix(app.DefaultServer, "http://") {
-		t.Errorf("%+v", got)
-	}
+	require.Equal(t, "data", got.Data)
+	require.Equal(t, "workflows", got.Workflows)
+	require.Equal(t, "agents.yaml", got.Agents)
+	require.Equal(t, strings.TrimPrefix(app.DefaultServer, "http://"), got.Listen)
 }
 
 // Wrong settings of alerts and spans are reported at the start. A collector that is set for other programs
@@ -103,42 +103,27 @@ func TestDevReportsAndTraces(t *testing.T) {
 	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts",
 		"--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
 	o := got.OnAlert
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"o.Webhook", o.Webhook, "https://alerts.example.com/x"},
-		{`strings.Join(o.Command, "|")`, strings.Join(o.Command, "|"), "tee|-a|alerts"},
-		{"o.Window", o.Window, 5 * time.Minute},
-		{"o.Reminder < 0", o.Reminder < 0, true},
-		{"got.Tracer is nil", got.Tracer == nil, true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, got)
-		}
-	}
+	require.Equal(t, "https://alerts.example.com/x", o.Webhook)
+	require.Equal(t, "tee|-a|alerts", strings.Join(o.Command, "|"))
+	require.Equal(t, 5*time.Minute, o.Window)
+	require.Negative(t, o.Reminder)
+	require.Nil(t, got.Tracer)
 	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like",
 		"--alert-webhook")
 	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "the address for spans is wrong",
 		"correct --otlp")
 	c.run(t, "dev", "--otlp", "http://127.0.0.1:1").want(t, failure.OK)
-	if got.Tracer == nil {
-		t.Error("no spans are recorded")
-	}
+	require.NotNil(t, got.Tracer, "no spans are recorded")
 	c.env = map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}
 	c.run(t, "dev").want(t, failure.OK, "no spans are sent, for OTEL_EXPORTER_OTLP_ENDPOINT cannot be used")
-	if got.Tracer != nil {
-		t.Error("spans are recorded")
-	}
+	require.Nil(t, got.Tracer, "spans are recorded")
 }
 
 func TestDevWithoutAProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop",
 		"stepkeeper dev --example")
-	if err := os.Mkdir("workflows", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir("workflows", 0o755))
 	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop",
 		"stepkeeper dev --example")
 	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given",
@@ -149,6 +134,7 @@ func TestDevWithoutAProject(t *testing.T) {
 
 // The example runs with its services: a sold-out order is undone, and the others are processed.
 func TestDevExample(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var folder string
@@ -170,32 +156,27 @@ func TestDevExample(t *testing.T) {
 			"40 orders: 40 accepted", "37 Processed, 3 Compensated")
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 			s[0]+"/bulk?command=resubmit&state=compensated", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer page.Body.Close()
 		text, err := io.ReadAll(page.Body)
-		if err != nil || !strings.Contains(string(text), "<code>stepkeeper --server "+s[0]+
-			" bulk resubmit --where state=compensated") {
-			t.Errorf("the console's command lines do not lead to this server: %v\n%s", err, text)
-		}
+		require.NoError(t, err)
+		require.Contains(t, string(text), "<code>stepkeeper --server "+s[0]+
+			" bulk resubmit --where state=compensated", "the console's command lines do not lead to this server")
 	case r := <-done:
 		t.Fatalf("it ended: %+v", r)
 	}
 	cancel()
 	(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:")
-	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
-	}
+	_, err := os.Stat(folder)
+	require.ErrorIs(t, err, os.ErrNotExist, "the folder is left")
 }
 
 // Each example of the folder examples runs with its services: its order gets as far as it can without a
 // person and without waiting for days.
 func TestDevExamples(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string][]string{
 		"carriers": {"Processed", "fedex", "Compensated", "the order goes on without it",
 			"asked, not-yet", "collected  Processed"},
@@ -233,9 +214,7 @@ func TestDevExamples(t *testing.T) {
 						func(w string) bool { return !strings.Contains(shown.out, w) }) {
 						break
 					}
-					if time.Now().After(end) {
-						t.Fatalf("want %q in\n%s", want, shown.out)
-					}
+					require.False(t, time.Now().After(end), "want %q in\n%s", want, shown.out)
 				}
 			case r := <-done:
 				t.Fatalf("it ended: %+v", r)
@@ -247,9 +226,9 @@ func TestDevExamples(t *testing.T) {
 				`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` +
 					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name +
 					"-1\n")
-			if found := next.FindStringSubmatch(r.out + r.err); found == nil || found[1] != found[3] {
-				t.Errorf("what to do next is not written:\n%s%s", r.out, r.err)
-			}
+			found := next.FindStringSubmatch(r.out + r.err)
+			require.NotNil(t, found, "what to do next is not written")
+			require.Equal(t, found[3], found[1])
 		})
 	}
 }
@@ -262,9 +241,7 @@ func TestDevKeeps(t *testing.T) {
 			got = o.Keep
 			return nil
 		}, "--keep", keep).want(t, failure.OK)
-		if got != want {
-			t.Errorf("--keep %q: %v, want %v", keep, got, want)
-		}
+		require.Equal(t, want, got, keep)
 	}
 	for _, keep := range []string{"17d", "0d", "-30d", "30", "d", "1000000d"} {
 		dev(t.Context(), t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil },
@@ -289,9 +266,7 @@ func TestDevEnds(t *testing.T) {
 
 func TestDevAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer taken.Close()
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
 	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped,
@@ -308,10 +283,11 @@ func TestConsoleIsServed(t *testing.T) {
 	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+
 		" ready on http://127.0.0.1:")
 	r := c.run(t, "console", "--listen", "127.0.0.1:0", "--output", "json")
-	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true ||
-		!strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
-		t.Errorf("%+v", r)
-	}
+	d := decodeLines(t, r.out)
+	require.Equal(t, failure.OK, r.code)
+	require.Len(t, d, 1)
+	require.Equal(t, true, d[0]["ready"])
+	require.True(t, strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:"), d[0]["url"].(string))
 	stack := onStack(stacktest.New(t, stacktest.Memory()), "")
 	stack.until = c.until
 	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t,
@@ -329,9 +305,7 @@ func TestConsoleIsServed(t *testing.T) {
 // Files in the data folder are not replaced without a message.
 func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 	data := t.TempDir()
-	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600))
 	agents := write(t, "agents.yaml",
 		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: "+
 			"true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: "+
@@ -362,9 +336,7 @@ func TestDevSaysWhatItServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			flows := t.TempDir()
 			for file, text := range c.files {
-				if err := os.WriteFile(filepath.Join(flows, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(flows, file), []byte(text), 0o600))
 			}
 			r := call{until: "ready on"}.run(t, "dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0",
 				"--workflows", flows, "--agents", agents)
@@ -413,9 +385,7 @@ func TestDevRunsForReal(t *testing.T) {
 		t.Fatalf("it ended with %d", code)
 	}
 	cancel()
-	if code := <-done; code != failure.OK {
-		t.Errorf("exit code %d after a signal", code)
-	}
+	require.Equal(t, failure.OK, <-done)
 }
 
 // lineWriter forwards its input, line by line.
@@ -441,14 +411,17 @@ func TestDemo(t *testing.T) {
 			return runner.Report{Submitted: 3}, c.err
 		}}
 		x.run(t, "demo", "--seed", "7").want(t, c.want)
-		if got.Seed != 7 || got.Binary == "" || got.Out == nil || got.Dir != "" {
-			t.Errorf("%+v", got)
-		}
+		require.EqualValues(t, 7, got.Seed)
+		require.NotEmpty(t, got.Binary)
+		require.NotNil(t, got.Out)
+		require.Empty(t, got.Dir)
 		r := x.run(t, "demo", "--output", "json")
-		if d := decodeLines(t, r.out); !errors.Is(c.err, runner.ErrStack) &&
-			(len(d) != 1 || d[0]["submitted"] != 3.0) {
-			t.Errorf("the output is not the report alone: %s", r.out)
+		if errors.Is(c.err, runner.ErrStack) {
+			continue
 		}
+		d := decodeLines(t, r.out)
+		require.Len(t, d, 1, "the output is the report alone")
+		require.EqualValues(t, 3, d[0]["submitted"])
 	}
 }
 
@@ -464,9 +437,12 @@ func TestDemoKeeps(t *testing.T) {
 		}}
 		r := x.run(t, append([]string{"demo", "--keep", "--workflows", "mine"}, flags...)...)
 		r.want(t, failure.OK, "kept in "+got.Dir)
-		if info, err := os.Stat(got.Dir); got.Workflows != "mine" || err != nil || !info.IsDir() ||
-			len(flags) > 0 && strings.Contains(r.out, "kept in") {
-			t.Errorf("%+v: %v\n%s", got, err, r.out)
+		info, err := os.Stat(got.Dir)
+		require.Equal(t, "mine", got.Workflows, "%v", flags)
+		require.NoError(t, err)
+		require.True(t, info.IsDir(), "%v", flags)
+		if len(flags) > 0 {
+			require.NotContains(t, r.out, "kept in", "%v", flags)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -474,10 +450,10 @@ func TestDemoKeeps(t *testing.T) {
 		cancel()
 		return runner.Report{}, errors.New("ended")
 	}}
-	if r := x.run(t, "demo"); r.code != failure.General || !strings.Contains(r.err, "interrupted") ||
-		strings.Contains(r.err, "--seed") {
-		t.Errorf("%+v", r)
-	}
+	r := x.run(t, "demo")
+	require.Equal(t, failure.General, r.code)
+	require.Contains(t, r.err, "interrupted")
+	require.NotContains(t, r.err, "--seed")
 }
 
 // TestDevClock: dev uses the clock of the machine, unless the file of a test gives an offset.
@@ -485,13 +461,11 @@ func TestDevClock(t *testing.T) {
 	var got embedded.Options
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
 	dev(t.Context(), t, keep).want(t, failure.OK)
-	if got.Clock != nil {
-		t.Fatalf("clock %v; want the machine's", got.Clock)
-	}
+	require.Nil(t, got.Clock)
 	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
-	if off := time.Until(got.Clock.Now()); off < time.Hour || off > 3*time.Hour {
-		t.Errorf("the clock is off by %s, want 2h", off)
-	}
+	off := time.Until(got.Clock.Now())
+	require.GreaterOrEqual(t, off, time.Hour)
+	require.LessOrEqual(t, off, 3*time.Hour)
 	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage,
 		"duration")
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -36,40 +38,26 @@ func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 				"127.0.0.1:0", "--log-level", "info"})))
 	}
 	folder := t.TempDir()
-	if err := errors.Join(os.Mkdir(folder+"/workflows", 0o700),
-		os.WriteFile(folder+"/agents.yaml", []byte("agents: {shop: {external: true}}"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Mkdir(folder+"/workflows", 0o700),
+		os.WriteFile(folder+"/agents.yaml", []byte("agents: {shop: {external: true}}"), 0o600)))
 	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDevOutlivesTheReaderOfItsOutput$")
 	process.Env = append(os.Environ(), devFolder+"="+folder)
 	out, err1 := process.StdoutPipe()
 	logged, err2 := process.StderrPipe()
-	if err := errors.Join(err1, err2, process.Start()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, process.Start()))
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	var ready struct{ URL string }
-	if err != nil || json.Unmarshal(line, &ready) != nil {
-		t.Fatalf("%q, %v", line, err)
-	}
-	if err := errors.Join(out.Close(), logged.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(line, &ready))
+	require.NoError(t, errors.Join(out.Close(), logged.Close()))
 	for range 2 { // a refused order is logged before it is answered
 		body := `{"schema":1,"orderId":"o","workflow":"none","order":1}`
 		answer, err := http.Post(ready.URL+"/v1/orders", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = answer.Body.Close()
-		if answer.StatusCode/100 != 4 {
-			t.Errorf("%s", answer.Status)
-		}
+		require.Equal(t, 4, answer.StatusCode/100)
 	}
-	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Wait(); err != nil || process.ProcessState.ExitCode() != int(failure.OK) {
-		t.Errorf("it ended with %v", err)
-	}
+	require.NoError(t, process.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, process.Wait())
+	require.Equal(t, int(failure.OK), process.ProcessState.ExitCode())
 }

@@ -1,14 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -19,113 +21,135 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// The report of a server is printed in lines. Each fault has a line with what to do. The clock of the server
-// is checked.
-func TestDoctorOfAServer(t *testing.T) {
-	health := ""
-	date := time.Duration(0)
-	refusal := `{"status":400,"code":"missing-field","detail":"orderId is missing"}`
-	status := http.StatusBadRequest
+// examined is a server for doctor. The zero value of a field is what a healthy server does.
+type examined struct {
+	health  string        // "" is that of a server of this program
+	posts   int           // status of a test order; 0 is 400
+	refusal string        // "" says that a field is missing
+	ahead   time.Duration // of its clock
+}
+
+func (e examined) doctor(t *testing.T, args ...string) result {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Date", time.Now().Add(date).UTC().Format(http.TimeFormat))
+		w.Header().Set("Date", time.Now().Add(e.ahead).UTC().Format(http.TimeFormat))
 		if r.URL.Path == "/v1/orders" && r.Method == http.MethodPost {
-			w.WriteHeader(status)
-			fmt.Fprint(w, refusal)
+			w.WriteHeader(cmp.Or(e.posts, http.StatusBadRequest))
+			fmt.Fprint(w, cmp.Or(e.refusal, `{"status":400,"code":"missing-field","detail":"orderId is missing"}`))
 			return
 		}
-		fmt.Fprint(w, health)
+		fmt.Fprint(w, cmp.Or(e.health, healthOf(view.Built())))
 	}))
 	t.Cleanup(server.Close)
-	run := func(args ...string) result {
-		return call{server: server.URL}.run(t, append([]string{"doctor"}, args...)...)
-	}
+	return call{server: server.URL}.run(t, append([]string{"doctor"}, args...)...)
+}
 
-	release := view.Built()
-	reported := func() string {
-		text, err := json.Marshal(release)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return `{"ready":true,"checks":{"store":"ok"},"release":` + string(text) + `}`
+func healthOf(release view.Release) string {
+	text, err := json.Marshal(release)
+	if err != nil {
+		panic(err)
 	}
-	health = reported()
-	r := run()
-	r.want(t, failure.OK, "ok       server: it accepts orders",
-		"ok       message path: the server received a test order",
-		"ok       version: this program and the server run the same version, (devel)",
-		"ok       clock: the clock here is within 30s of that of the server",
-		"ok       store: no problem found",
-		"ok       consumers: every queue has a consumer")
-	if strings.Contains(r.out, "fix:") {
-		t.Error(r.out)
-	}
+	return `{"ready":true,"checks":{"store":"ok"},"release":` + string(text) + `}`
+}
 
-	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it accepts no orders now",
-		"failed   store: disk is full",
-		"failed   agent mail: unauthorized since noon", "fix: give the disk of the data folder free space",
-		"fix: repair the service behind agent mail (its last failure is above)",
-		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
-		"fix: start the agent seats, or write")
-	for text, fix := range map[string]string{
-		"the database file is damaged; stop the process, then restore a backup": "fix: stop the server, and put its " +
-			"data folder back or restore a backup",
-		"the process has too many open files: raise its limit": "fix: raise the server's limit of open files",
-		"the store is closed: unavailable":                     "fix: start the server again",
-		"the data folder cannot be written":                    "the server the right to write there",
-	} {
-		before := health
-		health = `{"ready":false,"checks":{"store":"` + text + `"}}`
-		run().want(t, failure.General, "failed   store: "+text, fix)
-		health = before
-	}
-	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 8 || lines[6]["fix"] == nil {
-		t.Fatalf("%v", lines)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
+// brokenHealth is the health of a server with four faults.
+const brokenHealth = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},` +
+	`"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
+
+func withStore(problem string) string {
+	return `{"ready":false,"checks":{"store":"` + problem + `"}}`
+}
+
+// The report of a server is printed in lines. Each fault has a line with what to do.
+func TestDoctorOfAServer(t *testing.T) {
+	other := view.Built()
+	other.Version = "v1.2.3"
+	newer := other
+	newer.Messages++
+	for name, x := range map[string]struct {
+		server examined
+		code   failure.Code
+		says   []string
 	}{
-		{`lines[0]["name"]`, lines[0]["name"], "server"},
-		{`lines[0]["result"]`, lines[0]["result"], "failed"},
-		{`lines[1]["result"]`, lines[1]["result"], "ok"},
-		{`lines[2]["result"]`, lines[2]["result"], "unknown"},
+		"nothing is wrong": {examined{}, failure.OK, []string{
+			"ok       server: it accepts orders",
+			"ok       message path: the server received a test order",
+			"ok       version: this program and the server run the same version, (devel)",
+			"ok       clock: the clock here is within 30s of that of the server",
+			"ok       store: no problem found",
+			"ok       consumers: every queue has a consumer",
+		}},
+		"it accepts nothing": {examined{health: brokenHealth}, failure.General, []string{
+			"failed   server: it accepts no orders now",
+			"failed   store: disk is full",
+			"fix: give the disk of the data folder free space",
+			"failed   agent mail: unauthorized since noon",
+			"fix: repair the service behind agent mail (its last failure is above)",
+			"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
+			"fix: start the agent seats, or write",
+		}},
+		"its file is damaged": {
+			examined{health: withStore("the database file is damaged; stop the process, then restore a backup")},
+			failure.General, []string{"fix: stop the server, and put its data folder back or restore a backup"},
+		},
+		"it has no descriptors": {
+			examined{health: withStore("the process has too many open files: raise its limit")},
+			failure.General, []string{"fix: raise the server's limit of open files"},
+		},
+		"its store is closed": {
+			examined{health: withStore("the store is closed: unavailable")},
+			failure.General, []string{"fix: start the server again"},
+		},
+		"it cannot write": {
+			examined{health: withStore("the data folder cannot be written")},
+			failure.General, []string{"the server the right to write there"},
+		},
+		"another version": {examined{health: healthOf(other)}, failure.OK, []string{
+			"ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes",
+		}},
+		"a newer version": {examined{health: healthOf(newer)}, failure.General, []string{
+			"failed   version: this program is (devel) tasks=", "and the server was built from v1.2.3 tasks=",
+			"fix: use the stepkeeper that the server was built from, or update the server",
+		}},
+		"an unknown version": {examined{health: `{"ready":true}`}, failure.OK, []string{
+			"unknown  version: not checked: the server does not report its version", "fix: update the server",
+		}},
+		"orders do not pass": {examined{posts: http.StatusForbidden,
+			refusal: `{"status":403,"code":"forbidden","detail":"only reads pass"}`}, failure.General, []string{
+			"failed   message path: orders cannot be sent: only reads pass",
+			"fix: give --server the server's own address, or let the proxy before it pass POST",
+		}},
+		"it takes anything": {examined{posts: http.StatusOK, refusal: "{}"}, failure.General, []string{
+			"failed   message path: the server did not reject a test order, but returned status 200",
+		}},
+		"its clock is ahead": {examined{ahead: 2 * time.Minute}, failure.General, []string{
+			"failed   clock: the clock here is ", "behind that of the server", "fix: synchronise it",
+		}},
+		"its clock is behind": {examined{ahead: -2 * time.Minute}, failure.General, []string{
+			"failed   clock: the clock here is ", "ahead of that of the server",
+		}},
+		"it is another server": {examined{health: "no health"}, failure.Unreachable, []string{"cannot be read"}},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, lines)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := x.server.doctor(t)
+			r.want(t, x.code, x.says...)
+			if name == "nothing is wrong" {
+				require.NotContains(t, r.out, "fix:")
+			}
+		})
 	}
-
-	release.Version = "v1.2.3"
-	health = reported()
-	run().want(t, failure.OK,
-		"ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
-	release.Messages++
-	health = reported()
-	run().want(t, failure.General, "failed   version: this program is (devel) tasks=",
-		"and the server was built from v1.2.3 tasks=",
-		"fix: use the stepkeeper that the server was built from, or update the server")
-	health = `{"ready":true}`
-	run().want(t, failure.OK, "unknown  version: not checked: the server does not report its version",
-		"fix: update the server")
-	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
-	run().want(t, failure.General, "failed   message path: orders cannot be sent: only reads pass",
-		"fix: give --server the server's own address, or let the proxy before it pass POST")
-	status, refusal = http.StatusOK, "{}"
-	run().want(t, failure.General,
-		"failed   message path: the server did not reject a test order, but returned status 200")
-	status, refusal = http.StatusBadRequest, `{"status":400,"code":"missing-field"}`
-
-	health, date = `{"ready":true}`, 2*time.Minute
-	run().want(t, failure.General, "failed   clock: the clock here is ", "behind that of the server",
-		"fix: synchronise it")
-	date = -2 * time.Minute
-	run().want(t, failure.General, "failed   clock: the clock here is ", "ahead of that of the server")
-	health = "no health"
-	run().want(t, failure.Unreachable, "cannot be read")
-	call{}.run(t, "doctor").want(t, failure.Unreachable, "stepkeeper dev")
-	run("now").want(t, failure.Usage, "no arguments")
+	t.Run("as JSON", func(t *testing.T) {
+		lines := decodeLines(t, examined{health: brokenHealth}.doctor(t, "--output", "json").out)
+		require.Len(t, lines, 8)
+		require.Equal(t, "server", lines[0]["name"])
+		require.Equal(t, "failed", lines[0]["result"])
+		require.Equal(t, "ok", lines[1]["result"])
+		require.Equal(t, "unknown", lines[2]["result"])
+		require.Contains(t, lines[6], "fix")
+	})
+	t.Run("no server", func(t *testing.T) {
+		call{}.run(t, "doctor").want(t, failure.Unreachable, "stepkeeper dev")
+	})
 }
 
 // ops answers as AWS does for a role whose right to send is as given. The queues have the addresses of

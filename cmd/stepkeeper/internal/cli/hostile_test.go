@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -95,17 +97,13 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 	t.Helper()
 	r := c.run(t, command...)
 	all := r.out + r.err
-	if strings.ContainsFunc(strings.ReplaceAll(all, "\n", ""), core.Unprintable) ||
-		strings.Contains(all, "\nFORGED") {
-		t.Errorf("%v prints %q", command, all)
-	}
+	require.False(t, strings.ContainsFunc(strings.ReplaceAll(all, "\n", ""), core.Unprintable))
+	require.NotContains(t, all, "\nFORGED")
 	if command[0] == "show" && slices.Contains(command, "json") {
 		// JSON is read as what it was.
-		if !strings.Contains(all, `\u202eFORGED\u2066\u007f`) {
-			t.Errorf("%v does not show what stands there: %s", command, all)
-		}
-	} else if command[0] == "show" && !strings.Contains(all, `x\x1b[31m\r\nFORGED\tline\u2028`) {
-		t.Errorf("%v does not show what stands there: %s", command, all)
+		require.Contains(t, all, `\u202eFORGED\u2066\u007f`)
+	} else if command[0] == "show" {
+		require.Contains(t, all, `x\x1b[31m\r\nFORGED\tline\u2028`)
 	}
 }
 
@@ -118,11 +116,7 @@ func TestHostileTextsAreNotSent(t *testing.T) {
 	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
 		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)
 		r.want(t, failure.Usage, "control character")
-		if strings.Count(r.err, ": ") > 2 {
-			t.Errorf("a chain of errors: %s", r.err)
-		}
+		require.LessOrEqual(t, strings.Count(r.err, ": "), 2, "a chain of errors")
 	}
-	if len(b.commands) > 0 {
-		t.Errorf("%d commands were sent", len(b.commands))
-	}
+	require.Empty(t, b.commands)
 }

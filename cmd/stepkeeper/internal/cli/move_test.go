@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -48,9 +50,7 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 				return map[string]bool{"ok": true}, nil
 			}}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
 	return s.URL, func() {
 		s.Close()
@@ -64,23 +64,17 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 // the order still runs the old definition. After a move it continues with the fixed one (P49).
 func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
 	deploy := func(text string) {
-		if err := os.WriteFile(filepath.Join(folder, "workflows", "pair.yaml"), []byte(text),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "pair.yaml"), []byte(text),
+			0o600))
 	}
 	deploy(buggy)
 	server, end := opened(t, folder)
 	c := call{server: server}
 	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
 		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
-	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") {
-		t.Errorf("nothing else is deployed, and it says: %s", r.out)
-	}
+	require.NotContains(t, c.run(t, "show", "one").out, "older definition", "nothing else is deployed")
 	end()
 	deploy(strings.Replace(buggy, "order.amount.value", "order.n", 1))
 	server, end = opened(t, folder)
@@ -99,31 +93,24 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 		"no definition with the hash")
 	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.OK, "one: resubmit accepted")
 	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
-	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") ||
-		!strings.Contains(r.out, "command 2") {
-		t.Errorf("it was moved, and says: %s", r.out)
-	}
+	r := c.run(t, "show", "one")
+	require.NotContains(t, r.out, "older definition", "it was moved")
+	require.Contains(t, r.out, "command 2")
 }
 
 // Finished steps stay as they are: a definition that changes one is refused, and the difference is shown.
 func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
 	file := filepath.Join(folder, "workflows", "pair.yaml")
-	if err := os.WriteFile(file, []byte(buggy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(buggy), 0o600))
 	server, end := opened(t, folder)
 	c := call{server: server}
 	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
 		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed)
 	end()
-	if err := os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)),
+		0o600))
 	server, end = opened(t, folder)
 	defer end()
 	c = call{server: server}
@@ -139,13 +126,9 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 func TestMoveIsSimulatedFirst(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
-	if err := os.Mkdir("workflows", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir("workflows", 0o700))
 	deploy := func(text string) {
-		if err := os.WriteFile(filepath.Join("workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join("workflows", "pair.yaml"), []byte(text), 0o600))
 	}
 	deploy(buggy)
 	server, end := opened(t, folder)

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -50,20 +51,13 @@ func TestShow(t *testing.T) {
 	r = c.run(t, "show", "stopped", "--messages")
 	r.want(t, failure.OK, "Messages (UTC)", "received   order", "alert Error")
 	// a user's own server is not billed
-	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") {
-		t.Error(r.out)
-	}
+	require.NotContains(t, r.out, "Timeline")
+	require.NotContains(t, r.out, "Cost")
 	c.run(t, "show", "missing").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
 	c.terminal = true
-	if r := c.run(t, "show", "stopped"); !strings.Contains(r.out, "\x1b[") {
-		t.Error("no colours on a terminal")
-	}
-	if r := c.run(t, "show", "stopped", "--no-color"); strings.Contains(r.out, "\x1b[") {
-		t.Error("colours in spite of --no-color")
-	}
-	if r := c.run(t, "show", "stopped", "--output", "json"); strings.Contains(r.out, "\x1b[") {
-		t.Error("colours in JSON")
-	}
+	require.Contains(t, c.run(t, "show", "stopped").out, "\x1b[", "no colours on a terminal")
+	require.NotContains(t, c.run(t, "show", "stopped", "--no-color").out, "\x1b[", "colours in spite of --no-color")
+	require.NotContains(t, c.run(t, "show", "stopped", "--output", "json").out, "\x1b[", "colours in JSON")
 }
 
 // The output of show for an order that is being undone, and each line of watch, state what the order waits
@@ -124,9 +118,7 @@ func TestListShowsDamage(t *testing.T) {
 	r.want(t, failure.OK)
 	for _, want := range []string{"Processed (damaged)", "cannot be read; restore it", "running",
 		"no such zone"} {
-		if !strings.Contains(r.out, want) {
-			t.Errorf("%q is missing in:\n%s", want, r.out)
-		}
+		require.Contains(t, r.out, want)
 	}
 	r = call{server: serve(t, b).URL}.run(t, "list", "--damaged", "--output", "json")
 	r.want(t, failure.OK)
@@ -165,9 +157,7 @@ func TestAnErasedOrderShowsCodes(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	for command, want := range map[string]string{"list": "zone http-422\n",
 		"watch erased": "zone  Failed: http-422\n"} {
-		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
-			t.Errorf("%s has no %q:\n%s", command, want, r.out)
-		}
+		require.Contains(t, c.run(t, strings.Fields(command)...).out, want, command)
 	}
 }
 
@@ -201,9 +191,7 @@ func TestList(t *testing.T) {
 		for _, o := range decodeLines(t, r.out) {
 			ids = append(ids, o["orderId"].(string))
 		}
-		if got := strings.Join(ids, " "); got != x.want {
-			t.Errorf("list %s: %q, want %q", x.flags, got, x.want)
-		}
+		require.Equal(t, x.want, strings.Join(ids, " "))
 	}
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
@@ -239,9 +227,9 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c.run(t, "watch", "o 1").want(t, failure.Usage, `"o 1" is no order's ID`)
 	r := c.run(t, "watch", "stopped", "--output", "json")
 	r.want(t, failure.NotProcessed)
-	if docs := decodeLines(t, r.out); len(docs) != 1 || docs[0]["state"] != "Error" {
-		t.Errorf("%s", r.out)
-	}
+	docs := decodeLines(t, r.out)
+	require.Len(t, docs, 1)
+	require.Equal(t, "Error", docs[0]["state"])
 	c.terminal = true
 	r = c.run(t, "watch", "processed")
 	r.want(t, failure.OK, "\x1b[H", "Timeline")
@@ -258,10 +246,12 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 }
 
 func TestWatchTimesOut(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General,
-		"did not end within 2s")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(noon)
+		fill(b)
+		inProcess(t, b).run(t, "watch", "running", "--timeout", "2m").want(t, failure.General,
+			"did not end within 2m0s")
+	})
 }
 
 func TestWatchList(t *testing.T) {
@@ -281,8 +271,8 @@ func TestWatchList(t *testing.T) {
 		b.mu.Unlock()
 		r := c.run(t, "watch", "--interval", "10ms")
 		r.want(t, failure.OK, "stopped", "running")
-		if n := strings.Count(r.out, "stopped"); !terminal && n != 1 {
-			t.Errorf("an order that does not change was printed %d times:\n%s", n, r.out)
+		if !terminal {
+			require.Equal(t, 1, strings.Count(r.out, "stopped"))
 		}
 	}
 	// Each change is printed once.
@@ -309,9 +299,7 @@ func TestWatchList(t *testing.T) {
 			states = append(states, state)
 		}
 	}
-	if got := strings.Join(states, " "); got != "Processing Compensating Compensating" {
-		t.Errorf("%q\n%s", got, r.out)
-	}
+	require.Equal(t, "Processing Compensating Compensating", strings.Join(states, " "))
 	call{}.run(t, "watch").want(t, failure.Unreachable, "cannot be reached")
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
 
@@ -100,9 +102,7 @@ func TestLimitsPage(t *testing.T) {
 func constant(t *testing.T, file, name string) (value int, comment string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, d := range parsed.Decls {
 		declared, ok := d.(*ast.GenDecl)
 		if !ok || declared.Tok != token.CONST {
@@ -115,9 +115,7 @@ func constant(t *testing.T, file, name string) (value int, comment string) {
 			}
 			about := cmp.Or(spec.Doc.Text(), declared.Doc.Text())
 			v, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(spec.Values[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n, _ := exact.Int64Val(v.Value)
 			return int(n), strings.Join(strings.Fields(about), " ")
 		}

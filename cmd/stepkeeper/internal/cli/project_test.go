@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -62,9 +64,7 @@ func (p *project) run(t *testing.T, args ...string) result {
 
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // An agent that does not run is reported by every command that shows agents, until it takes requests.
@@ -76,9 +76,7 @@ func TestUnattendedAgent(t *testing.T) {
 	submit := func(id string) result {
 		return p.run(t, "submit", "--workflow", "booking", "--id", id, filepath.Join(p.dir, "order.json"))
 	}
-	if r := submit("o-1"); r.err != "" {
-		t.Errorf("an agent may start a moment after the runtime: %s", r.err)
-	}
+	require.Empty(t, submit("o-1").err, "an agent may start a moment after the runtime")
 	p.ahead.Store(int64(20 * time.Second))
 	const reported = "queue requests-seats has had no consumer for 2" // 20 s and a little
 	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
@@ -86,41 +84,31 @@ func TestUnattendedAgent(t *testing.T) {
 		"queue requests-payments has had no consumer")
 	r := p.run(t, "show", "o-1")
 	r.want(t, failure.OK, reported, "is the agent seats running?")
-	if strings.Contains(r.out, "requests-payments") {
-		t.Errorf("no step waits for payments yet:\n%s", r.out)
-	}
+	require.NotContains(t, r.out, "requests-payments", "no step waits for payments yet")
 	d := decodeLines(t, p.run(t, "show", "o-1", "--output", "json").out)
-	if all, _ := d[0]["unattended"].([]any); len(all) != 1 ||
-		all[0].(map[string]any)["queue"] != "requests-seats" || all[0].(map[string]any)["since"] == nil {
-		t.Errorf("%v", d[0]["unattended"])
-	}
-	if health := get(t, p.server+"/healthz"); len(health["unattended"].([]any)) != 2 {
-		t.Errorf("%v", health["unattended"])
-	}
+	all, _ := d[0]["unattended"].([]any)
+	require.Len(t, all, 1)
+	require.Equal(t, "requests-seats", all[0].(map[string]any)["queue"])
+	require.NotNil(t, all[0].(map[string]any)["since"])
+	require.Len(t, get(t, p.server+"/healthz")["unattended"].([]any), 2)
 	receive(t, p.server, "requests-seats", true)
 	receive(t, p.server, "requests-payments", false) // there is none: the receiver counts
 	for _, args := range [][]string{{"show", "o-1"}, {"list"}} {
-		if r := p.run(t, args...); strings.Contains(r.out+r.err, "no consumer") {
-			t.Errorf("%v: something takes the requests now:\n%s%s", args, r.out, r.err)
-		}
+		r := p.run(t, args...)
+		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)
 	}
 	p.ahead.Store(int64(28 * time.Second)) // the agent is at its work: it holds a request
-	if r := p.run(t, "show", "o-1"); strings.Contains(r.out+r.err, "requests-seats") {
-		t.Errorf("an agent at work need not receive:\n%s", r.out)
-	}
+	r = p.run(t, "show", "o-1")
+	require.NotContains(t, r.out+r.err, "requests-seats", "an agent at work need not receive")
 }
 
 func get(t *testing.T, url string) map[string]any {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	var v map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&v))
 	return v
 }
 
@@ -130,21 +118,16 @@ func receive(t *testing.T, server, queue string, some bool) {
 	body := `{"QueueUrl":"` + server + `/000000000000/` + queue +
 		`","MaxNumberOfMessages":1,"VisibilityTimeout":600}`
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK ||
-		strings.Contains(string(answer), "ReceiptHandle") != some {
-		t.Fatalf("%d %s %v", resp.StatusCode, answer, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, some, strings.Contains(string(answer), "ReceiptHandle"), "%s", answer)
 }
 
 // A workflow file that cannot be read is not reported as an unknown workflow.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -20,9 +22,7 @@ func TestSimulate(t *testing.T) {
 	r := call{}.run(t, "simulate", transfer, "--seeds", "50")
 	r.want(t, failure.OK, "transfer: 50 seeds", "faults injected: ", "No violation in 50 seeds",
 		"fewer than 0.06")
-	if strings.Contains(r.err, "nothing broken so far") {
-		t.Errorf("a search of a moment reports its progress: %s", r.err)
-	}
+	require.NotContains(t, r.err, "nothing broken so far", "a search of a moment reports its progress")
 }
 
 func TestSimulateFindsAndReplays(t *testing.T) {
@@ -35,19 +35,18 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 		"at most one effect per idempotency key")
 	r = call{}.run(t, "simulate", "--replay", tape, "--output", "json")
 	r.want(t, failure.NotProcessed)
-	if v, _ := decodeLines(t, r.out)[0]["violation"].(map[string]any); v["invariant"] != "3" ||
-		v["rule"] == "" || v["rule"] == nil {
-		t.Errorf("the JSON has the violation %v", v)
-	}
+	v, _ := decodeLines(t, r.out)[0]["violation"].(map[string]any)
+	require.Equal(t, "3", v["invariant"])
+	require.NotEmpty(t, v["rule"])
+	require.NotNil(t, v["rule"])
 	r = call{}.run(t, "simulate", transfer, "--services", services, "--tape", tape, "--output", "json")
 	var report struct {
 		Violation struct{ Invariant string }
 		Tape      struct{ Choices []any }
 	}
-	if err := json.Unmarshal([]byte(r.out), &report); err != nil || report.Violation.Invariant != "3" ||
-		len(report.Tape.Choices) == 0 {
-		t.Errorf("%v: %s", err, r.out)
-	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &report))
+	require.Equal(t, "3", report.Violation.Invariant)
+	require.NotEmpty(t, report.Tape.Choices)
 }
 
 // TestSimulateReportsWhatWasDone: an interrupted search reports its results so far.
@@ -78,9 +77,7 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 func regression(t *testing.T) (bad, test string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "Shop 2")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(folder, 0o700))
 	bad, test = filepath.Join(folder, "transfer.yaml"), filepath.Join(folder, "regression_test.go")
 	put(t, bad, read(t, transfer))
 	call{}.run(t, "simulate", bad, "--services", filepath.Join(filepath.Dir(transfer), "unfenced.yaml"),
@@ -94,9 +91,7 @@ func TestRegressionTestIsWritten(t *testing.T) {
 	text := read(t, test)
 	for _, want := range []string{"package shop2_test\n",
 		"func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s\nlacks %s", text, want)
-		}
+		require.Contains(t, text, want)
 	}
 }
 
@@ -112,49 +107,40 @@ func TestRegressionTest(t *testing.T) {
 	// The folder belongs to a package of this module, so nothing is written there.
 	put(t, test, strings.Replace(read(t, test), "package shop2_test", "package simulate_test", 1))
 	there, err := filepath.Abs(filepath.Join(filepath.Dir(transfer), "written_regression_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {there: test}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, filepath.Join(folder, "overlay.json"), string(overlay))
 	compile := exec.Command("go", "test", "-c", "-o", binary, "-overlay",
 		filepath.Join(folder, "overlay.json"), ".")
 	compile.Dir = filepath.Dir(there)
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := compile.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	run := func() (string, error) {
 		c := exec.Command(binary, "-test.run=^TestTransferInvariant11$", "-test.v")
 		c.Dir = folder
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run(); err == nil || !strings.Contains(out, "invariant 11") {
-		t.Errorf("the bad workflow passes: %v\n%s", err, out)
-	}
+	printed, err := run()
+	require.Error(t, err, printed)
+	require.Contains(t, printed, "invariant 11")
 	put(t, bad, strings.Replace(read(t, bad), "grade: fenced", "grade: idempotent", 1))
-	if out, err := run(); err != nil || !strings.Contains(out, "--- PASS: TestTransferInvariant11") {
-		t.Errorf("the corrected workflow fails: %v\n%s", err, out)
-	}
+	printed, err = run()
+	require.NoError(t, err, printed)
+	require.Contains(t, printed, "--- PASS: TestTransferInvariant11")
 }
 
 func read(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // TestOrderFilesAreBounded: commands that read an order from a file refuse what the intake would refuse. They

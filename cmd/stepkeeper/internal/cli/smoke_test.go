@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -16,51 +17,86 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
+// smoked calls `stepkeeper smoke` over a stack of its own.
+func smoked(t *testing.T, args ...string) result {
+	t.Helper()
+	return smokedBy(t, onStack(stacktest.New(t, stacktest.Memory()), ""), args...)
+}
+
+func smokedBy(t *testing.T, c call, args ...string) result {
+	t.Helper()
+	return c.run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"}, args...)...)
+}
+
 func TestSmoke(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	run := func(args ...string) result {
-		return onStack(w, "").run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"},
-			args...)...)
+	never := write(t, "never.json", `{"end":"never"}`)
+	half := write(t, "orders.jsonl", `{"end":""}`+"\n"+`{"end":"fail"}`+"\n")
+	for name, test := range map[string]func(t *testing.T){
+		"all orders are processed": func(t *testing.T) {
+			smoked(t, "--orders", "40").want(t, failure.OK, "40 orders (smoke-", "40 Processed",
+				"80 claims of steps, 0 failed", "audit: nothing found")
+		},
+		"half of the orders are undone": func(t *testing.T) {
+			smoked(t, "--orders", "10", "--order", half).want(t, failure.NotProcessed,
+				"5 Processed, 5 Compensated", "audit: nothing found")
+		},
+		"an order stops, as JSON": func(t *testing.T) {
+			r := smoked(t, "--orders", "2", "--workflow", "halt", "--order", half, "--output", "json")
+			r.want(t, failure.NotProcessed)
+			report := decodeLines(t, r.out)[0]
+			require.Equal(t, 2.0, report["orders"])
+			require.Equal(t, map[string]any{"Processed": 1.0, "Error": 1.0}, report["ends"])
+			require.Empty(t, report["problems"])
+			require.Contains(t, report, "tookMaxSeconds")
+		},
+		"an order without an end": func(t *testing.T) {
+			smoked(t, "--orders", "1", "--order", never, "--within", "3s").want(t, failure.General,
+				"no end within 3s", "1 without an end", "given up after", "audit: 1 problem\n")
+		},
+		"orders without an end are reported one after the other": func(t *testing.T) {
+			r := smoked(t, "--orders", "5", "--order", never, "--within", "3s", "--output", "json")
+			var stuck []string
+			for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
+				stuck = append(stuck, p.(map[string]any)["orderId"].(string))
+			}
+			require.Len(t, stuck, 5)
+			require.IsIncreasing(t, stuck)
+		},
+		"an interrupted test audits nothing": func(t *testing.T) {
+			c := onStack(stacktest.New(t, stacktest.Memory()), "")
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			interrupted, interrupt := context.WithCancel(t.Context())
+			context.AfterFunc(ctx, interrupt)
+			c.ctx = interrupted
+			r := smokedBy(t, c, "--orders", "1", "--order", never)
+			r.want(t, failure.General, "interrupted")
+			require.NotContains(t, r.out, "audit")
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 	}
-	run("--orders", "40").want(t, failure.OK, "40 orders (smoke-", "40 Processed",
-		"80 claims of steps, 0 failed", "audit: nothing found")
-	file := write(t, "orders.jsonl", `{"end":""}`+"\n"+`{"end":"fail"}`+"\n")
-	run("--orders", "10", "--order", file).want(t, failure.NotProcessed, "5 Processed, 5 Compensated",
-		"audit: nothing found")
-	r := run("--orders", "2", "--workflow", "halt", "--order", file, "--output", "json")
-	r.want(t, failure.NotProcessed)
-	if d := decodeLines(t, r.out)[0]; d["orders"] != 2.0 || d["ends"].(map[string]any)["Error"] != 1.0 ||
-		len(d["problems"].([]any)) != 0 || d["tookMaxSeconds"] == nil {
-		t.Errorf("%v", d)
+}
+
+func TestSmokeRefuses(t *testing.T) {
+	orders := write(t, "orders.jsonl", `{"end":""}`)
+	for name, x := range map[string]struct {
+		args []string
+		code failure.Code
+		says string
+	}{
+		"no orders":                {[]string{"--orders", "0"}, failure.Usage, "out of range"},
+		"no time":                  {[]string{"--within", "0s"}, failure.Usage, "out of range"},
+		"a workflow without order": {[]string{"--workflow", "booking"}, failure.Usage, "add --order FILE"},
+		"a file as a folder": {[]string{"--order", filepath.Join(orders, "below")}, failure.Usage,
+			"orders cannot be read"},
+		"no file": {[]string{"--order", "no-such.json"}, failure.NotFound, "no-such.json"},
+		"a file without JSON": {[]string{"--order", write(t, "bad.json", "nonsense")}, failure.Usage,
+			"bad.json cannot be used"},
+		"an empty file": {[]string{"--order", write(t, "none.json", "")}, failure.Usage, "holds no orders"},
+	} {
+		t.Run(name, func(t *testing.T) { smoked(t, x.args...).want(t, x.code, x.says) })
 	}
-	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s").
-		want(t, failure.General, "no end within 3s", "1 without an end", "given up after",
-			"audit: 1 problem\n")
-	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s",
-		"--output", "json")
-	var stuck []string
-	for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
-		stuck = append(stuck, p.(map[string]any)["orderId"].(string))
-	}
-	if len(stuck) != 5 || !slices.IsSorted(stuck) {
-		t.Errorf("problems of %q, want the 5 orders one after the other", stuck)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	interrupted := onStack(w, "")
-	interrupted.ctx = ctx
-	r = interrupted.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1", "--order",
-		write(t, "never.json", `{"end":"never"}`))
-	if r.want(t, failure.General, "interrupted"); strings.Contains(r.out, "audit") {
-		t.Errorf("an audit of orders that were not waited for: %s", r.out)
-	}
-	run("--orders", "0").want(t, failure.Usage, "out of range")
-	run("--within", "0s").want(t, failure.Usage, "out of range")
-	run("--workflow", "booking").want(t, failure.Usage, "add --order FILE")
-	run("--order", filepath.Join(file, "below")).want(t, failure.Usage, "orders cannot be read")
-	run("--order", "no-such.json").want(t, failure.NotFound, "no-such.json")
-	run("--order", write(t, "bad.json", "nonsense")).want(t, failure.Usage, "bad.json cannot be used")
-	run("--order", write(t, "none.json", "")).want(t, failure.Usage, "holds no orders")
 }
 
 // Before the first order, smoke reports whether the functions fit into the account. If the account cannot be
@@ -80,49 +116,52 @@ func TestSmokeReportsRoom(t *testing.T) {
 			"not checked whether the functions fit"},
 		"enough": {operate.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
-		on := onStack(w, "")
-		on.room = func() (operate.Room, error) { return c.room, c.err }
-		r := on.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1")
-		r.want(t, failure.OK, "audit: nothing found", c.want)
-		if c.want == "" && strings.Contains(r.err, "fit") {
-			t.Errorf("%s: %s", name, r.err)
-		}
+		t.Run(name, func(t *testing.T) {
+			on := onStack(w, "")
+			on.room = func() (operate.Room, error) { return c.room, c.err }
+			r := smokedBy(t, on, "--orders", "1")
+			r.want(t, failure.OK, "audit: nothing found", c.want)
+			if c.want == "" {
+				require.NotContains(t, r.err, "fit")
+			}
+		})
 	}
 }
 
-// The audit finds each disagreement.
+// The audit finds each disagreement between the state of an order and those of its steps.
 func TestInconsistent(t *testing.T) {
 	step := func(state core.State, first core.Time) client.Step {
 		return client.Step{Name: "charge", State: state, FirstAt: first}
 	}
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
 		state core.State
 		step  client.Step
 		ok    bool
 	}{
-		{core.Processed, step(core.Processed, 5), true},
-		{core.Processed, step(core.Skipped, 0), true},
-		{core.Processed, step(core.Pending, 0), false},
-		{core.Processed, step(core.Failed, 5), false},
-		{core.Compensated, step(core.Compensated, 5), true},
-		{core.Compensated, step(core.Pending, 0), true},
-		{core.Compensated, step(core.Failed, 0), true}, // its input failed: never claimed
-		{core.Compensated, step(core.Pending, 5), false},
-		{core.Compensated, step(core.Processed, 5), false},
-		{core.Cancelled, step(core.UndoWait, 5), false},
-		{core.Error, step(core.Failed, 5), true},
-		{core.Error, step(core.Compensating, 5), false},
+		"processed, and its step too":                      {core.Processed, step(core.Processed, 5), true},
+		"processed, and its step was skipped":              {core.Processed, step(core.Skipped, 0), true},
+		"processed before its step":                        {core.Processed, step(core.Pending, 0), false},
+		"processed though its step failed":                 {core.Processed, step(core.Failed, 5), false},
+		"compensated, and its step too":                    {core.Compensated, step(core.Compensated, 5), true},
+		"compensated before its step was claimed":          {core.Compensated, step(core.Pending, 0), true},
+		"compensated, and the input of its step failed":    {core.Compensated, step(core.Failed, 0), true},
+		"compensated, and its step is to be claimed again": {core.Compensated, step(core.Pending, 5), false},
+		"compensated, and its step is not undone":          {core.Compensated, step(core.Processed, 5), false},
+		"cancelled, and its step waits for its undo":       {core.Cancelled, step(core.UndoWait, 5), false},
+		"stopped by its step":                              {core.Error, step(core.Failed, 5), true},
+		"stopped while its step is being undone":           {core.Error, step(core.Compensating, 5), false},
 	} {
-		task := &client.Task{State: c.state, Created: 1, EndedAt: 9, Steps: []client.Step{c.step}}
-		if c.state == core.Error {
-			task.Error = &client.TaskError{Message: "declined"}
-		}
-		if got := inconsistent(task); (len(got) == 0) != c.ok {
-			t.Errorf("%s with a step %s: %v", c.state, c.step.State, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			task := &client.Task{State: c.state, Created: 1, EndedAt: 9, Steps: []client.Step{c.step}}
+			if c.state == core.Error {
+				task.Error = &client.TaskError{Message: "declined"}
+			}
+			require.Equal(t, c.ok, len(inconsistent(task)) == 0, "%v", inconsistent(task))
+		})
 	}
-	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 ||
-		!strings.Contains(got[1], "without a reason") {
-		t.Error(got)
-	}
+	t.Run("an end before the beginning, and no reason", func(t *testing.T) {
+		got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2})
+		require.Len(t, got, 2)
+		require.Contains(t, got[1], "without a reason")
+	})
 }

@@ -9,7 +9,10 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -35,76 +38,79 @@ func onStack(w *stacktest.Deployment, in string) call {
 
 // With --stack the commands work as with --server, and have the same exit codes.
 func TestCommandsOnAStack(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	line := func(id, workflow, end string) string {
-		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow,
-			end)
-	}
-	run := func(in string, args ...string) result {
-		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
-	}
-	run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
-	run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
-	run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
-		"with the ID \"o-1\" and other content")
-	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
-		"standard input:2: not sent")
-	// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
-	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-2: accepted, Compensated")
-	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
-	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-3: accepted, Compensated")
-
-	w.Broken.Store(true)
-	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-4: accepted, Error")
-	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
-		"card was declined")
-	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
-		"Timeline")
-	run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
-		"reserve, attempt 1", "Cost")
-	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
-		`"kind": "alert"`)
-	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
-	run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
-		"o-4: undo refused: the order has accepted another command")
-	w.Broken.Store(false)
-	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
-	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
-	run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
-	run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
-	for x := range w.Client().Follow(t.Context(), "q-1") {
-		if x == nil || x.Steps[0].State == core.Waiting {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		line := func(id, workflow, end string) string {
+			return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow,
+				end)
 		}
-	}
-	w.Parts.Outputs.Workflows = map[string]string{"Order": "67d6291b301412df4a6ca7808aeafac9"}
-	for _, command := range []string{"approvals", "list"} {
-		run("", command, "--workflow", "nope").want(t, failure.NotFound,
-			`there is no workflow "nope", and no order of it`, "look at what was deployed in the stack Shop")
-	}
-	run("", "approvals", "--workflow", "order").want(t, failure.OK, "no approval is open")
-	run("", "approvals").want(t, failure.OK, "May q-1 go on?")
-	run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
-	run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
-	run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
-	run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
-	run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
-	run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
-		"stepkeeper --stack Shop --region eu-central-1 list")
+		run := func(in string, args ...string) result {
+			return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
+		}
+		run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
+		run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
+		run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
+			"with the ID \"o-1\" and other content")
+		run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
+			"standard input:2: not sent")
+		// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
+		run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-2: accepted, Compensated")
+		run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
+		run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-3: accepted, Compensated")
 
-	r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
-	r.want(t, failure.OK)
-	if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false ||
-		l["ended"] != false {
-		t.Errorf("%v", l)
-	}
-	w.Parts.Outputs.Finished = false
-	if r := run("", "list"); r.code != failure.OK || !strings.Contains(r.err, "ended orders are not listed") {
-		t.Errorf("%+v", r)
-	}
+		w.Broken.Store(true)
+		run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
+			"o-4: accepted, Error")
+		run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
+			"card was declined")
+		run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
+			"Timeline")
+		run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
+			"reserve, attempt 1", "Cost")
+		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
+			`"kind": "alert"`)
+		run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
+		run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
+			"o-4: undo refused: the order has accepted another command")
+		w.Broken.Store(false)
+		run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
+		run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
+		run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
+		run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
+		for x := range w.Client().Follow(t.Context(), "q-1") {
+			if x == nil || x.Steps[0].State == core.Waiting {
+				break
+			}
+		}
+		w.Parts.Outputs.Workflows = map[string]string{"Order": "67d6291b301412df4a6ca7808aeafac9"}
+		for _, command := range []string{"approvals", "list"} {
+			run("", command, "--workflow", "nope").want(t, failure.NotFound,
+				`there is no workflow "nope", and no order of it`, "look at what was deployed in the stack Shop")
+		}
+		run("", "approvals", "--workflow", "order").want(t, failure.OK, "no approval is open")
+		run("", "approvals").want(t, failure.OK, "May q-1 go on?")
+		run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
+		run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
+		run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
+		run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
+		run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
+		run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
+			"stepkeeper --stack Shop --region eu-central-1 list")
+
+		r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
+		r.want(t, failure.OK)
+		l := decodeLines(t, r.out)[0]
+		require.Equal(t, true, l["accepted"])
+		require.Equal(t, true, l["queued"])
+		require.Equal(t, false, l["known"])
+		require.Equal(t, false, l["ended"])
+		w.Parts.Outputs.Finished = false
+		r = run("", "list")
+		require.Equal(t, failure.OK, r.code)
+		require.Contains(t, r.err, "ended orders are not listed")
+	})
 }
 
 // Once an order has run the workflow, submit checks orders before it sends them. Before that the Scheduler
@@ -120,27 +126,20 @@ func TestSubmitToAStackChecksTheSchema(t *testing.T) {
 	}
 	const mismatch = "the order does not match the schema of the workflow order: at /end it is a number, " +
 		"not a text"
-	if _, err := w.Client().OrderSchema(t.Context(), "order"); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("before the first order: %v", err)
-	}
+	_, err := w.Client().OrderSchema(t.Context(), "order")
+	require.ErrorIs(t, err, client.ErrNotFound, "before the first order")
 	submit("o-1", `{"end":""}`, "--wait").want(t, failure.OK, "o-1: accepted, Processed")
 	submit("o-2", `{"end":7}`).want(t, failure.Usage, "standard input:1: o-2: not sent: "+mismatch)
-	if r := submit("o-1", `{"end":7}`); strings.Contains(r.err, "not sent") {
-		t.Errorf("an order that exists was not left to the Scheduler: %s", r.err)
-	}
+	require.NotContains(t, submit("o-1", `{"end":7}`).err, "not sent", "an order that exists was not left to the Scheduler")
 	s, err := w.Client().OrderSchema(t.Context(), "order")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = s.Check(client.Order{ID: "o-3", Workflow: "order", Content: map[string]int{"end": 7}})
 	var e *client.Error
-	if !errors.As(err, &e) || e.Field != "order" || !errors.Is(err, client.ErrInvalid) ||
-		e.Error() != mismatch {
-		t.Errorf("in Go: %v", err)
-	}
-	if err := s.Check(client.Order{Content: map[string]string{"end": ""}}); err != nil {
-		t.Errorf("an order that matches: %v", err)
-	}
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "order", e.Field)
+	require.ErrorIs(t, err, client.ErrInvalid)
+	require.Equal(t, mismatch, e.Error())
+	require.NoError(t, s.Check(client.Order{Content: map[string]string{"end": ""}}))
 }
 
 func TestStackFlags(t *testing.T) {
@@ -201,39 +200,46 @@ func TestStackFlags(t *testing.T) {
 			"the logs of the stack's functions say", "the server's log says").Replace(x.want))
 		server.Close()
 	}
-	w.Held.Store(true)
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
-		"--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not respond in time",
-			"acknowledged before this: 1 order;")
+}
+
+// The error of a wait that took too long says what the stack has acknowledged before.
+func TestSubmitWaitsForAStackWithinItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		w.Held.Store(true)
+		onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
+			"--timeout", "20s", "--stack", "Shop", "--region", "eu-central-1").
+			want(t, failure.Unreachable, "the stack Shop did not respond in time",
+				"acknowledged before this: 1 order;")
+	})
 }
 
 // A command whose verdict is late is queued, not unreachable: it is reported with its ID, and that ID
 // asks for the verdict again.
 func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	run := func(args ...string) result {
-		return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
-	}
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
-		"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
-	// wait until the order is known
-	for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
-		if !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := stacktest.New(t, stacktest.Memory())
+		run := func(args ...string) result {
+			return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 		}
-	}
-	w.Held.Store(true)
-	r := run("cancel", "o", "--timeout", "2s")
-	r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
-		"--command-id ")
-	_, rest, _ := strings.Cut(r.err, "--command-id ")
-	id := strings.Fields(rest)[0]
-	w.Held.Store(false)
-	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
-	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
-	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage,
-		"--command-id belongs to one command of one order")
+		onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
+			"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
+		// wait until the order is known
+		for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
+			require.ErrorIs(t, err, client.ErrNotFound)
+		}
+		w.Held.Store(true)
+		r := run("cancel", "o", "--timeout", "2s")
+		r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
+			"--command-id ")
+		_, rest, _ := strings.Cut(r.err, "--command-id ")
+		id := strings.Fields(rest)[0]
+		w.Held.Store(false)
+		run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
+		run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
+		run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage,
+			"--command-id belongs to one command of one order")
+	})
 }
 
 // states holds the state of each event source mapping by its UUID; "" if reading it is forbidden.
@@ -294,15 +300,11 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		"enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`, which starts the whole stack"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
-	if n := strings.Count(r.err, "no consumer"); n != 1 {
-		t.Errorf("reported %d times:\n%s", n, r.err)
-	}
+	require.Equal(t, 1, strings.Count(r.err, "no consumer"))
 	// wait until the order is known
 	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _,
 		err = w.Client().Get(t.Context(), "o-1") {
-		if !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, err, client.ErrNotFound)
 	}
 	run("", "list").want(t, failure.OK, reported, "o-1")
 	run("", "show", "o-1").want(t, failure.OK, reported)
@@ -310,24 +312,18 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
-		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason ||
-			u[0].(map[string]any)["waiting"] != 2.0 {
-			t.Errorf("%v", l)
-		}
+		u, _ := l["unattended"].([]any)
+		require.Len(t, u, 1)
+		require.Equal(t, reason, u[0].(map[string]any)["reason"])
+		require.EqualValues(t, 2, u[0].(map[string]any)["waiting"])
 	}
 	first := func(output, member string) any {
 		unattended := decodeLines(t, output)[0]["unattended"].([]any)
 		return unattended[0].(map[string]any)[member]
 	}
-	if got := first(run("", "show", "o-1", "--output", "json").out, "queue"); got != "requests-shop" {
-		t.Errorf("show: %v", got)
-	}
-	if got := first(run("", "list", "--output", "json").err, "agent"); got != "shop" {
-		t.Errorf("list: %v", got)
-	}
-	if got := first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"); got != reason {
-		t.Errorf("smoke: %v", got)
-	}
+	require.Equal(t, "requests-shop", first(run("", "show", "o-1", "--output", "json").out, "queue"))
+	require.Equal(t, "shop", first(run("", "list", "--output", "json").err, "agent"))
+	require.Equal(t, reason, first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"))
 
 	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""
@@ -336,24 +332,18 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
-		if n := strings.Count(r.err, "not known"); n != 1 ||
-			strings.Contains(r.out+r.err, "no consumer") {
-			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
-		}
+		require.Equal(t, 1, strings.Count(r.err, "not known"), "%v", args)
+		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)
 	}
-	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(
-		d["warning"].(string), unknown) {
-		t.Errorf("%v", d)
-	}
-	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(
-		d["unchecked"].(string), unknown) {
-		t.Errorf("%v", d)
-	}
+	require.True(t, strings.HasPrefix(
+		decodeLines(t, run("", "list", "--output", "json").err)[0]["warning"].(string), unknown), decodeLines(t, run("", "list", "--output", "json").err)[0]["warning"].(string))
+	require.True(t, strings.HasPrefix(
+		decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string), unknown), decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string))
 	mappings["m-shop"] = "Enabled"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
-		if r := run(line("o-5"), args...); r.code != failure.OK ||
-			strings.Contains(r.out+r.err, "no consumer") || strings.Contains(r.err, "not known") {
-			t.Errorf("%v: %+v", args, r)
-		}
+		r := run(line("o-5"), args...)
+		require.Equal(t, failure.OK, r.code, "%v", args)
+		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)
+		require.NotContains(t, r.err, "not known", "%v", args)
 	}
 }

@@ -1,17 +1,24 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
 func orderLine(id, end string) string {
@@ -38,18 +45,14 @@ func TestSubmitFile(t *testing.T) {
 		`{"schema":1,"orderId":"../5","workflow":"order","order":{}}` + "\n" +
 		orderLine("a-7", "Compensated")
 	file := write(t, "orders.jsonl", text)
-	for i, golden1 := range []string{"submit.txt", "submit-again.txt"} {
+	for _, golden1 := range []string{"submit.txt", "submit-again.txt"} {
 		r := c.run(t, "submit", file)
-		if r.code != failure.Usage {
-			t.Errorf("time %d: exit code %d", i, r.code)
-		}
+		require.Equal(t, failure.Usage, r.code, golden1)
 		golden.Assert(t, strings.ReplaceAll(r.out+r.err, filepath.Dir(file)+"/", ""), golden1)
 	}
 	r := c.run(t, "submit", file, "--output", "json")
 	golden.Assert(t, strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""), "submit.jsonl")
-	if r.err != "" {
-		t.Errorf("with --output json all is reported on the output: %s", r.err)
-	}
+	require.Empty(t, r.err, "with --output json all is reported on the output")
 }
 
 func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
@@ -59,9 +62,7 @@ func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
 	c.run(t, "submit", "-").want(t, failure.OK, "2 orders: 2 accepted\n",
 		`note (1 of 2 orders): priority "high" is stored with the order and has no effect`)
 	c.in = high
-	if r := c.run(t, "submit", "-", "--output", "json"); !strings.Contains(r.out, `"notes":["priority`) {
-		t.Errorf("%s", r.out)
-	}
+	require.Contains(t, c.run(t, "submit", "-", "--output", "json").out, `"notes":["priority`)
 }
 
 func TestSubmitWait(t *testing.T) {
@@ -77,19 +78,29 @@ func TestSubmitWait(t *testing.T) {
 	r := c.run(t, "submit", "--wait", mixed, "--output", "json")
 	r.want(t, failure.NotProcessed)
 	for _, l := range decodeLines(t, r.out) {
-		if l["ended"] != true || l["accepted"] != true || l["known"] != true || l["state"] == "" {
-			t.Errorf("%v", l)
-		}
+		require.Equal(t, true, l["ended"])
+		require.Equal(t, true, l["accepted"])
+		require.Equal(t, true, l["known"])
+		require.NotEmpty(t, l["state"])
 	}
 	for i, l := range decodeLines(t, c.run(t, "submit", mixed, "--output", "json").out) {
 		want := []any{"Processed", "Compensated", "Error"}[i]
-		if l["state"] != want || l["ended"] != (want != "Error") || l["known"] != true {
-			t.Errorf("without --wait: %v, want the state %s", l, want)
-		}
+		require.Equal(t, want, l["state"])
+		require.Equal(t, want != "Error", l["ended"])
+		require.Equal(t, true, l["known"])
 	}
-	c.in = orderLine("w-7", "")
-	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable,
-		"acknowledged before this: 1 order;")
+}
+
+// A wait has a bound. The error says what was acknowledged before.
+func TestSubmitWaitsWithinItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inProcess(t, newBackend(noon))
+		c.in = orderLine("w-7", "")
+		began := time.Now()
+		c.run(t, "submit", "--wait", "--timeout", "2m", "-").want(t, failure.Unreachable,
+			"acknowledged before this: 1 order;")
+		require.Equal(t, 2*time.Minute, time.Since(began))
+	})
 }
 
 func TestSubmitManyInSeveralFiles(t *testing.T) {
@@ -103,16 +114,12 @@ func TestSubmitManyInSeveralFiles(t *testing.T) {
 			text.WriteString(orderLine(fmt.Sprintf("m-%d-%d", f, i), ""))
 		}
 		path := filepath.Join(dir, fmt.Sprintf("%d.jsonl", f))
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 		args = append(args, path)
 	}
 	c.run(t, args...).want(t, failure.OK, "1500 orders: 1500 accepted\n")
 	c.run(t, args...).want(t, failure.OK, "1500 orders: 0 accepted, 1500 already there\n")
-	if len(b.tasks) != 1500 {
-		t.Errorf("%d tasks", len(b.tasks))
-	}
+	require.Len(t, b.tasks, 1500)
 }
 
 func TestSubmitBare(t *testing.T) {
@@ -122,9 +129,7 @@ func TestSubmitBare(t *testing.T) {
 	c.in = "{\"total\":1}\n{\"total\":1}\n"
 	c.run(t, "submit", "--workflow", "order", "--id", "b-2", "-").want(t, failure.Usage,
 		"--id names one order")
-	if len(b.tasks) != 1 {
-		t.Errorf("of two orders with one ID none may be sent: %d tasks", len(b.tasks))
-	}
+	require.Len(t, b.tasks, 1, "of two orders with one ID none may be sent")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 2 accepted\n")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK,
 		"2 orders: 0 accepted, 2 already there\n")
@@ -157,13 +162,12 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`,
 		orderLine("../5", "")} {
 		c.in = other
-		if r := c.run(t, "submit", "-"); strings.Contains(r.err, "--workflow") {
-			t.Errorf("%s is no bare order: %s", other, r.err)
-		}
+		require.NotContains(t, c.run(t, "submit", "-").err, "--workflow", other)
 	}
 }
 
 func TestSubmitBadInput(t *testing.T) {
+	server := serve(t, newBackend(noon)).URL
 	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) +
 		strings.Repeat("]", 10000) + "}"
 	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`
@@ -181,71 +185,74 @@ func TestSubmitBadInput(t *testing.T) {
 		"array cut off": {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := call{server: serve(t, newBackend(noon)).URL, in: c.in}.run(t, "submit", "-")
+			r := call{server: server, in: c.in}.run(t, "submit", "-")
 			r.want(t, failure.Usage, c.want, "not sent")
-			if strings.ContainsRune(r.err, 0x1b) {
-				t.Errorf("input steers the terminal: %q", r.err)
-			}
+			require.False(t, strings.ContainsRune(r.err, 0x1b), "input steers the terminal")
 		})
 	}
-	call{server: serve(t, newBackend(noon)).URL}.run(t, "submit", "-").want(t, failure.OK, "0 orders")
+	call{server: server}.run(t, "submit", "-").want(t, failure.OK, "0 orders")
 }
 
 func TestSubmitWithoutServer(t *testing.T) {
-	c := call{in: orderLine("n-1", "")}
-	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+	synctest.Test(t, func(t *testing.T) {
+		c := call{in: orderLine("n-1", "")}
+		c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+	})
 }
 
 // A command that waits for a restart of the server reports this within seconds.
 func TestAnOutageIsReported(t *testing.T) {
 	const notice = "cannot be reached, trying again; is it running? start one with `stepkeeper dev`"
+	virtually := func(t *testing.T, name string, f func(t *testing.T)) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	}
 	for name, args := range map[string][]string{
 		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"smoke", "--within", "4s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		virtually(t, name, func(t *testing.T) {
 			r := call{in: orderLine("n-1", "")}.run(t, append(args, "--timeout", "4s")...)
-			if r.code == failure.OK || strings.Count(r.err, notice) != 1 {
-				t.Errorf("exit code %d, and the outage is not reported once: %s", r.code, r.err)
-			}
+			require.NotEqual(t, failure.OK, r.code)
+			require.Equal(t, 1, strings.Count(r.err, notice), r.err)
 		})
 	}
-	t.Run("JSON", func(t *testing.T) {
-		t.Parallel()
+	virtually(t, "as JSON", func(t *testing.T) {
 		r := call{in: orderLine("n-1", "")}.run(t, "submit", "-", "--timeout", "4s", "--output", "json")
 		all := decodeLines(t, r.err)
-		if len(all) != 2 || all[0]["warning"] == nil || all[1]["error"] == nil {
-			t.Errorf("a warning, then an error: %s", r.err)
-		}
+		require.Len(t, all, 2)
+		require.Contains(t, all[0], "warning")
+		require.Contains(t, all[1], "error")
 	})
-	t.Run("wait", func(t *testing.T) {
-		t.Parallel()
-		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout",
-			"5s")
-		r.want(t, failure.Unreachable, notice, "acknowledged before this: 1 order;")
+	virtually(t, "while it waits for the end of an order", func(t *testing.T) {
+		c := call{via: goesAway(t), in: orderLine("n-1", "")}
+		c.run(t, "submit", "--wait", "-", "--timeout", "5s").want(t, failure.Unreachable, notice,
+			"acknowledged before this: 1 order;")
 	})
-	t.Run("no outage", func(t *testing.T) {
-		t.Parallel()
-		c := call{server: serve(t, newBackend(noon)).URL, in: orderLine("n-1", "")}
-		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err,
-			"trying again") {
-			t.Errorf("an outage is reported while the order goes on: %s", r.err)
-		}
+	virtually(t, "not while the order goes on", func(t *testing.T) {
+		c := inProcess(t, newBackend(noon))
+		c.in = orderLine("n-1", "")
+		require.NotContains(t, c.run(t, "submit", "--wait", "-", "--timeout", "4m").err, "trying again")
 	})
 }
 
-// goesAway serves until a client waits for an order.
-func goesAway(t *testing.T) string {
+// goesAway leads to a server that cannot be reached from the first wait for an order on.
+func goesAway(t *testing.T) http.RoundTripper {
 	t.Helper()
-	var s *httptest.Server
-	edge := serve(t, newBackend(noon)).Config.Handler
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var gone atomic.Bool
+	edge := newBackend(noon).edge()
+	transport := stacktest.Transport(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("wait") {
-			_ = s.Listener.Close()
+			gone.Store(true)
 			panic(http.ErrAbortHandler)
 		}
 		edge.ServeHTTP(w, r)
 	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if gone.Load() {
+			return nil, syscall.ECONNREFUSED
+		}
+		return dial(ctx, network, address)
+	}
+	return transport
 }

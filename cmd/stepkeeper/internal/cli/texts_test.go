@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/golden"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestHelp compares the help of every command with the recorded text.
@@ -30,22 +32,18 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 		r := c.run(t, strings.Fields(line)...)
 		fmt.Fprintf(&all, "$ stepkeeper %s\n%s%sexit %d\n\n", line, r.out, r.err, r.code)
 	}
-	if len(b.commands) > 0 {
-		t.Errorf("commands were sent: %+v", b.commands)
-	}
+	require.Empty(t, b.commands, "commands were sent")
 	golden.Assert(t, all.String(), "wrong-calls.txt")
 }
 
 // TestOutputOfSuccessfulCalls compares the output of successful calls, as text and as JSON, with the recorded
 // text.
 func TestOutputOfSuccessfulCalls(t *testing.T) {
+	server := serve(t, filled()).URL // no command changes an order of the fake
 	var all strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(goodCalls), "\n") {
 		for _, output := range []string{"text", "json", "text at a terminal"} {
-			b := newBackend(noon)
-			fill(b)
-			asking(b)
-			r := call{server: serve(t, b).URL, in: "{}", terminal: output == "text at a terminal"}.run(t,
+			r := call{server: server, in: "{}", terminal: output == "text at a terminal"}.run(t,
 				append(strings.Fields(line), "--output", output[:4])...)
 			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output,
 				strings.ReplaceAll(r.out, "\x1b", "ESC"), strings.ReplaceAll(r.err, "\x1b", "ESC"), r.code)

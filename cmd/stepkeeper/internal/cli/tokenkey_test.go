@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -13,29 +15,23 @@ import (
 func TestTokenKey(t *testing.T) {
 	secret := `{"generated":"` + strings.Repeat("a1B2", 16) + `"}`
 	first, err := token.Parse([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := call{in: secret}.run(t, "token-key")
 	r.want(t, failure.OK)
 	second, err := token.Parse([]byte(r.out))
-	if err != nil || second.Current() == first.Current() {
-		t.Fatalf("%v, the current key is %s", err, second.Current())
-	}
+	require.NoError(t, err)
+	require.NotEqual(t, first.Current(), second.Current())
 	of := core.TokenOf{Step: "approve", Person: "ann"}
 	sent, err := first.Token(first.Current(), "o-1", of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := second.Read("o-1", sent, core.TimeOf(noon)); err != nil || got != of {
-		t.Errorf("%+v, %v", got, err)
-	}
+	require.NoError(t, err)
+	got, err := second.Read("o-1", sent, core.TimeOf(noon))
+	require.NoError(t, err)
+	require.Equal(t, of, got)
 	for _, bad := range []string{"", "{}", `{"generated":"short"}`, "swordfish"} {
 		r := call{in: bad}.run(t, "token-key")
 		r.want(t, failure.Usage)
-		if r.out != "" || !strings.Contains(r.err, "TokenKeysSecret") ||
-			strings.Contains(r.err, "swordfish") {
-			t.Errorf("%q: %s%s", bad, r.out, r.err)
-		}
+		require.Empty(t, r.out, bad)
+		require.Contains(t, r.err, "TokenKeysSecret", bad)
+		require.NotContains(t, r.err, "swordfish", bad)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/golden"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
@@ -25,25 +27,15 @@ func TestWorkflowValidate(t *testing.T) {
 		"json")
 	r.want(t, failure.Usage)
 	docs := decodeLines(t, r.out)
-	if len(docs) != 2 || len(docs[1]["problems"].([]any)) != 0 {
-		t.Fatalf("%s", r.out)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`docs[0]["valid"]`, docs[0]["valid"], false},
-		{`docs[1]["valid"]`, docs[1]["valid"], true},
-		{`docs[1]["workflow"]`, docs[1]["workflow"], "order"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %s", field.name, field.got, field.want, r.out)
-		}
-	}
+	require.Len(t, docs, 2)
+	require.Empty(t, docs[1]["problems"].([]any))
+	require.Equal(t, false, docs[0]["valid"])
+	require.Equal(t, true, docs[1]["valid"])
+	require.Equal(t, "order", docs[1]["workflow"])
 	first := docs[0]["problems"].([]any)[0].(map[string]any)
-	if first["line"] == nil || first["severity"] != "error" || first["what"] == "" {
-		t.Errorf("%v", first)
-	}
+	require.NotNil(t, first["line"])
+	require.Equal(t, "error", first["severity"])
+	require.NotEmpty(t, first["what"])
 	agents := write(t, "agents.yaml", "agents:\n  payment: {url: 'https://${env:NOT_SET}'}\n")
 	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t,
 		failure.Usage, "there is no agent inventory", "known agents: payment")
@@ -64,15 +56,15 @@ func TestWorkflowValidateReportsTheBudget(t *testing.T) {
 			" of 1000000 steps of work for this order")
 		r := call{}.run(t, "workflow", "validate", file, "--order", order, "--output", "json")
 		b := decodeLines(t, r.out)[0]["budget"].(map[string]any)
-		if b["partsAllowed"] != 500.0 || b["stepsAllowed"] != 1e6 || b["parts"].(float64) < 5 ||
-			b["parts"].(float64) > 30 {
-			t.Errorf("the budget is %v", b)
-		}
+		require.EqualValues(t, 500, b["partsAllowed"])
+		require.EqualValues(t, 1000000, b["stepsAllowed"])
+		require.GreaterOrEqual(t, b["parts"].(float64), float64(5))
+		require.LessOrEqual(t, b["parts"].(float64), float64(30))
 		return b["steps"].(float64)
 	}
-	if one, many := used(1), used(100); many < 50*one || many > 100*one {
-		t.Errorf("one item takes %v steps, 100 items %v", one, many)
-	}
+	one, many := used(1), used(100)
+	require.GreaterOrEqual(t, many, 50*one)
+	require.LessOrEqual(t, many, 100*one)
 	call{}.run(t, "workflow", "validate", file, "--order", write(t, "bad.json", "{")).want(t, failure.Usage,
 		"is not JSON")
 	call{}.run(t, "workflow", "validate", file, "--order", "no-such.json").want(t, failure.NotFound,
@@ -90,9 +82,7 @@ steps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, undo: none, 
 	r := call{}.run(t, "workflow", "validate", file, "--order", write(t, "order.json", `{}`))
 	r.want(t, failure.Usage, "order.json: the order does not match the schema of the workflow shop: at the "+
 		"top it lacks \"email\"")
-	if strings.Contains(r.out, "valid") {
-		t.Errorf("it prints %s", r.out)
-	}
+	require.NotContains(t, r.out, "valid")
 }
 
 func TestWorkflowGraph(t *testing.T) {
@@ -100,26 +90,23 @@ func TestWorkflowGraph(t *testing.T) {
 	r := call{}.run(t, "workflow", "graph", file)
 	r.want(t, failure.OK, "flowchart TD", "book-shipment")
 	j := call{}.run(t, "workflow", "graph", file, "--output", "json")
-	if d := decodeLines(t, j.out); len(d) != 1 || d[0]["mermaid"] != r.out || d[0]["workflow"] != "order" {
-		t.Errorf("%s", j.out)
-	}
+	d := decodeLines(t, j.out)
+	require.Len(t, d, 1)
+	require.Equal(t, r.out, d[0]["mermaid"])
+	require.Equal(t, "order", d[0]["workflow"])
 	for direction, flags := range map[string][]string{"down": {"--svg"}, "across": {"--svg", "--across"}} {
 		svg := call{}.run(t, append([]string{"workflow", "graph", file}, flags...)...)
 		var box struct {
 			Width  float64 `xml:"width,attr"`
 			Height float64 `xml:"height,attr"`
 		}
-		if err := xml.Unmarshal([]byte(svg.out), &box); err != nil ||
-			(box.Width > 2*box.Height) != (direction == "across") {
-			t.Errorf("%s: %v %+v\n%s", direction, err, box, svg.out)
-		}
-		if !strings.Contains(svg.out, ">book-shipment<") {
-			t.Errorf("%s lacks a step:\n%s", direction, svg.out)
-		}
+		require.NoError(t, xml.Unmarshal([]byte(svg.out), &box))
+		require.Equal(t, direction == "across", box.Width > 2*box.Height, "%v", flags)
+		require.Contains(t, svg.out, ">book-shipment<", direction)
 		j := call{}.run(t, append([]string{"workflow", "graph", file, "--output", "json"}, flags...)...)
-		if d := decodeLines(t, j.out); len(d) != 1 || d[0]["svg"] != svg.out {
-			t.Errorf("%s", j.out)
-		}
+		d := decodeLines(t, j.out)
+		require.Len(t, d, 1, direction)
+		require.Equal(t, svg.out, d[0]["svg"], direction)
 	}
 	call{}.run(t, "workflow", "graph", file, "--across").want(t, failure.Usage, "--across is for --svg",
 		"add --svg")
@@ -132,9 +119,8 @@ func TestWorkflowSchema(t *testing.T) {
 	r := call{}.run(t, "workflow", "schema")
 	r.want(t, failure.OK)
 	var schema map[string]any
-	if err := json.Unmarshal([]byte(r.out), &schema); err != nil || schema["$schema"] == nil {
-		t.Errorf("%v: %.200s", err, r.out)
-	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &schema))
+	require.NotNil(t, schema["$schema"])
 }
 
 func TestWorkflowList(t *testing.T) {
@@ -143,9 +129,9 @@ func TestWorkflowList(t *testing.T) {
 	r.want(t, failure.OK, "provision.yaml:3:1: steps is empty")
 	golden.Assert(t, r.out, "workflows.txt")
 	r = c.run(t, "workflow", "list", "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 2 || d[0]["name"] != "order" {
-		t.Errorf("%s", r.out)
-	}
+	d := decodeLines(t, r.out)
+	require.Len(t, d, 2)
+	require.Equal(t, "order", d[0]["name"])
 	call{}.run(t, "workflow", "list").want(t, failure.Unreachable, "stepkeeper dev")
 	call{}.run(t, "workflow", "list", "--server", "nonsense").want(t, failure.Usage, "cannot be used")
 }
@@ -153,7 +139,7 @@ func TestWorkflowList(t *testing.T) {
 func TestWorkflowNothing(t *testing.T) {
 	r := call{}.run(t, "workflow")
 	r2 := call{}.run(t, "workflow", "--help")
-	if r.code != failure.OK || r.out != r2.out || !strings.Contains(r.out, "validate") {
-		t.Errorf("a group alone explains itself: %+v", r)
-	}
+	require.Equal(t, failure.OK, r.code, "a group alone explains itself")
+	require.Equal(t, r2.out, r.out)
+	require.Contains(t, r.out, "validate")
 }

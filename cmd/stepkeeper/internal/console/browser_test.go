@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
@@ -65,9 +67,7 @@ func newTab(t *testing.T) *tab {
 	ctx, cancel = context.WithTimeout(ctx, 150*time.Second)
 	t.Cleanup(cancel)
 	b := &tab{world: newWorld(t, func(o *console.Options) { o.Folder = t.TempDir() }), ctx: ctx}
-	if err := chromedp.Listen(ctx, b.receive); err != nil {
-		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
-	}
+	require.NoError(t, chromedp.Listen(ctx, b.receive))
 	b.do(call(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: viewersZone}))
 	b.do(call(page.AddScriptToEvaluateOnNewDocument,
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
@@ -97,17 +97,13 @@ func (b *tab) receive(ev any) {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, chromedp.Do(b.ctx, steps...))
 }
 
 func evaluate[T any](b *tab, script string) T {
 	b.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.Fatalf("%s: %v", script, err)
-	}
+	require.NoError(b, err)
 	return v
 }
 
@@ -134,9 +130,7 @@ func (b *tab) live() {
 func (b *tab) wrongTime() string {
 	b.Helper()
 	zone, err := time.LoadLocation(viewersZone)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	times := b.seen(`JSON.stringify([...document.querySelectorAll("time[datetime]:not(.ago)")].map((t) => [t.getAttribute("datetime"), t.textContent]))`)
 	var all [][2]string
 	if err := json.Unmarshal([]byte(times), &all); err != nil {
@@ -191,9 +185,7 @@ func (b *tab) shot(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600)
 	}
-	if err != nil {
-		b.Error(err)
-	}
+	require.NoError(b, err)
 }
 
 // changed is like clean, after an action: its result may appear above other parts of the page, and move them.
@@ -219,16 +211,11 @@ func (b *tab) clean(what string) {
 	for _, p := range problems {
 		b.Errorf("%s: %s", what, p)
 	}
-	if moved := evaluate[float64](b, `shifted`); moved > 0.02 {
-		b.Errorf("%s: the layout shifted by %.3f: %q", what, moved, evaluate[[]string](b, `moved`))
-	}
+	require.LessOrEqual(b, evaluate[float64](b, `shifted`), 0.02)
 	source, err := os.ReadFile(os.Getenv(axeVariable))
-	if err != nil {
-		b.Fatalf("the source of axe-core is missing: %v; run this with `make test-console`", err)
-	}
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(source)+"; true")); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
+	_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(source)+"; true"))
+	require.NoError(b, err)
 	for _, f := range evaluate[[]string](b, `axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.html).join(" ")))`) {
 		b.Errorf("%s: axe: %s", what, f)
 	}
@@ -290,10 +277,9 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		b.shows(p.text)
 		b.shot(p.name + "-phone-dark")
 		b.clean(p.name + " on a phone, dark")
-		if wide := evaluate[float64](b,
-			`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
-			t.Errorf("%s is %.0f pixels wider than a phone", p.name, wide)
-		}
+		wide := evaluate[float64](b,
+			`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
+		require.LessOrEqual(t, wide, float64(0), p.name)
 	}
 }
 
@@ -309,17 +295,14 @@ func TestBrowserShowsChangesWithoutReload(t *testing.T) {
 	began := time.Now()
 	b.shows("o-1 Processed")
 	t.Logf("the page showed the end %v after it", time.Since(began).Round(time.Millisecond))
-	if !evaluate[bool](b, `window.same === true && document.getElementById("step-reserve").open`) {
-		t.Error("the page was loaded anew, or what its reader had opened was closed")
-	}
+	require.True(t, evaluate[bool](b, `window.same === true && document.getElementById("step-reserve").open`), "the page was loaded anew, or what its reader had opened was closed")
 	b.open("/orders?state=Processed")
 	evaluate[bool](b, `document.getElementById("filter-id").focus(); document.getElementById("filter-id").value = "half"; true`)
 	b.submit("order", "o-2")
 	b.shows("1 new")
-	if got := evaluate[string](b,
-		`document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
-		t.Errorf("the field has lost its focus or text: %q", got)
-	}
+	got := evaluate[string](b,
+		`document.activeElement.id + " " + document.activeElement.value`)
+	require.Equal(t, "filter-id half", got, "the field has lost its focus or text")
 	b.clean("followed")
 }
 
@@ -349,9 +332,7 @@ func TestBrowserWritesLocalTimes(t *testing.T) {
 		}
 	}
 	b.until("all times are written", func() bool { return b.wrongTime() == "" })
-	if n := evaluate[int](b, `document.querySelectorAll("body > time").length`); n != 36 {
-		t.Errorf("%d times", n)
-	}
+	require.Equal(t, 36, evaluate[int](b, `document.querySelectorAll("body > time").length`))
 }
 
 // A page shows that it is live only after the server has replied.
@@ -361,9 +342,7 @@ func TestBrowserIsNotLiveBeforeAReply(t *testing.T) {
 	b.late.Store(&stream)
 	b.do(chromedp.Navigate(b.url + "/orders"))
 	evaluate[bool](b, `new Promise((passed) => setTimeout(() => passed(true), 1500))`) // it looks each second
-	if text := b.seen(`document.getElementById("link").textContent`); text != "connecting" {
-		t.Errorf("it shows %q", text)
-	}
+	require.Equal(t, "connecting", b.seen(`document.getElementById("link").textContent`))
 	close(stream.until)
 	b.live()
 }
@@ -399,9 +378,7 @@ func TestBrowserChartsFollowTheData(t *testing.T) {
 		return strings.Contains(b.seen(`document.getElementById("chart-ended-plot").dataset.chart`),
 			`"Error"`)
 	})
-	if !evaluate[bool](b, `document.querySelector("#chart-orders canvas") === canvas && document.getElementById("chart-ended-table").open`) {
-		t.Error("an update removed a chart, or closed its table")
-	}
+	require.True(t, evaluate[bool](b, `document.querySelector("#chart-orders canvas") === canvas && document.getElementById("chart-ended-table").open`), "an update removed a chart, or closed its table")
 	evaluate[bool](b, `document.querySelector("#chart-ended .u-over").dispatchEvent(new MouseEvent("mousemove", {clientX: document.querySelector("#chart-ended .u-over").getBoundingClientRect().left + 60, clientY: 0, bubbles: true})); true`)
 	b.until("what is under the mouse is reported", func() bool {
 		return strings.Contains(b.seen(`document.querySelector("#chart-ended .readout").textContent`),
@@ -460,27 +437,23 @@ func TestBrowserSendsAnotherInput(t *testing.T) {
 	const form = "#do-resubmit-charge- form "
 	b.shows("Resubmit with another input for charge")
 	b.do(chromedp.Click(form + "button"))
-	if !evaluate[bool](b, `document.querySelector("`+form+
-		`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`) {
-		t.Error("a form without an input is sent")
-	}
+	require.True(t, evaluate[bool](b, `document.querySelector("`+form+
+		`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`), "a form without an input is sent")
 	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"),
 		chromedp.Click(form+"button"))
 	b.shows(`the input for step "charge": it is not JSON at byte 10`)
 	b.live()
 	b.changed("refused")
-	if got := evaluate[string](b, `document.getElementById("page").innerText`); !strings.Contains(got,
-		"Error") || strings.Contains(got, "was accepted") {
-		t.Errorf("after no JSON: %s", got)
-	}
+	got := evaluate[string](b, `document.getElementById("page").innerText`)
+	require.Contains(t, got, "Error", "after no JSON")
+	require.NotContains(t, got, "was accepted")
 	b.do(chromedp.SendKeys(form+"textarea", `{"amount": 12}`), chromedp.SendKeys(form+"input[name=by]",
 		"ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
 	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
-	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got,
-		"ada replaced the input") || !strings.Contains(got, "no price") ||
-		!strings.Contains(got, `"amount": 12`) {
-		t.Errorf("the step shows\n%s", got)
-	}
+	got = evaluate[string](b, `document.getElementById("page").textContent`)
+	require.Contains(t, got, "ada replaced the input", "the step shows")
+	require.Contains(t, got, "no price")
+	require.Contains(t, got, `"amount": 12`)
 	b.changed("given another input")
 }
 
@@ -527,9 +500,7 @@ func TestBrowserKeyboardReachesControls(t *testing.T) {
 	b.submit("order", "o-1")
 	b.open("/orders")
 	b.do(chromedp.KeyEvent("/"))
-	if got := evaluate[string](b, `document.activeElement.id`); got != "filter-id" {
-		t.Errorf("/ leads to %q", got)
-	}
+	require.Equal(t, "filter-id", evaluate[string](b, `document.activeElement.id`))
 	// the protocol's events type the key although the page has handled it
 	evaluate[bool](b, `document.activeElement.value = ""; true`)
 	b.do(chromedp.KeyEvent("o-1\r"))
@@ -551,13 +522,10 @@ func TestBrowserTabsShareConnections(t *testing.T) {
 	for range 7 {
 		ctx, cancel := chromedp.NewContext(b.ctx)
 		defer cancel()
-		if err := chromedp.Do(ctx, chromedp.Navigate(b.url+"/orders/o-1")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(b.url+"/orders/o-1")))
 		title, err := chromedp.Run(ctx, chromedp.Title())
-		if err != nil || !strings.HasPrefix(title, "o-1") {
-			t.Fatalf("%q %v", title, err)
-		}
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(title, "o-1"), title)
 	}
 }
 
@@ -570,29 +538,23 @@ func TestBrowserListsManyOrdersFast(t *testing.T) {
 	for i := range many {
 		line, err := json.Marshal(client.Order{ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible",
 			Content: map[string]int{"amount": i}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text.Write(line)
 		text.WriteByte('\n')
 	}
-	if err := b.client.SubmitMany(context.Background(), strings.NewReader(text.String()),
+	require.NoError(t, b.client.SubmitMany(context.Background(), strings.NewReader(text.String()),
 		func(r client.Result) {
 			if r.Err != nil {
 				t.Error(r.Err)
 			}
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	for _, path := range []string{"/orders", "/orders?state=Error&workflow=impossible&step=charge",
 		"/orders/many-000007", "/incidents", "/"} {
 		began := time.Now()
 		status, body := b.get(path)
 		t.Logf("%d orders: %s took %v, %d kB", many, path, time.Since(began).Round(time.Millisecond),
 			len(body)/1000)
-		if status != 200 {
-			t.Errorf("%s: status %d", path, status)
-		}
+		require.Equal(t, 200, status, path)
 	}
 	b.open("/orders")
 	b.shows("many-0")

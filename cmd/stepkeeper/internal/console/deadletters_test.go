@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,9 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/chromedp/chromedp"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -42,21 +44,15 @@ func recordedQueues(t *testing.T) http.Handler {
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Quarantine},
 		{Name: port.Dead(port.Replies)}, {Name: port.Dead(port.Control)}, {Name: port.Replies}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for queue, messages := range map[string][]port.Message{port.Quarantine: {quarantined("busy", "order"),
 		quarantined("other", "gone")},
 		port.Dead(port.Replies): {
 			{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)}}} {
 		q, err := queues.Queue(queue)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, err := range q.Send(t.Context(), messages) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	return sqsproto.New(sqsproto.Config{Queues: queues, Clock: clock})
@@ -67,15 +63,20 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
 	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
 		Credentials: sdk.AnonymousCredentials{}}, sqs.Config{LookUp: true}).Queue(queue)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	for _, err := range q.Send(context.Background(), messages) {
-		if err != nil {
-			w.Fatal(err)
-		}
+		require.NoError(w, err)
 	}
 }
+
+// letters is a console with four quarantined messages. Each test of it goes on where the one before has ended.
+type letters struct {
+	*world
+	ids  map[string]string // by the order
+	form url.Values        // filled in, with nothing chosen
+}
+
+const quarantinePage = "/dead-letters/quarantine"
 
 // Dead letters can be listed, read, redriven and discarded. Each action is recorded in a file before.
 func TestDeadLetterPages(t *testing.T) {
@@ -87,96 +88,104 @@ func TestDeadLetterPages(t *testing.T) {
 	close(w.hold)
 	w.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"),
 		quarantined("o-3", "order"), port.Message{Body: []byte("no envelope")})
-	_, body := w.get("/dead-letters")
-	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>",
-		"stepkeeper dead-letters list")
-	const page = "/dead-letters/quarantine"
-	_, body = w.get(page)
+	l := &letters{world: w, ids: map[string]string{}, form: w.handlingForm(quarantinePage)}
+	l.form.Set("by", "ada")
+	l.form.Set("reason", "the workflow is there")
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, l *letters)
+	}{
+		{"they are listed without their bodies", lettersAreListed},
+		{"a body is redacted", bodiesAreRedacted},
+		{"a form with a wrong field does nothing", wrongFormsDoNothing},
+		{"the chosen messages are redriven", lettersAreRedriven},
+		{"the chosen messages are discarded, once", lettersAreDiscarded},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, l) })
+	}
+	t.Run("all was recorded", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join(folder, "dead-letters.jsonl"))
+		require.NoError(t, err)
+		var results []string
+		for line := range strings.Lines(string(text)) {
+			var h struct{ Result, By, Reason string }
+			require.NoError(t, json.Unmarshal([]byte(line), &h), line)
+			require.Equal(t, "ada", h.By, line)
+			require.Equal(t, "the workflow is there", h.Reason, line)
+			results = append(results, h.Result)
+		}
+		require.ElementsMatch(t, []string{"begun", "begun", "begun", "discarded", "discarded", "missing", "missing",
+			"redriven", "refused"}, results)
+	})
+	t.Run("of no queue", func(t *testing.T) {
+		status, body := w.get("/dead-letters/replys")
+		require.Equal(t, http.StatusNotFound, status)
+		require.Contains(t, body, "There is no such queue")
+	})
+}
+
+func lettersAreListed(t *testing.T, l *letters) {
+	_, body := l.get("/dead-letters")
+	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>", "stepkeeper dead-letters list")
+	_, body = l.get(quarantinePage)
 	wants(t, body, "In quarantine: no workflow <gone>", "Can be redriven to intake.",
 		"Cannot be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
-	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "note") {
-		t.Errorf("a body is shown: %s", body)
-	}
-	ids := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body,
-		-1) {
+	require.NotContains(t, body, "4111111111111111")
+	require.NotContains(t, body, "note")
+	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body, -1) {
 		for _, order := range []string{"o-1", "o-2", "o-3", "order unknown"} {
 			if strings.Contains(m[0], order) {
-				ids[order] = m[1]
+				l.ids[order] = m[1]
 			}
 		}
 	}
-	if len(ids) != 4 {
-		t.Fatalf("%v in %s", ids, body)
-	}
-	_, body = w.get(page + "?body=" + ids["o-1"])
+	require.Len(t, l.ids, 4)
+}
+
+func bodiesAreRedacted(t *testing.T, l *letters) {
+	_, body := l.get(quarantinePage + "?body=" + l.ids["o-1"])
 	wants(t, body, `"note": "fragile"`, "(hidden)")
-	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "Ada") {
-		t.Errorf("what is redacted is shown: %s", body)
-	}
-	if _, body = w.get(page + "?body=" + ids["order unknown"]); strings.Contains(body, "no envelope") {
-		t.Errorf("what cannot be redacted is shown: %s", body)
-	}
+	require.NotContains(t, body, "4111111111111111")
+	require.NotContains(t, body, "Ada")
+	_, body = l.get(quarantinePage + "?body=" + l.ids["order unknown"])
+	require.NotContains(t, body, "no envelope", "what cannot be redacted is not shown")
+}
 
-	form := w.handlingForm(page)
-	form["id"] = []string{ids["o-1"], ids["o-2"]}
-	form.Set("by", "ada")
-	form.Set("reason", "the workflow is there")
-	form.Set("action", "redrive")
-	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": "",
-		"id": ""} {
-		bad := url.Values{}
-		maps.Copy(bad, form)
-		if bad.Set(name, value); name == "id" {
-			bad.Del(name)
-		}
-		_, body := w.post(page, bad)
-		if !strings.Contains(body, "nothing was done") && !strings.Contains(body, "Refused") &&
-			!strings.Contains(body, "name in 1 to") && !strings.Contains(body, "give it in 1 to") {
-			t.Errorf("%s=%q: %s", name, value, body)
-		}
+func wrongFormsDoNothing(t *testing.T, l *letters) {
+	l.form.Set("action", "redrive")
+	l.form["id"] = []string{l.ids["o-1"], l.ids["o-2"]}
+	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": ""} {
+		bad := maps.Clone(l.form)
+		bad.Set(name, value)
+		_, body := l.post(quarantinePage, bad)
+		require.Regexp(t, "nothing was done|Refused|name in 1 to|give it in 1 to", body, name)
 	}
-	status, body := w.post(page, form)
-	wants(t, body, ids["o-1"]+": redriven", ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
-	if status != http.StatusOK || strings.Contains(body, `id="letter-`+ids["o-1"]) ||
-		!strings.Contains(body, `id="letter-`+ids["o-3"]) {
-		t.Errorf("status %d: %s", status, body)
-	}
-	w.until("the redriven order is processed", w.inState("o-1", "Processed"))
-	if _, err := w.client.Get(t.Context(), "o-3"); err == nil {
-		t.Error("a message that was not chosen was redriven")
-	}
-	form.Set("action", "discard")
-	form["id"] = []string{ids["o-2"], ids["order unknown"]}
-	_, body = w.post(page, form)
-	wants(t, body, ids["o-2"]+": discarded", ids["order unknown"]+": discarded", `role="status"`)
-	_, body = w.post(page, form)
-	wants(t, body, ids["o-2"]+": missing", `role="alert"`)
-	_, body = w.get("/dead-letters")
+	bad := maps.Clone(l.form)
+	bad.Del("id")
+	_, body := l.post(quarantinePage, bad)
+	require.Contains(t, body, "nothing was done")
+}
+
+func lettersAreRedriven(t *testing.T, l *letters) {
+	status, body := l.post(quarantinePage, l.form)
+	require.Equal(t, http.StatusOK, status)
+	wants(t, body, l.ids["o-1"]+": redriven", l.ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
+	require.NotContains(t, body, `id="letter-`+l.ids["o-1"])
+	require.Contains(t, body, `id="letter-`+l.ids["o-3"])
+	l.until("the redriven order is processed", l.inState("o-1", "Processed"))
+	_, err := l.client.Get(t.Context(), "o-3")
+	require.ErrorIs(t, err, client.ErrNotFound, "a message that was not chosen stays")
+}
+
+func lettersAreDiscarded(t *testing.T, l *letters) {
+	l.form.Set("action", "discard")
+	l.form["id"] = []string{l.ids["o-2"], l.ids["order unknown"]}
+	_, body := l.post(quarantinePage, l.form)
+	wants(t, body, l.ids["o-2"]+": discarded", l.ids["order unknown"]+": discarded", `role="status"`)
+	_, body = l.post(quarantinePage, l.form)
+	wants(t, body, l.ids["o-2"]+": missing", `role="alert"`)
+	_, body = l.get("/dead-letters")
 	wants(t, body, "<td class=\"number\">1</td>")
-
-	text, err := os.ReadFile(filepath.Join(folder, "dead-letters.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var results []string
-	for line := range strings.Lines(string(text)) {
-		var h struct{ Result, By, Reason string }
-		if err := json.Unmarshal([]byte(line), &h); err != nil || h.By != "ada" ||
-			h.Reason != "the workflow is there" {
-			t.Errorf("%s: %v", line, err)
-		}
-		results = append(results, h.Result)
-	}
-	slices.Sort(results)
-	if got := strings.Join(results,
-		" "); got != "begun begun begun discarded discarded missing missing redriven refused" {
-		t.Error(got)
-	}
-	if status, body := w.get("/dead-letters/replys"); status != http.StatusNotFound ||
-		!strings.Contains(body, "There is no such queue") {
-		t.Errorf("status %d: %s", status, body)
-	}
 }
 
 // handlingForm returns the form of a page of messages, with nothing chosen.
@@ -184,9 +193,7 @@ func (w *world) handlingForm(page string) url.Values {
 	w.Helper()
 	_, body := w.get(page)
 	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(body)
-	if token == nil {
-		w.Fatalf("%s has no form: %s", page, body)
-	}
+	require.NotNil(w, token)
 	return url.Values{"token": token[1:]}
 }
 
@@ -194,9 +201,7 @@ func (w *world) handlingForm(page string) url.Values {
 func TestDeadLettersAreNotHandled(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = filepath.Join(folder, "file") })
-	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
 	w.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
 	_, body := w.get("/dead-letters/replies")
 	id := regexp.MustCompile(`name="id" value="([^"]+)"`).FindStringSubmatch(body)[1]
@@ -208,26 +213,20 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
 	record := filepath.Join(folder, "file", journal.Name)
-	if err := errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)))
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
-	if err := errors.Join(os.Remove(record), os.Symlink("/dev/full", record)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(record), os.Symlink("/dev/full", record)))
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "no space left on device", `id="letter-`+id)
 
 	reads := newWorld(t, func(o *console.Options) { o.ReadOnly = true; o.Folder = t.TempDir() })
 	reads.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
 	_, body = reads.get("/dead-letters/replies")
-	if strings.Contains(body, "<button") || !strings.Contains(body, "o-1") {
-		t.Error(body)
-	}
-	if status, _ := reads.post("/dead-letters/replies", form); status != http.StatusForbidden {
-		t.Errorf("status %d", status)
-	}
+	require.NotContains(t, body, "<button")
+	require.Contains(t, body, "o-1")
+	status, _ := reads.post("/dead-letters/replies", form)
+	require.Equal(t, http.StatusForbidden, status)
 }
 
 // In a browser, chosen messages stay chosen while the page is open, and are redriven. Refusals are reported.
@@ -263,9 +262,8 @@ func TestBrowserDeadLetters(t *testing.T) {
 	b.giveUp(port.Quarantine, quarantined("o-3", "gone"))
 	b.open("/dead-letters/quarantine")
 	b.shows("o-3")
-	if wide := evaluate[float64](b,
-		`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
-		t.Errorf("it is %.0f pixels wider than a phone", wide)
-	}
+	wide := evaluate[float64](b,
+		`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
+	require.LessOrEqual(t, wide, float64(0))
 	b.clean("quarantine on a phone")
 }

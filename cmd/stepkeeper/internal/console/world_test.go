@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
@@ -65,6 +66,7 @@ type world struct {
 	late   atomic.Pointer[late]   // part of the console that the browser does not get yet
 	ahead  atomic.Int64           // distance by which the server's clock was moved
 	stop   func()
+	ended  chan struct{} // closed when the server stops: the service gives up its calls
 	http   *http.Client
 	edit   func(*console.Options)
 }
@@ -74,37 +76,35 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit,
 		says: `the card is <script>alert("blocked")</script>`}
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.http = &http.Client{Jar: jar, Timeout: 20 * time.Second}
 	for name, text := range flows {
-		if err := os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text),
+			0o600))
 	}
 	w.start("127.0.0.1:0")
 	return w
 }
 
 // ending sends requests whose contexts end with the request for the page.
-type ending struct{ testing.TB }
+type ending struct {
+	testing.TB
+	via http.RoundTripper
+}
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Done() == nil {
 		e.Errorf("%s %s has another context than the page's request", r.Method, r.URL)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return e.via.RoundTrip(r)
 }
 
 func connect(t testing.TB, server string, opts ...client.Option) *client.Client {
-	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
+	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{
+		Transport: ending{t, http.DefaultTransport}}))...)
 	if err != nil {
-		t.Error(err)
+		t.Error(err) // a server calls this in a goroutine of its own
 	}
 	return c
 }
@@ -112,6 +112,7 @@ func connect(t testing.TB, server string, opts ...client.Option) *client.Client 
 func (w *world) start(listen string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	w.ended = make(chan struct{})
 	ended, ready := make(chan error, 1), make(chan string, 1)
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
@@ -143,6 +144,7 @@ func (w *world) start(listen string) {
 			return
 		}
 		stopped = true
+		close(w.ended)
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			w.Error(err)
@@ -179,16 +181,19 @@ func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
 	if op := w.refuse.Load(); op != nil && c.Name == *op {
 		return nil, worker.Permanent(errors.New(w.says))
 	}
-	if c.Name == "charge" && w.slow.Load() {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	var until <-chan struct{} // nil is forever
+	switch {
+	case c.Name == "pack":
+		until = w.hold
+	case c.Name != "charge" || !w.slow.Load():
+		return map[string]string{"receipt": "r-1"}, nil
 	}
-	if c.Name == "pack" {
-		select {
-		case <-w.hold:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	select {
+	case <-until:
+	case <-w.ended:
+		return nil, context.Canceled
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return map[string]string{"receipt": "r-1"}, nil
 }
@@ -200,10 +205,9 @@ func (w *world) submit(workflow string, ids ...string) {
 	for _, id := range ids {
 		order := map[string]any{"amount": 120, "card": "4111111111111111",
 			"customer": map[string]any{"name": "Ada"}}
-		if _, err := w.client.Submit(context.Background(),
-			client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
-			w.Fatal(err)
-		}
+		_, err := w.client.Submit(context.Background(),
+			client.Order{ID: id, Workflow: workflow, Content: order})
+		require.NoError(w, err)
 	}
 }
 
@@ -211,9 +215,7 @@ func (w *world) submit(workflow string, ids ...string) {
 func (w *world) until(what string, f func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("it did not come to it in 60 s: %s", what)
-		}
+		require.False(w, time.Now().After(deadline), "it did not come to it in 60 s: %s", what)
 	}
 }
 
@@ -240,36 +242,26 @@ func (w *world) held(ids ...string) {
 func (w *world) get(path string) (status int, body string) {
 	w.Helper()
 	r, err := w.http.Get(w.url + path)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return r.StatusCode, string(text)
 }
 
 func (w *world) post(path string, form url.Values, header ...string) (status int, body string) {
 	w.Helper()
 	r, err := http.NewRequest(http.MethodPost, w.url+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	answer, err := w.http.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return answer.StatusCode, string(text)
 }
 
@@ -295,51 +287,10 @@ func (w *world) form(page, field, value string) (action string, form url.Values)
 	return "", nil
 }
 
-// event is one event of a stream.
-type event struct{ id, name, retry, data string }
-
 // stream opens the stream of a page.
 func (w *world) stream(path string) (next func() event, stop func()) {
 	w.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/live"+path, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if got := answer.Header.Get("Content-Type"); got != "text/event-stream" {
-		w.Fatalf("the stream of %s is %q", path, got)
-	}
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	return func() event {
-			w.Helper()
-			defer time.AfterFunc(30*time.Second, cancel).Stop() // a heartbeat comes each 2 s
-			var e event
-			for lines.Scan() {
-				name, value, _ := strings.Cut(lines.Text(), ": ")
-				switch name {
-				case "id":
-					e.id = value
-				case "event":
-					e.name = value
-				case "retry":
-					e.retry = value
-				case "data":
-					e.data += value + "\n"
-				case "":
-					return e
-				}
-			}
-			w.Fatalf("the stream has ended: %v", lines.Err())
-			return e
-		}, func() {
-			cancel()
-			_ = answer.Body.Close()
-		}
+	return openStream(w, http.DefaultTransport, w.url+"/live"+path)
 }
 
 func ids(prefix string, n int) []string {

@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/golden"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -226,13 +228,9 @@ func TestTaskPage(t *testing.T) {
 			page(false).Task(&b, task)
 			golden.Assert(t, b.String(), name+".txt")
 			for line := range strings.Lines(b.String()) {
-				if strings.TrimRight(line, " \n")+"\n" != line {
-					t.Errorf("white space at the end of %q", line)
-				}
+				require.Equal(t, line, strings.TrimRight(line, " \n")+"\n")
 			}
-			if strings.ContainsRune(b.String(), 0x1b) {
-				t.Errorf("a message of a service steers the terminal: %q", b.String())
-			}
+			require.False(t, strings.ContainsRune(b.String(), 0x1b), "a message of a service steers the terminal")
 		})
 	}
 }
@@ -334,9 +332,7 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 		b.WriteString("\n")
 	}
 	golden.Assert(t, b.String(), "notes.txt")
-	if bytes.ContainsRune(b.Bytes(), 0x1b) {
-		t.Error("a text of an order steers the terminal")
-	}
+	require.False(t, bytes.ContainsRune(b.Bytes(), 0x1b), "a text of an order steers the terminal")
 }
 
 func TestTaskPageInColour(t *testing.T) {
@@ -344,12 +340,8 @@ func TestTaskPageInColour(t *testing.T) {
 	task := stories()["stopped"]
 	page(false).Task(&plain, task)
 	page(true).Task(&coloured, task)
-	if !strings.Contains(coloured.String(), "\x1b[31;1mError\x1b[") {
-		t.Errorf("Error is not red:\n%q", coloured.String())
-	}
-	if strings.Contains(coloured.String(), "\x1b[2J") {
-		t.Error("a message of a service clears the screen")
-	}
+	require.Contains(t, coloured.String(), "\x1b[31;1mError\x1b[", "Error is not red")
+	require.NotContains(t, coloured.String(), "\x1b[2J", "a message of a service clears the screen")
 }
 
 func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
@@ -370,9 +362,7 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 		for _, a := range render.Next(stories()[name], "stepkeeper") {
 			got = append(got, strings.TrimPrefix(a.Command, "stepkeeper "))
 		}
-		if strings.Join(got, "|") != strings.Join(want, "|") {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		require.Equal(t, strings.Join(want, "|"), strings.Join(got, "|"), name)
 	}
 }
 
@@ -381,15 +371,12 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 func TestLaterSaysFromWhen(t *testing.T) {
 	var got []string
 	for _, a := range render.Later(stories()["stopped-just-now"], "stepkeeper") {
-		if a.From != at(931) {
-			t.Errorf("%+v", a)
-		}
+		require.Equal(t, at(931), a.From)
 		got = append(got, a.Command)
 	}
-	if want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 " +
-		"create-zone not-happened"; strings.Join(got, "|") != want {
-		t.Errorf("%q", got)
-	}
+	want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 " +
+		"create-zone not-happened"
+	require.Equal(t, want, strings.Join(got, "|"))
 }
 
 func TestSpan(t *testing.T) {
@@ -397,8 +384,6 @@ func TestSpan(t *testing.T) {
 		0: "0ms", 999 * time.Millisecond: "999ms", 1500 * time.Millisecond: "1.5s", 61 * time.Second: "1m01s",
 		90 * time.Minute: "1h30m", 50 * time.Hour: "2d", -5 * time.Second: "-5.0s",
 	} {
-		if got := render.Span(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
+		require.Equal(t, want, render.Span(d), "%v", d)
 	}
 }

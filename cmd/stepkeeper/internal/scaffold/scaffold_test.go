@@ -2,11 +2,11 @@ package scaffold
 
 import (
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestVariable: a name with hyphens makes a variable that shells can set.
 func TestVariable(t *testing.T) {
-	if got := (Agent{Name: "car-hire"}).Variable(); got != "CAR_HIRE_URL" {
-		t.Errorf("the variable is %s, want CAR_HIRE_URL", got)
-	}
+	require.Equal(t, "CAR_HIRE_URL", (Agent{Name: "car-hire"}).Variable())
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
 )
 
@@ -58,15 +60,12 @@ func TestRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := read(c.text)
-			if got != c.want {
-				t.Errorf("read %.300q, want %q", got, c.want)
+			require.Equal(t, c.want, got)
+			if c.wantErr == "" {
+				require.NoError(t, err)
+				return
 			}
-			switch {
-			case c.wantErr == "" && err != nil:
-				t.Errorf("error %v", err)
-			case c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)):
-				t.Errorf("error %v, want %q", err, c.wantErr)
-			}
+			require.ErrorContains(t, err, c.wantErr)
 		})
 	}
 }
@@ -74,10 +73,10 @@ func TestRecords(t *testing.T) {
 func TestRecordsStops(t *testing.T) {
 	for _, text := range []string{"{}\n{}\n{}\n", "[{},\n{},\n{}]", "{\n}\n{\n}\n{\n}"} {
 		n := 0
-		if err := source.Records(strings.NewReader(text),
-			func(source.Record) bool { n++; return n < 2 }); err != nil || n != 2 {
-			t.Errorf("%q: %d records, %v; want 2", text, n, err)
-		}
+		err := source.Records(strings.NewReader(text),
+			func(source.Record) bool { n++; return n < 2 })
+		require.NoError(t, err, text)
+		require.Equal(t, 2, n, text)
 	}
 }
 
@@ -85,9 +84,7 @@ func TestRecordsReadError(t *testing.T) {
 	bad := errors.New("the disk is on fire")
 	for _, before := range []string{"", "{\"a\":1}\n", "[", "{\n\"a\":"} {
 		r := io.MultiReader(strings.NewReader(before), iotest.ErrReader(bad))
-		if err := source.Records(r, func(source.Record) bool { return true }); !errors.Is(err, bad) {
-			t.Errorf("after %q: %v", before, err)
-		}
+		require.ErrorIs(t, source.Records(r, func(source.Record) bool { return true }), bad, before)
 	}
 }
 

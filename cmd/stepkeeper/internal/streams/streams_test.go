@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -16,14 +18,10 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		s, _ := streams.Test(terminal)
 		for _, state := range states {
-			if got := s.Style().State(state, "text"); strings.Contains(got, "\x1b[") != terminal {
-				t.Errorf("terminal %v, state %s: %q", terminal, state, got)
-			}
+			require.Equal(t, terminal, strings.Contains(s.Style().State(state, "text"), "\x1b["))
 		}
 		s.NoColour()
-		if got := s.Style().Bad("text"); got != "text" {
-			t.Errorf("without colours: %q", got)
-		}
+		require.Equal(t, "text", s.Style().Bad("text"))
 	}
 }
 
@@ -35,9 +33,7 @@ func TestMeanwhile(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		done()
 		time.Sleep(time.Minute)
-		if want := "deploying: 15s so far\ndeploying: 30s so far\n"; b.Err.String() != want {
-			t.Errorf("%q, want %q", b.Err.String(), want)
-		}
+		require.Equal(t, "deploying: 15s so far\ndeploying: 30s so far\n", b.Err.String())
 	})
 }
 
@@ -46,12 +42,11 @@ func TestConfirm(t *testing.T) {
 		"\n": false, "": false, "maybe\n": false} {
 		s, b := streams.Test(true)
 		b.In.WriteString(answer)
-		if got, err := s.Confirm("Undo it?"); err != nil || got != want {
-			t.Errorf("answer %q: %v, %v; want %v", answer, got, err, want)
-		}
-		if !strings.Contains(b.Err.String(), "Undo it? [y/N]") || b.Out.Len() > 0 {
-			t.Errorf("the question belongs on standard error: %q, out %q", b.Err.String(), b.Out.String())
-		}
+		got, err := s.Confirm("Undo it?")
+		require.NoError(t, err)
+		require.Equal(t, want, got, answer)
+		require.Contains(t, b.Err.String(), "Undo it? [y/N]", "the question belongs on standard error")
+		require.LessOrEqual(t, b.Out.Len(), 0, answer)
 	}
 }
 
@@ -61,15 +56,11 @@ func TestProgressIsSilentWithoutTerminal(t *testing.T) {
 	p.Add(10)
 	p.Done()
 	p.Done()
-	if b.Err.Len()+b.Out.Len() > 0 {
-		t.Errorf("wrote %q %q", b.Out.String(), b.Err.String())
-	}
+	require.LessOrEqual(t, b.Err.Len()+b.Out.Len(), 0)
 	s, b = streams.Test(true)
 	p = s.Progress("submitting", 10)
 	p.Add(4)
 	p.Done()
 	p.Done()
-	if b.Out.Len() > 0 {
-		t.Errorf("a bar belongs on standard error: %q", b.Out.String())
-	}
+	require.LessOrEqual(t, b.Out.Len(), 0, "a bar belongs on standard error")
 }

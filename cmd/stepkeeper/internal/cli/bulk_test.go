@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// bulkOver returns a call in an empty folder, over a server with two orders in Error: stopped, and other of the
+// workflow order.
+func bulkOver(t *testing.T) (*backend, call) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	b := newBackend(noon)
+	fill(b)
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
+		Created: at.Add(30 * core.Second),
+		Reason:  core.Reason{Code: "http-422", Text: "declined", Step: "charge"},
+		End:     core.End{At: at.Add(31 * core.Second)},
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at}}}})
+	return b, call{server: serve(t, b).URL}
+}
+
+func (c call) bulk(t *testing.T, args ...string) result {
+	t.Helper()
+	return c.run(t, append([]string{"bulk"}, args...)...)
+}
+
+func TestBulkSelectsOrders(t *testing.T) {
+	_, c := bulkOver(t)
+	for where, want := range map[string][]string{
+		"state=error":               {"stopped", "other"},
+		"step=zone":                 {"stopped"},
+		"workflow=order":            {"other"},
+		"workflow=order,step=zone":  nil,
+		"state=processed,older=7d":  nil,
+		"state=Compensated":         nil,
+		"code=http-422,step=charge": {"other"},
+		"id=st":                     {"stopped"},
+	} {
+		t.Run(where, func(t *testing.T) {
+			r := c.bulk(t, "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
+			r.want(t, failure.OK)
+			var reported []string
+			for _, d := range decodeLines(t, r.out) {
+				reported = append(reported, d["orderId"].(string))
+				require.Equal(t, true, d["accepted"])
+				require.Equal(t, true, d["dryRun"])
+			}
+			require.Equal(t, want, reported)
+		})
+	}
+}
+
+// A dry run, an unanswered question and a selection of nothing send no command, and write no file.
+func TestBulkSendsNothing(t *testing.T) {
+	b, c := bulkOver(t)
+	for name, x := range map[string]struct {
+		args string
+		in   string // answer at a terminal; "" is no terminal
+		code failure.Code
+		says []string
+	}{
+		"a dry run": {"resubmit --where step=zone --reason fixed --dry-run", "", failure.OK,
+			[]string{"dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped"}},
+		"a dry run of what would be refused": {"undo --where state=processed --reason wrong --dry-run", "", failure.OK,
+			[]string{"refused: only an order in Error takes undo; this one is Processed: processed"}},
+		"an unknown workflow": {"resubmit --where workflow=ordre --reason fixed --dry-run", "", failure.NotFound,
+			[]string{`there is no workflow "ordre"`, "did you mean order?"}},
+		"no order": {"resubmit --where step=nothing --reason fixed --yes", "", failure.NotFound,
+			[]string{"no order matches"}},
+		"no terminal, and no --yes": {"close --where state=Error --reason fixed", "", failure.Usage,
+			[]string{"selected: 2 orders", "it would end as it stands: stopped other", "add --yes"}},
+		"the answer no": {"close --where state=Error --reason fixed", "n\n", failure.General,
+			[]string{"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := c
+			c.terminal = x.in != ""
+			c.in = x.in
+			c.bulk(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
+			require.Empty(t, b.commands)
+			files, err := os.ReadDir(".")
+			require.NoError(t, err)
+			require.Empty(t, files)
+		})
+	}
+	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
+	require.Empty(t, b.commands)
+}
+
+// Sent commands are recorded in a file, from which bulk continues: what was sent is not sent again.
+func TestBulkSendsAndContinues(t *testing.T) {
+	b, c := bulkOver(t)
+	c.bulk(t, "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file", "mine.jsonl",
+		"--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl", "2 fixed: stopped other")
+	require.Len(t, b.commands, 2)
+	sent := core.CommandOf(b.commands[0].Event)
+	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.From)
+	require.Equal(t, 4, sent.Number)
+	require.Regexp(t, ":stopped$", b.commands[0].ID())
+	left, err := filepath.Glob("*")
+	require.NoError(t, err)
+	require.Equal(t, []string{"mine.jsonl"}, left)
+
+	c.bulk(t, "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t,
+		failure.Usage, "mine.jsonl", "--file")
+	r := c.bulk(t, "continue", "mine.jsonl", "--output", "json")
+	r.want(t, failure.OK)
+	report := decodeLines(t, r.out)
+	require.Len(t, report, 1)
+	require.Len(t, report[0]["fixed"], 2)
+	require.Empty(t, report[0]["notSent"])
+	require.Len(t, b.commands, 2)
+}
+
+func TestBulkReportsWhatFailedAgain(t *testing.T) {
+	_, c := bulkOver(t)
+	c.bulk(t, "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused,
+		"1 failed again: stopped", "list in bulk-20260301-")
+	c.bulk(t, "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--file",
+		"two.jsonl").want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
+		"fix the cause first\n", "bulk continue two.jsonl` sends to the 1 order not sent or unknown\n",
+		"for the 1 order that failed again, run the same `stepkeeper bulk resubmit …` once more")
+	t.Run("and continues from a list that no other process runs", func(t *testing.T) {
+		busy, err := bulk.Open("two.jsonl")
+		require.NoError(t, err)
+		defer busy.Close()
+		c.bulk(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
+			"wait until the other process ends")
+	})
+	c.bulk(t, "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl", "name the file")
+	c.bulk(t, "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
+}

@@ -1,0 +1,433 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// A failure of the server is not reported as a wrong address.
+func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
+	server := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
+	})
+	h := console.New(console.Options{Client: clientOf(t, server), Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler)})
+	for path, want := range map[string]int{"/bulk?command=undo&step=charge": http.StatusBadGateway,
+		"/bulk?command=undo&state=none": http.StatusBadRequest} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		require.Equal(t, want, w.Code, path)
+	}
+}
+
+// A page reports that the server refused to send any of its parts.
+func TestPagesThatMayNotBeRead(t *testing.T) {
+	refuses := ""
+	c := clientOf(t, recording(t, &refuses))
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler)})
+	for _, x := range []struct{ path, part string }{
+		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"},
+		{"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
+		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"},
+		{"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"},
+		{"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"},
+		{"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"},
+		{"/orders/broken/move", "/move$"}, {"/health", "/healthz$"},
+		{"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"},
+		{"/dead-letters/quarantine", "^/$"},
+		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge",
+			"/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
+	} {
+		refuses = x.part
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
+		require.Equal(t, http.StatusBadGateway, w.Code, x.path)
+		require.Contains(t, w.Body.String(), "These credentials may not read this: ", x.path)
+		require.Contains(t, w.Body.String(), "not for you", x.path)
+		require.NotContains(t, w.Body.String(), "invalid request", x.path)
+	}
+	// the rest of the page is there
+	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"},
+		"/":                   {"/v1/statistics$", "statistics: not for you"},
+		"/orders/broken/move": {"/v1/workflows/order$", "not for you"}} {
+		refuses = x[0]
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		require.Equal(t, http.StatusOK, w.Code, path)
+		require.Contains(t, w.Body.String(), x[1], path)
+	}
+}
+
+// answers serves all requests with a function.
+func answers(t *testing.T, answer func(r *http.Request) any) http.Handler {
+	t.Helper()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer(r)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// answering returns a client of a server that handles all requests with a function.
+func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
+	t.Helper()
+	return clientOf(t, answers(t, answer))
+}
+
+// grouping returns a console of a server that has these orders in Error and running.
+func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
+	t.Helper()
+	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
+		switch state := r.URL.Query().Get("state"); {
+		case r.URL.Path != "/v1/orders":
+			return view.Definition{Workflow: "any",
+				Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
+		case state == string(core.Error):
+			return view.Page{Orders: *stopped}
+		case state == string(core.Processing):
+			page := view.Page{Orders: *under}
+			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil &&
+				len(page.Orders) > limit {
+				page.Orders, page.Next = page.Orders[:limit], "rest"
+			}
+			return page
+		}
+		return view.Page{Orders: []view.Summary{}}
+	}), Name: "shop", Program: "stepkeeper", Log: quiet})
+}
+
+// A service that writes thousands of codes makes no page of megabytes. The pages of incidents follow each other,
+// and the menu of codes has the most frequent ones.
+func TestThousandsOfCodes(t *testing.T) {
+	var stopped []view.Summary
+	for i := range 3000 {
+		stopped = append(stopped, view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "w", Definition: "d",
+			Error: &view.TaskError{Step: "s", Code: fmt.Sprintf("code-%d", i), Message: strings.Repeat("x", 1000)}})
+	}
+	under := []view.Summary{}
+	h := grouping(t, &stopped, &under)
+	get := func(path string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request(t, path))
+		require.Equal(t, http.StatusOK, w.Code)
+		require.LessOrEqual(t, w.Body.Len(), 256<<10)
+		return w.Body.String()
+	}
+	seen := map[string]bool{}
+	next := regexp.MustCompile(`rel="next" id="next" href="([^"]*)"`)
+	for path := "/incidents"; path != ""; {
+		body := get(path)
+		for _, row := range regexp.MustCompile(`<tr id="incident-w-s-([^"]*)"`).FindAllStringSubmatch(body, -1) {
+			seen[row[1]] = true
+		}
+		path = ""
+		if m := next.FindStringSubmatch(body); m != nil {
+			path = m[1]
+		}
+	}
+	require.Len(t, seen, len(stopped))
+	for _, path := range []string{"/", "/orders", "/bulk", "/incidents?from=-1", "/incidents?from=99999", "/incidents?from=x"} {
+		get(path)
+	}
+}
+
+// Groups are sorted by their number of orders, the largest first, and then by name. The page states how many
+// orders were not read.
+func TestGroupsAreSorted(t *testing.T) {
+	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d",
+			Error: &view.TaskError{Step: step, Code: code}, Waits: waits}
+	}
+	asks := func(step string) view.Wait { return view.Wait{Step: step, For: view.WaitRetry} }
+	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"),
+		order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
+	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")),
+		order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
+		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y"))}
+	under := waiting
+	h := grouping(t, &stopped, &under)
+	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
+	for path, want := range map[string]string{
+		"/incidents": "incident-z-z-z incident-a-x-c incident-a-x-d incident-a-y-c incident-b-x-c",
+		"/waiting": "agent-bank agent-mail agent-post wait-answer-a-q- wait-retry-a-y-bank " +
+			"wait-retry-a-x-mail wait-retry-b-x-mail wait-retry-b-y-bank wait-retry-b-y-post",
+	} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		var got []string
+		for _, m := range rows.FindAllStringSubmatch(w.Body.String(), -1) {
+			got = append(got, m[1])
+		}
+		require.Equal(t, want, strings.Join(got, " "), path)
+		require.NotContains(t, w.Body.String(), "over the newest", path)
+	}
+	for n, more := range map[int]bool{1000: false, 1001: true} {
+		under = slices.Repeat(waiting[:1], n)
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/waiting"))
+		require.Equal(t, more, strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state"))
+		w = newRecorder() // another console, because one keeps its counts for ten seconds
+		grouping(t, &stopped, &under).ServeHTTP(w, request(t, "/"))
+		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
+		require.Contains(t, w.Body.String(), want)
+	}
+}
+
+// The example of a group is its oldest wait, the text is that of the last failure, and the newest version is
+// listed first.
+func TestWhatIsShownOfGroups(t *testing.T) {
+	var stopped, under []view.Summary
+	h := grouping(t, &stopped, &under)
+	waits := func(id string, since core.Time) view.Summary {
+		return view.Summary{OrderID: id, Workflow: "a",
+			Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}}}
+	}
+	older, newer := waits("older", 5), waits("newer", 7)
+	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/waiting"))
+		text := w.Body.String()
+		require.Contains(t, text, "/orders/older", "the example is not the oldest one")
+		require.NotContains(t, text, "/orders/newer")
+	}
+	version := func(hash string, created core.Time) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
+	}
+	stopped, under = []view.Summary{version("c", 9), version("a", 2)},
+		[]view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
+	w := newRecorder()
+	h.ServeHTTP(w, request(t, "/workflows/x"))
+	var got []string
+	for _, m := range regexp.MustCompile(
+		`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).
+		FindAllStringSubmatch(w.Body.String(), -1) {
+		got = append(got, m[1]+m[2]+m[3])
+	}
+	// those of the newest orders first
+	require.Equal(t, "c21 b10 d10 a11", strings.Join(got, " "))
+	failed := func(at core.Time, text string) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at,
+			Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
+	}
+	for _, stopped = range [][]view.Summary{{failed(1_000, "the first"), failed(9_000, "the last")},
+		{failed(9_000, "the last"), failed(1_000, "the first")}} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/incidents"))
+		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"),
+			strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
+		text := w.Body.String()
+		require.GreaterOrEqual(t, first, 0, "not from the first to the last, with the text of the last")
+		require.GreaterOrEqual(t, last, first)
+		require.Contains(t, text, "the last")
+		require.NotContains(t, text, "the first")
+	}
+}
+
+// A stack has other statistics than a server, and missing ones are named instead of drawn. A process that has
+// just started has none yet.
+func TestStatisticsOfOthers(t *testing.T) {
+	four, none := 4, 0
+	for name, x := range map[string]struct {
+		of           view.Statistics
+		shows, lacks []string
+	}{
+		"stack": {view.Statistics{From: moment(0), Interval: core.Minute,
+			Unknown: []string{"orders that ended: not counted"},
+			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}},
+				{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}},
+			Usage: &view.Usage{Messages: 100}},
+			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from",
+				"Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"},
+			[]string{"Overdue", "A million orders"}},
+		"of neither": {view.Statistics{From: moment(0), Interval: 1500 * core.Millisecond,
+			Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}}},
+			[]string{"Orders that ended or stopped, per 2 seconds"}, []string{"taken in"}},
+		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second,
+			Series:  []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}},
+			Overdue: &view.Overdue{}},
+			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.",
+				"Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
+	} {
+		c := answering(t, func(r *http.Request) any {
+			if r.URL.Path == "/v1/statistics" {
+				return x.of
+			}
+			return map[string]any{}
+		})
+		w := newRecorder()
+		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w,
+			request(t, "/"))
+		wants(t, w.Body.String(), x.shows...)
+		for _, text := range x.lacks {
+			require.NotContains(t, w.Body.String(), text, name)
+		}
+	}
+}
+
+// Many orders in Error are read once in ten seconds for all pages. A few are read for each page.
+func TestManyInErrorAreReadRarely(t *testing.T) {
+	var stored, asked atomic.Int64
+	c := answering(t, func(*http.Request) any {
+		asked.Add(1)
+		page := view.Page{Orders: make([]view.Summary, stored.Load())}
+		for i := range page.Orders {
+			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error,
+				Error: &view.TaskError{Step: "charge"}}
+		}
+		return page
+	})
+	now := moment(0)
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet,
+		Now: func() time.Time { return now.Std() }})
+	for _, step := range []struct {
+		stored, pause, asked int64
+		shows                string
+	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"},
+		{8, 10, 1, ">8<"}, {9, 0, 1, ">9<"}} {
+		stored.Store(step.stored)
+		asked.Store(0)
+		now = now.Add(core.Duration(step.pause) * core.Second)
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/incidents"))
+		require.Equal(t, step.asked, asked.Load())
+		require.Contains(t, w.Body.String(), step.shows)
+	}
+}
+
+// created returns when the order with this number was created: the first is the newest.
+func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
+
+// manyAsking returns a console of a server with n orders. Each third order of the first half, and each order
+// of the second half, waits for an answer. requests counts the requests of a page.
+func manyAsking(t *testing.T, n int, requests *int) http.Handler {
+	t.Helper()
+	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
+	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval,
+		Answers: &view.Answers{Values: []string{"yes"}}}}
+	return console.New(console.Options{Log: slog.New(slog.DiscardHandler),
+		Client: answering(t, func(r *http.Request) any {
+			*requests++
+			if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+				return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
+			}
+			from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+			if r.URL.Query().Get("oldest") == "true" {
+				from, limit = max(n-1, 0), 1
+			}
+			page := view.Page{Orders: []view.Summary{}}
+			for i := from; i < min(from+limit, n); i++ {
+				o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing,
+					Created: created(i)}
+				if asks(i) {
+					o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+				}
+				page.Orders = append(page.Orders, o)
+			}
+			if from+limit < n {
+				page.Next = strconv.Itoa(from + limit)
+			}
+			return page
+		})})
+}
+
+var (
+	asked    = regexp.MustCompile(`id="question-(o-\d+)-approve"`)
+	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
+)
+
+// The pages of Answers together show each question once, however many other orders are running. Each page
+// reads and shows a bounded number.
+func TestAnswersGoOnPages(t *testing.T) {
+	const n = 5000
+	requests := 0
+	h := manyAsking(t, n, &requests)
+	for _, c := range []struct {
+		path string
+		want func(i int) bool
+	}{
+		{"/answers", func(i int) bool { return i%3 == 0 || i > n/2 }},
+		{"/answers?id=o-49", func(i int) bool {
+			return strings.HasPrefix(strconv.Itoa(i), "49") && (i%3 == 0 || i > n/2)
+		}},
+		{"/answers?step=other", func(int) bool { return false }},
+	} {
+		seen := map[string]int{}
+		for path, pages := c.path, 0; path != ""; pages++ {
+			requests = 0
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
+			require.Equal(t, http.StatusOK, w.Code, c.path)
+			require.LessOrEqual(t, len(found), 100, c.path)
+			require.LessOrEqual(t, requests, 130, c.path)
+			require.LessOrEqual(t, pages, n, c.path)
+			for _, m := range found {
+				seen[m[1]]++
+			}
+			if path = ""; nextPage.MatchString(w.Body.String()) {
+				path = html.UnescapeString(nextPage.FindStringSubmatch(w.Body.String())[1])
+			}
+		}
+		for i := range n {
+			id, want := fmt.Sprintf("o-%d", i), 0
+			if c.want(i) {
+				want = 1
+			}
+			require.Equal(t, want, seen[id], c.path)
+		}
+	}
+}
+
+// The overview shows the age of the oldest order also if it is not among those that are counted.
+func TestOldestOfManyOrders(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, 1001, 5000} {
+		want, requests := "–", 0
+		if n > 0 {
+			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) +
+				"\""
+		}
+		w := httptest.NewRecorder()
+		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+			"/", nil))
+		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
+		require.True(t, strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want), tile)
+	}
+}
+
+// TestChildOrdersAreCounted checks that the number of a state is that of the orders in the list: child orders
+// count only if the list shows them.
+func TestChildOrdersAreCounted(t *testing.T) {
+	under := []view.Summary{{OrderID: "o-1", Workflow: "a", State: core.Processing},
+		{OrderID: "o-1" + core.ChildMark + "x" + core.ChildMark + "0", Workflow: "a", State: core.Processing}}
+	h := grouping(t, &[]view.Summary{}, &under)
+	for path, texts := range map[string][]string{
+		"/orders?state=Processing":             {"Processing <strong>1</strong>", "1 of 1 orders"},
+		"/orders?children=on&state=Processing": {"Processing <strong>2</strong>", "2 of 2 orders"},
+	} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		wants(t, w.Body.String(), texts...)
+	}
+}
