@@ -110,7 +110,7 @@ func onceOnItsOwnClock(t *testing.T) (*fixture, *memory.Clock) {
 	w := newFixture(t, "5s")
 	w.write(once)
 	clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	w.options.Clock, w.options.SweepEvery = clock, 2*time.Millisecond
+	w.options.Clock, w.options.SweepEvery = clock, quick
 	return w, clock
 }
 

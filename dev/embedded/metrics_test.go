@@ -32,7 +32,7 @@ func scraped(s *embedded.Runtime) string {
 func TestMetricsOfOrdersInError(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
-	w.options.SweepEvery = 2 * time.Millisecond
+	w.options.SweepEvery = quick
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")
