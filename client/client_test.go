@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -252,19 +253,21 @@ func TestRepeatsWhatMayPass(t *testing.T) {
 }
 
 func TestNoServerAnswers(t *testing.T) {
-	c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrConnection) {
-		t.Error(err)
-	}
-	foreign := httptest.NewServer(http.NotFoundHandler())
-	defer foreign.Close()
-	c, _ = client.New(foreign.URL)
-	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrConnection) {
+			t.Error(err)
+		}
+		foreign := httptest.NewServer(http.NotFoundHandler())
+		defer foreign.Close()
+		c, _ = client.New(foreign.URL)
+		if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrNotFound) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestCommandsFillInNumberAndID(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -399,33 +400,35 @@ func TestRedriveOfAllEnds(t *testing.T) {
 
 // A wrong call is refused before any message is read.
 func TestHandlingsAreChecked(t *testing.T) {
-	c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
-		Record: func(client.Handled) error { return nil }}
-	for what, change := range map[string]func(h *client.Handling){
-		"no Record":            func(h *client.Handling) { h.Record = nil },
-		"give the IDs":         func(h *client.Handling) { h.IDs = nil },
-		"and not both":         func(h *client.Handling) { h.All = true },
-		"by has 1 bytes":       func(h *client.Handling) { h.By = " " },
-		"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
-		"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
-		"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
-		"by holds a line end":  func(h *client.Handling) { h.By = "ada\nbob" },
-		"reason holds a line":  func(h *client.Handling) { h.Reason = "why\u202e" },
-		"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
-		"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
-	} {
-		h := good
-		change(&h)
-		if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) ||
-			!strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
+	synctest.Test(t, func(t *testing.T) {
+		c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := c.Discard(t.Context(), good); !errors.Is(err, client.ErrConnection) {
-		t.Errorf("%v", err)
-	}
+		good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
+			Record: func(client.Handled) error { return nil }}
+		for what, change := range map[string]func(h *client.Handling){
+			"no Record":            func(h *client.Handling) { h.Record = nil },
+			"give the IDs":         func(h *client.Handling) { h.IDs = nil },
+			"and not both":         func(h *client.Handling) { h.All = true },
+			"by has 1 bytes":       func(h *client.Handling) { h.By = " " },
+			"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
+			"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
+			"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
+			"by holds a line end":  func(h *client.Handling) { h.By = "ada\nbob" },
+			"reason holds a line":  func(h *client.Handling) { h.Reason = "why\u202e" },
+			"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
+			"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
+		} {
+			h := good
+			change(&h)
+			if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) ||
+				!strings.Contains(err.Error(), what) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := c.Discard(t.Context(), good); !errors.Is(err, client.ErrConnection) {
+			t.Errorf("%v", err)
+		}
+	})
 }
