@@ -410,8 +410,11 @@ func TestNamesOfCounts(t *testing.T) {
 func TestADamagedFileIsNotReady(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
-	for i := range 300 { // more than a reader keeps of the file
+	const n = 300 // more than a reader keeps of the file
+	for i := range n {
 		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	for i := range n {
 		wait(t, s, fmt.Sprintf("o-%d", i))
 	}
 	closeRuntime(t, s)
