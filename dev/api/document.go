@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -114,23 +115,25 @@ func withFloats(v any) any {
 	return v
 }
 
+// serveDocument serves the OpenAPI document. It writes each form at its first request, because that takes
+// longer than the rest of the start.
 func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
-	asJSON, err := json.MarshalIndent(doc, "", " ")
-	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // this package has a mistake
+	for name, write := range map[string]func() ([]byte, error){
+		"json": func() ([]byte, error) { return json.MarshalIndent(doc, "", " ") },
+		"yaml": doc.YAML,
+	} {
+		text := sync.OnceValue(func() []byte {
+			b, err := write()
+			if err != nil {
+				panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // this package has a mistake
+			}
+			return b
+		})
+		mux.HandleFunc("GET /openapi."+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/openapi+"+name)
+			_, _ = w.Write(text())
+		})
 	}
-	asYAML, err := doc.YAML()
-	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err))
-	}
-	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(asJSON)
-	})
-	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/openapi+yaml")
-		_, _ = w.Write(asYAML)
-	})
 }
 
 func schemaOf[T any](doc huma.API) *huma.Schema {
