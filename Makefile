@@ -12,10 +12,10 @@ GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 PROFILE  := verify/bench/stepkeeper.pgo
 # What shares memory between goroutines; nightly has the whole suite.
 RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/port/storetest shared/sqs shared/state)
-# Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
-RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestStoreInSQLiteWithoutCache|TestTheCheckerCanFail|$\
+# Of their tests those that compute alone add nothing but time to it.
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestTheCheckerCanFail|$\
 	TestStoreIn(Memory|SQLite)$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
-	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
+	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
 # Whole processes, explorations, templates and emulators belong to `make check`.
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|simulate/internal/explore)(/|$$)')

@@ -272,15 +272,17 @@ func TestALostAnswerIsAskedForAgain(t *testing.T) {
 }
 
 func TestNoServerAnswers(t *testing.T) {
-	c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
-	require.NoError(t, err)
-	_, err = c.Get(t.Context(), "o")
-	require.ErrorIs(t, err, client.ErrConnection)
-	foreign := httptest.NewServer(http.NotFoundHandler())
-	defer foreign.Close()
-	c, _ = client.New(foreign.URL)
-	_, err = c.Get(t.Context(), "o")
-	require.ErrorIs(t, err, client.ErrNotFound)
+	synctest.Test(t, func(t *testing.T) {
+		c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
+		require.NoError(t, err)
+		_, err = c.Get(t.Context(), "o")
+		require.ErrorIs(t, err, client.ErrConnection)
+		foreign := httptest.NewServer(http.NotFoundHandler())
+		defer foreign.Close()
+		c, _ = client.New(foreign.URL)
+		_, err = c.Get(t.Context(), "o")
+		require.ErrorIs(t, err, client.ErrNotFound)
+	})
 }
 
 func TestCommandsFillInNumberAndID(t *testing.T) {

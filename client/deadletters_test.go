@@ -226,7 +226,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 		`{"schema":1,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
 	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`,
 		"unknown-task")
-	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
+	r.quarantine(port.Control, `{"schema":1,"kind":"settle","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
 	r.quarantine(port.Replies,
 		`{"schema":1,"task":"repeating","output":"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"}`,

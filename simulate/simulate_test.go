@@ -38,6 +38,9 @@ var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":t
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../workflows/order.yaml"), Order: order}
 	n := uint64(200)
+	if testing.Short() {
+		n = 30
+	}
 	for seed := range n {
 		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}),
 			simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})

@@ -38,7 +38,7 @@ func newFixture(t *testing.T) *fixture {
 	dir := t.TempDir()
 	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
 		path := filepath.Join(dir, name+".db")
-		db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)")
+		db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)&_pragma=journal_mode(memory)")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,11 +85,14 @@ func spellings(path string) []string {
 	for _, slash := range []string{"%2f", "/./", `\`, "%5c", "/;/"} {
 		all = append(all, strings.ReplaceAll(path, "/", slash))
 	}
+	ups := []string{"", "/..", "/%2e%2e", "%2f..", "/..;", "/.%2e", "%2f%2e%2e%2f%2e%2e%2f..", "/../..", "/../../..",
+		"/.", "//..", "/;", "%5c.."}
+	if testing.Short() {
+		ups = ups[:5]
+	}
 	for _, behind := range []string{"/answer", "/answer/", "/answer/o", "/answer/o/token", "/Answer/o/token",
 		"/answer%2fo", "/%61nswer/o"} {
-		for _, up := range []string{"", "/..", "/%2e%2e", "/.%2e", "%2f..", "%2f%2e%2e%2f%2e%2e%2f..",
-			"/../..",
-			"/../../..", "/..;", "/.", "//..", "/;", "%5c.."} {
+		for _, up := range ups {
 			all = append(all, behind+up+path)
 		}
 	}

@@ -27,6 +27,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
+// quick is an interval of sweeps. The runtime looks for alerts at each twentieth sweep.
+const quick = 5 * time.Millisecond
+
 // alertLines are those of a log as they are written.
 type alertLines struct {
 	mu    sync.Mutex
@@ -173,7 +176,7 @@ func TestAlertIsSent(t *testing.T) {
 	t.Cleanup(hook.Close)
 	file := filepath.Join(t.TempDir(), "alerts")
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.Log = clock, slog.New(slog.DiscardHandler)
+	w.options.Clock, w.options.SweepEvery = clock, quick
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"tee", "-a", file},
 		Window: time.Minute, Reminder: time.Hour}
 	s := w.open()
@@ -248,7 +251,7 @@ func TestAlertsShareAConnection(t *testing.T) {
 	hook.Start()
 	t.Cleanup(hook.Close)
 	clock := memory.NewClock(time.Now())
-	w.options.Clock = clock
+	w.options.Clock, w.options.SweepEvery = clock, quick
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Window: time.Minute, Reminder: time.Hour}
 	s := w.open()
 	submit(t, s, "o-1", "")
@@ -333,7 +336,8 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 	t.Cleanup(hook.Close)
 	clock := memory.NewClock(time.Now())
 	w.shop.gate = make(chan struct{})
-	w.options.Clock, w.options.MaxOpen, w.options.OnAlert = clock, 3, embedded.OnAlert{Webhook: hook.URL}
+	w.options.Clock, w.options.SweepEvery = clock, quick
+	w.options.MaxOpen, w.options.OnAlert = 3, embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
 	defer closeRuntime(t, s)
 	next := func(kind message.AlertKind) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -17,27 +18,29 @@ import (
 // P12a: an order or a command whose client is gone is carried out all the same, with all that it
 // sends: nothing would bring it again before its complete-by.
 func TestGoneClientsAreServed(t *testing.T) {
-	w := newFixture(t, "30s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	gone, hangUp := context.WithCancel(t.Context())
-	hangUp()
-	begun := time.Now()
-	if r := s.Submit(gone, []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil {
-		t.Fatalf("submit: %v", r.Err)
-	}
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed {
-		t.Errorf("it ended %s", task.ProcessState)
-	}
-	w.shop.hang.Store(true)
-	submit(t, s, "two", "")
-	v, err := s.Command(gone, message.Control{OrderID: "two", Event: core.Cancel{ID: "c-1"}})
-	if err != nil || !v.Accepted {
-		t.Fatalf("cancel: %+v %v", v, err)
-	}
-	if d := time.Since(begun); d > 25*time.Second {
-		t.Errorf("it took %v: only the Supervisor carried it on", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		s := w.open()
+		defer closeRuntime(t, s)
+		gone, hangUp := context.WithCancel(t.Context())
+		hangUp()
+		begun := time.Now()
+		if r := s.Submit(gone, []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil {
+			t.Fatalf("submit: %v", r.Err)
+		}
+		if task := wait(t, s, "one"); task.ProcessState != core.Processed {
+			t.Errorf("it ended %s", task.ProcessState)
+		}
+		w.shop.hang.Store(true)
+		submit(t, s, "two", "")
+		v, err := s.Command(gone, message.Control{OrderID: "two", Event: core.Cancel{ID: "c-1"}})
+		if err != nil || !v.Accepted {
+			t.Fatalf("cancel: %+v %v", v, err)
+		}
+		if d := time.Since(begun); d > 25*time.Second {
+			t.Errorf("it took %v: only the Supervisor carried it on", d)
+		}
+	})
 }
 
 // gate is a log that blocks the writer of a certain line.

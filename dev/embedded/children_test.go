@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -54,34 +55,36 @@ func parentFixture(t *testing.T) *fixture {
 
 // P40: a runtime that is closed in the middle, whose queues die with it, loses no child and does none twice.
 func TestChildrenOutliveTheRuntime(t *testing.T) {
-	w := parentFixture(t)
-	w.shop.gate = make(chan struct{})
-	const children = 30 // of two calls each
-	s := w.open()
-	submitParent(t, s, "p", children)
-	for calls := range 2 * children {
-		if calls%20 == 19 {
-			closeRuntime(t, s) // its calls end without an answer
-			s = w.open()
+	synctest.Test(t, func(t *testing.T) {
+		w := parentFixture(t)
+		w.shop.gate = make(chan struct{})
+		const children = 30 // of two calls each
+		s := w.open()
+		submitParent(t, s, "p", children)
+		for calls := range 2 * children {
+			if calls%20 == 19 {
+				closeRuntime(t, s) // its calls end without an answer
+				s = w.open()
+			}
+			w.shop.gate <- struct{}{}
 		}
-		w.shop.gate <- struct{}{}
-	}
-	close(w.shop.gate)
-	task := wait(t, s, "p")
-	defer closeRuntime(t, s)
-	if task.ProcessState != core.Processed || w.shop.standing() != 2*children {
-		t.Errorf("the order is %s, with %d effects", task.ProcessState, w.shop.standing())
-	}
-	if out := string(task.Steps[0].Output); !strings.HasPrefix(out,
-		`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
-		t.Errorf("the output of the step is %.200s", out)
-	}
-	for i := range children {
-		if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil ||
-			c.ReplyTo != "" {
-			t.Errorf("child %d is %s, of %+v", i, c.ProcessState, c.Parent)
+		close(w.shop.gate)
+		task := wait(t, s, "p")
+		defer closeRuntime(t, s)
+		if task.ProcessState != core.Processed || w.shop.standing() != 2*children {
+			t.Errorf("the order is %s, with %d effects", task.ProcessState, w.shop.standing())
 		}
-	}
+		if out := string(task.Steps[0].Output); !strings.HasPrefix(out,
+			`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
+			t.Errorf("the output of the step is %.200s", out)
+		}
+		for i := range children {
+			if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil ||
+				c.ReplyTo != "" {
+				t.Errorf("child %d is %s, of %+v", i, c.ProcessState, c.Parent)
+			}
+		}
+	})
 }
 
 // P41: where a child fails, those that were done and those that are under way are undone.
@@ -167,48 +170,50 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 		}},
 	} {
 		t.Run(policy, func(t *testing.T) {
-			w := parentFixture(t)
-			parent := strings.Replace(parents, "collect: true", "onFailure: stop", 1)
-			if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent),
-				0o600); err != nil {
-				t.Fatal(err)
-			}
-			w.write(strings.Replace(broken, "onFailure: stop", policy, 1))
-			s := w.open()
-			defer closeRuntime(t, s)
-			submitParent(t, s, "p", 2)
-			first := map[string]string{}
-			for _, id := range []string{"p~all~0", "p~all~1"} {
-				eventually(t, id+" is at rest", func() bool {
-					c, _, err := s.Task(t.Context(), id)
-					return err == nil && c.ProcessState == x.children && c.AtRest()
-				})
-				c, _, _ := s.Task(t.Context(), id)
-				first[id] = c.Definition
-			}
-			w.write(strings.Replace(strings.Replace(fixed, "order.n }", "order.n + 1 }", 1),
-				"onFailure: stop", policy, 1))
-			eventually(t, "the fixed workflow is deployed", func() bool {
-				to, err := s.Target(t.Context(), "pair", message.Latest)
-				above, err2 := s.Target(t.Context(), "parents", message.Latest)
-				return err == nil && err2 == nil && to.Definition != nil &&
-					to.Definition.Hash != first["p~all~0"] &&
-					above.Definition != nil && above.Definition.Steps[0].Each.Definition == to.Definition.Hash
-			})
-			x.repair(t, s)
-			eventually(t, "the parent is Processed", func() bool {
-				p, _, err := s.Task(t.Context(), "p")
-				return err == nil && p.ProcessState == core.Processed
-			})
-			for id, was := range first {
-				if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed ||
-					c.Definition == was {
-					t.Errorf("%s is %s, with the definition %s, %v", id, c.ProcessState, c.Definition, err)
+			synctest.Test(t, func(t *testing.T) {
+				w := parentFixture(t)
+				parent := strings.Replace(parents, "collect: true", "onFailure: stop", 1)
+				if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent),
+					0o600); err != nil {
+					t.Fatal(err)
 				}
-			}
-			if w.shop.standing() != 2 {
-				t.Errorf("%d effects stand", w.shop.standing())
-			}
+				w.write(strings.Replace(broken, "onFailure: stop", policy, 1))
+				s := w.open()
+				defer closeRuntime(t, s)
+				submitParent(t, s, "p", 2)
+				first := map[string]string{}
+				for _, id := range []string{"p~all~0", "p~all~1"} {
+					eventually(t, id+" is at rest", func() bool {
+						c, _, err := s.Task(t.Context(), id)
+						return err == nil && c.ProcessState == x.children && c.AtRest()
+					})
+					c, _, _ := s.Task(t.Context(), id)
+					first[id] = c.Definition
+				}
+				w.write(strings.Replace(strings.Replace(fixed, "order.n }", "order.n + 1 }", 1),
+					"onFailure: stop", policy, 1))
+				eventually(t, "the fixed workflow is deployed", func() bool {
+					to, err := s.Target(t.Context(), "pair", message.Latest)
+					above, err2 := s.Target(t.Context(), "parents", message.Latest)
+					return err == nil && err2 == nil && to.Definition != nil &&
+						to.Definition.Hash != first["p~all~0"] &&
+						above.Definition != nil && above.Definition.Steps[0].Each.Definition == to.Definition.Hash
+				})
+				x.repair(t, s)
+				eventually(t, "the parent is Processed", func() bool {
+					p, _, err := s.Task(t.Context(), "p")
+					return err == nil && p.ProcessState == core.Processed
+				})
+				for id, was := range first {
+					if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed ||
+						c.Definition == was {
+						t.Errorf("%s is %s, with the definition %s, %v", id, c.ProcessState, c.Definition, err)
+					}
+				}
+				if w.shop.standing() != 2 {
+					t.Errorf("%d effects stand", w.shop.standing())
+				}
+			})
 		})
 	}
 }

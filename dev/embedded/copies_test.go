@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -76,43 +77,45 @@ func TestResendingMultipliesNoCall(t *testing.T) {
 // P12a: a flood of copies of a few orders is answered, and leaves nothing behind: no call, no request, no
 // status, no memory.
 func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
-	const orders, copies = 5, 100_000
-	w := newFixture(t, "1h")
-	w.options.Inside.Concurrency = 2 * orders
-	calls, letGo := held(w, orders)
-	s := w.open()
-	defer closeRuntime(t, s)
-	defer letGo()
-	var all []message.SubmitOrder
-	for i := range orders {
-		all = append(all, order(t, fmt.Sprint("o-", i), `,"replyTo":"shop"`))
-	}
-	for _, r := range s.Submit(t.Context(), all) {
-		if r.Err != nil || r.Known {
-			t.Fatalf("%+v", r)
+	synctest.Test(t, func(t *testing.T) {
+		const orders, copies = 5, 100_000
+		w := newFixture(t, "1h")
+		w.options.Inside.Concurrency = 2 * orders
+		calls, letGo := held(w, orders)
+		s := w.open()
+		defer closeRuntime(t, s)
+		defer letGo()
+		var all []message.SubmitOrder
+		for i := range orders {
+			all = append(all, order(t, fmt.Sprint("o-", i), `,"replyTo":"shop"`))
 		}
-	}
-	eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
-	eventually(t, "two statuses of each order, received and started",
-		func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
-	reported, before := depth(t, s, embedded.Status("shop")), heap()
-	many := slices.Repeat(all, 20)
-	for range copies / len(many) {
-		for _, r := range s.Submit(t.Context(), many) {
-			if r.Err != nil || !r.Known || r.State != core.Processing {
+		for _, r := range s.Submit(t.Context(), all) {
+			if r.Err != nil || r.Known {
 				t.Fatalf("%+v", r)
 			}
 		}
-	}
-	if d := depth(t, s, port.Requests("shop")); d.Visible+d.Delayed > 0 || calls.Load() != orders {
-		t.Errorf("%d calls, %+v requests after %d copies of %d orders", calls.Load(), d, copies, orders)
-	}
-	if now := depth(t, s, embedded.Status("shop")); now.Visible != reported.Visible {
-		t.Errorf("statuses: %+v, before the copies %+v", now, reported)
-	}
-	if grown := heap() - before; grown > 4<<20 {
-		t.Errorf("the process grew by %d bytes", grown)
-	}
+		eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
+		eventually(t, "two statuses of each order, received and started",
+			func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
+		reported, before := depth(t, s, embedded.Status("shop")), heap()
+		many := slices.Repeat(all, 20)
+		for range copies / len(many) {
+			for _, r := range s.Submit(t.Context(), many) {
+				if r.Err != nil || !r.Known || r.State != core.Processing {
+					t.Fatalf("%+v", r)
+				}
+			}
+		}
+		if d := depth(t, s, port.Requests("shop")); d.Visible+d.Delayed > 0 || calls.Load() != orders {
+			t.Errorf("%d calls, %+v requests after %d copies of %d orders", calls.Load(), d, copies, orders)
+		}
+		if now := depth(t, s, embedded.Status("shop")); now.Visible != reported.Visible {
+			t.Errorf("statuses: %+v, before the copies %+v", now, reported)
+		}
+		if grown := heap() - before; grown > 4<<20 {
+			t.Errorf("the process grew by %d bytes", grown)
+		}
+	})
 }
 
 // heap is what is in use, in bytes.

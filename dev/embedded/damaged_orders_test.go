@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -36,36 +37,38 @@ var damages = map[string]string{
 func TestADamagedOrderIsSetAside(t *testing.T) {
 	for name, set := range damages {
 		t.Run(name, func(t *testing.T) {
-			w := parentFixture(t)
-			w.shop.hang.Store(true)
-			log := &countedLog{}
-			w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-			s := w.open()
-			submitParent(t, s, "p", 2)
-			submit(t, s, "solo", "")
-			eventually(t, "the children run", func() bool {
-				_, _, err := s.Task(t.Context(), "p~all~1")
-				return err == nil
-			})
-			closeRuntime(t, s)
-			for _, id := range []string{"p~all~0", "solo"} {
-				w.execute("UPDATE orders SET "+set+" WHERE id = ?", id)
-			}
-			w.shop.hang.Store(false)
-			s = w.open()
-			defer func() { closeRuntime(t, s) }()
-
-			w.isReported(s, log)
-			w.takesNothingButClose(s)
-			w.isClosed(s)
-			for range 2 { // also after a restart
-				r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "solo", "")})[0]
-				require.True(t, r.Known && r.State == core.Closed, "%+v", r)
+			synctest.Test(t, func(t *testing.T) {
+				w := parentFixture(t)
+				w.shop.hang.Store(true)
+				log := &countedLog{}
+				w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+				s := w.open()
+				submitParent(t, s, "p", 2)
+				submit(t, s, "solo", "")
+				eventually(t, "the children run", func() bool {
+					_, _, err := s.Task(t.Context(), "p~all~1")
+					return err == nil
+				})
 				closeRuntime(t, s)
+				for _, id := range []string{"p~all~0", "solo"} {
+					w.execute("UPDATE orders SET "+set+" WHERE id = ?", id)
+				}
+				w.shop.hang.Store(false)
 				s = w.open()
-			}
-			require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
-			require.Equal(t, 0, log.count("left for the next sweep"))
+				defer func() { closeRuntime(t, s) }()
+
+				w.isReported(s, log)
+				w.takesNothingButClose(s)
+				w.isClosed(s)
+				for range 2 { // also after a restart
+					r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "solo", "")})[0]
+					require.True(t, r.Known && r.State == core.Closed, "%+v", r)
+					closeRuntime(t, s)
+					s = w.open()
+				}
+				require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
+				require.Equal(t, 0, log.count("left for the next sweep"))
+			})
 		})
 	}
 }

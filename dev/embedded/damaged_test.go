@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -48,54 +49,56 @@ func (w *fixture) execute(statement string, arguments ...any) {
 // One document that cannot be read stops neither the start, nor the sweep, nor a listing, nor any
 // other order.
 func TestADamagedDocumentAffectsNoOther(t *testing.T) {
-	w := newFixture(t, "300ms")
-	w.shop.hang.Store(true)
-	log := &countedLog{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-	s := w.open()
-	for _, id := range []string{"good", "bad", "fine"} {
-		submit(t, s, id, "")
-	}
-	closeRuntime(t, s)
-	w.damage("bad")
-	s = w.open()
-	defer closeRuntime(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "300ms")
+		w.shop.hang.Store(true)
+		log := &countedLog{}
+		w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+		s := w.open()
+		for _, id := range []string{"good", "bad", "fine"} {
+			submit(t, s, id, "")
+		}
+		closeRuntime(t, s)
+		w.damage("bad")
+		s = w.open()
+		defer closeRuntime(t, s)
 
-	orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
-	if err != nil || len(orders) != 3 {
-		t.Fatalf("%+v, %v", orders, err)
-	}
-	for _, o := range orders {
-		if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing ||
-			o.Created == 0 {
-			t.Errorf("listed: %+v", o)
+		orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
+		if err != nil || len(orders) != 3 {
+			t.Fatalf("%+v, %v", orders, err)
 		}
-	}
-	// While the service hangs only the sweep moves the others: their steps are handed back.
-	for _, id := range []string{"good", "fine"} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].Failures.Do > 0 })
-		cancel()
-		if err != nil {
-			t.Fatalf("%s was not handed back: %v, %+v", id, err, task)
+		for _, o := range orders {
+			if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing ||
+				o.Created == 0 {
+				t.Errorf("listed: %+v", o)
+			}
 		}
-	}
-	w.shop.hang.Store(false)
-	for _, id := range []string{"good", "fine"} {
-		wait(t, s, id)
-	}
-	if task, _, err := s.Task(t.Context(), "bad"); err != nil || task.Damaged == "" {
-		t.Errorf("its task: %+v, %v", task, err)
-	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; r.Err != nil || !r.Known {
-		t.Errorf("submitted again: %+v", r)
-	}
-	if h := s.Health(t.Context()); !h.Ready {
-		t.Errorf("%+v", h)
-	}
-	if n := log.count("left for the next sweep"); n != 0 {
-		t.Errorf("the sweeps failed %d times", n)
-	}
+		// While the service hangs only the sweep moves the others: their steps are handed back.
+		for _, id := range []string{"good", "fine"} {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].Failures.Do > 0 })
+			cancel()
+			if err != nil {
+				t.Fatalf("%s was not handed back: %v, %+v", id, err, task)
+			}
+		}
+		w.shop.hang.Store(false)
+		for _, id := range []string{"good", "fine"} {
+			wait(t, s, id)
+		}
+		if task, _, err := s.Task(t.Context(), "bad"); err != nil || task.Damaged == "" {
+			t.Errorf("its task: %+v, %v", task, err)
+		}
+		if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; r.Err != nil || !r.Known {
+			t.Errorf("submitted again: %+v", r)
+		}
+		if h := s.Health(t.Context()); !h.Ready {
+			t.Errorf("%+v", h)
+		}
+		if n := log.count("left for the next sweep"); n != 0 {
+			t.Errorf("the sweeps failed %d times", n)
+		}
+	})
 }
 
 // A task whose definition is gone is left to the operator; the start and the other tasks go on.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
@@ -280,29 +281,31 @@ func TestTheSameOrderAgain(t *testing.T) {
 
 // P27: what was under way goes on after a restart, within a second of readiness, nothing twice.
 func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.shop.hang.Store(true)
-	s := w.open()
-	const n = 50
-	for i := range n {
-		submit(t, s, fmt.Sprintf("o-%d", i), "")
-	}
-	closeRuntime(t, s)
-	w.shop.hang.Store(false)
-	s = w.open()
-	defer closeRuntime(t, s)
-	ready := time.Now()
-	for i := range n {
-		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed {
-			t.Fatalf("%s ended %s", task.OrderID, task.ProcessState)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.shop.hang.Store(true)
+		s := w.open()
+		const n = 50
+		for i := range n {
+			submit(t, s, fmt.Sprintf("o-%d", i), "")
 		}
-	}
-	if took := time.Since(ready); took > 20*time.Second {
-		t.Fatalf("the orders went on %v after readiness: their complete-by was waited for", took)
-	}
-	if got := w.shop.standing(); got != 2*n {
-		t.Fatalf("%d effects, want %d", got, 2*n)
-	}
+		closeRuntime(t, s)
+		w.shop.hang.Store(false)
+		s = w.open()
+		defer closeRuntime(t, s)
+		ready := time.Now()
+		for i := range n {
+			if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed {
+				t.Fatalf("%s ended %s", task.OrderID, task.ProcessState)
+			}
+		}
+		if took := time.Since(ready); took > 20*time.Second {
+			t.Fatalf("the orders went on %v after readiness: their complete-by was waited for", took)
+		}
+		if got := w.shop.standing(); got != 2*n {
+			t.Fatalf("%d effects, want %d", got, 2*n)
+		}
+	})
 }
 
 func TestASecondProcessIsRefused(t *testing.T) {
@@ -315,27 +318,29 @@ func TestASecondProcessIsRefused(t *testing.T) {
 }
 
 func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.options.MaxOpen = 3
-	w.shop.hang.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	var orders []message.SubmitOrder
-	for i := range 5 {
-		orders = append(orders, order(t, fmt.Sprintf("o-%d", i), ""))
-	}
-	for i, r := range s.Submit(t.Context(), orders) {
-		var busy *api.BusyError
-		if i < 3 && r.Err != nil || i >= 3 && (!errors.As(r.Err, &busy) || busy.RetryAfter <= 0) {
-			t.Fatalf("order %d: %v", i, r.Err)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.options.MaxOpen = 3
+		w.shop.hang.Store(true)
+		s := w.open()
+		defer closeRuntime(t, s)
+		var orders []message.SubmitOrder
+		for i := range 5 {
+			orders = append(orders, order(t, fmt.Sprintf("o-%d", i), ""))
 		}
-	}
-	if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
-		t.Fatalf("an order that is there, while busy: %+v", r)
-	}
-	if n := s.Health(t.Context()).Counts["busy: intake"]; n < 2 {
-		t.Errorf("%d orders were refused as busy", n)
-	}
+		for i, r := range s.Submit(t.Context(), orders) {
+			var busy *api.BusyError
+			if i < 3 && r.Err != nil || i >= 3 && (!errors.As(r.Err, &busy) || busy.RetryAfter <= 0) {
+				t.Fatalf("order %d: %v", i, r.Err)
+			}
+		}
+		if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
+			t.Fatalf("an order that is there, while busy: %+v", r)
+		}
+		if n := s.Health(t.Context()).Counts["busy: intake"]; n < 2 {
+			t.Errorf("%d orders were refused as busy", n)
+		}
+	})
 }
 
 func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
@@ -373,77 +378,81 @@ func until(t *testing.T, s *embedded.Runtime, ok func(view.WorkflowInfo) bool) v
 }
 
 func TestAForgedReplyChangesNothing(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.shop.hang.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	replies, err := s.Queue(port.Replies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, body := range []string{
-		`{"schema":1,"task":"missing","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
-		`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
-		`{"schema":1,"task":"one","run":0,"step":"first","attempt":7,"operation":"do","outcome":"done","waited":0}`,
-		`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
-		`not json`,
-	} {
-		if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.shop.hang.Store(true)
+		s := w.open()
+		defer closeRuntime(t, s)
+		submit(t, s, "one", "")
+		replies, err := s.Queue(port.Replies)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	quarantine, err := s.Queue(port.Quarantine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(got) != 1 {
-		t.Fatalf("what could not be read is not in quarantine: %v", err)
-	}
-	task, _, err := s.Task(t.Context(), "one")
-	if err != nil || task.Version != 1 || task.ProcessState != core.Processing {
-		t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
-	}
+		for _, body := range []string{
+			`{"schema":1,"task":"missing","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+			`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+			`{"schema":1,"task":"one","run":0,"step":"first","attempt":7,"operation":"do","outcome":"done","waited":0}`,
+			`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
+			`not json`,
+		} {
+			if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+		quarantine, err := s.Queue(port.Quarantine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(got) != 1 {
+			t.Fatalf("what could not be read is not in quarantine: %v", err)
+		}
+		task, _, err := s.Task(t.Context(), "one")
+		if err != nil || task.Version != 1 || task.ProcessState != core.Processing {
+			t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
+		}
+	})
 }
 
 // A clock that jumps ends waits early or late; it breaks no order and affects no other one.
 func TestAClockThatJumps(t *testing.T) {
-	w := newFixture(t, "5s")
-	var offset atomic.Int64
-	w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
-	s := w.open()
-	defer closeRuntime(t, s)
-	w.shop.hang.Store(true)
-	var ids []string
-	for i := range 20 {
-		ids = append(ids, fmt.Sprintf("before-%d", i))
-		submit(t, s, ids[i], "")
-	}
-	offset.Store(int64(time.Hour)) // every complete-by has passed now
-	w.shop.hang.Store(false)
-	ids = append(ids, "forward")
-	submit(t, s, "forward", "")
-	processed := 0
-	for _, id := range ids {
-		switch task := wait(t, s, id); task.ProcessState {
-		case core.Processed:
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		var offset atomic.Int64
+		w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+		s := w.open()
+		defer closeRuntime(t, s)
+		w.shop.hang.Store(true)
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, fmt.Sprintf("before-%d", i))
+			submit(t, s, ids[i], "")
+		}
+		offset.Store(int64(time.Hour)) // every complete-by has passed now
+		w.shop.hang.Store(false)
+		ids = append(ids, "forward")
+		submit(t, s, "forward", "")
+		processed := 0
+		for _, id := range ids {
+			switch task := wait(t, s, id); task.ProcessState {
+			case core.Processed:
+				processed++
+			case core.Compensated:
+			default:
+				t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
+			}
+		}
+		w.shop.delay.Store(int64(20 * time.Millisecond)) // a copy of an earlier request may still be handled
+		submit(t, s, "across", "")
+		offset.Store(0) // an hour back, with that one in flight
+		submit(t, s, "back", "")
+		for _, id := range []string{"across", "back"} {
+			if task := wait(t, s, id); task.ProcessState != core.Processed {
+				t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
+			}
 			processed++
-		case core.Compensated:
-		default:
-			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
 		}
-	}
-	w.shop.delay.Store(int64(20 * time.Millisecond)) // a copy of an earlier request may still be handled
-	submit(t, s, "across", "")
-	offset.Store(0) // an hour back, with that one in flight
-	submit(t, s, "back", "")
-	for _, id := range []string{"across", "back"} {
-		if task := wait(t, s, id); task.ProcessState != core.Processed {
-			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
+		if got := w.shop.standing(); got != 2*processed {
+			t.Fatalf("%d effects stand for %d processed orders", got, processed)
 		}
-		processed++
-	}
-	if got := w.shop.standing(); got != 2*processed {
-		t.Fatalf("%d effects stand for %d processed orders", got, processed)
-	}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -103,23 +104,25 @@ func TestAStatusThatCannotBeStoredDelaysNoOrder(t *testing.T) {
 
 // What cannot be stored is answered as not stored, readiness says so, and sending it again succeeds.
 func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
-	w := newFixture(t, "30s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	end := w.refuseWrites("INSERT", "orders")
-	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" ||
-		strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
-		t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
-	}
-	if _, _, err := s.Task(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("the order: %v, want %v", err, port.ErrNotFound)
-	}
-	end()
-	end = w.refuseWrites("INSERT", "probe")
-	eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })
-	end()
-	eventually(t, "it is ready", func() bool { return s.Health(t.Context()).Ready })
-	submit(t, s, "one", "")
-	wait(t, s, "one")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		s := w.open()
+		defer closeRuntime(t, s)
+		end := w.refuseWrites("INSERT", "orders")
+		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
+		if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" ||
+			strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
+			t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
+		}
+		if _, _, err := s.Task(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("the order: %v, want %v", err, port.ErrNotFound)
+		}
+		end()
+		end = w.refuseWrites("INSERT", "probe")
+		eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })
+		end()
+		eventually(t, "it is ready", func() bool { return s.Health(t.Context()).Ready })
+		submit(t, s, "one", "")
+		wait(t, s, "one")
+	})
 }

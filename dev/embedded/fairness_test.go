@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -105,51 +106,55 @@ func (c *counter) latencies(orders, flood int) (took []int) {
 // P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's
 // orders.
 func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
-	const orders = 50
-	// of two calls each
-	alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10)
-	p99 := func(took []int) int { return took[len(took)*99/100] }
-	t.Logf(
-		"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
-			"flood of another tenant at 20 times the capacity",
-		alone[orders/2], p99(alone), beside[orders/2], p99(beside))
-	if p99(beside) > 2*p99(alone) {
-		t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const orders = 50
+		// of two calls each
+		alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10)
+		p99 := func(took []int) int { return took[len(took)*99/100] }
+		t.Logf(
+			"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
+				"flood of another tenant at 20 times the capacity",
+			alone[orders/2], p99(alone), beside[orders/2], p99(beside))
+		if p99(beside) > 2*p99(alone) {
+			t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
+		}
+	})
 }
 
 // P46: orders of high priority go before the others, which still get every tenth call.
 func TestHighPriorityGoesFirst(t *testing.T) {
-	c := newCounter(t)
-	var normal, high []string
-	for n := range 40 {
-		normal, high = append(normal, fmt.Sprintf("normal-%d", n)), append(high, fmt.Sprintf("high-%d", n))
-	}
-	c.submit("", normal...)
-	if id := c.call(); !strings.HasPrefix(id, "normal-") {
-		t.Fatalf("the first call is of %q", id)
-	}
-	c.submit(`,"priority":"high"`, high...)
-	if n := c.s.Submit(t.Context(),
-		[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
-		t.Errorf("the receipt says %q", n)
-	}
-	c.call() // of a normal one, received before
-	others := 0
-	for range 80 { // which have two steps each
-		if id := c.call(); strings.HasPrefix(id, "normal-") {
-			others++
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounter(t)
+		var normal, high []string
+		for n := range 40 {
+			normal, high = append(normal, fmt.Sprintf("normal-%d", n)), append(high, fmt.Sprintf("high-%d", n))
 		}
-	}
-	if others < 7 || others > 10 {
-		t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait",
-			others)
-	}
-	for c.call() != "" {
-	}
-	for _, id := range append(normal, high...) {
-		if task := wait(t, c.s, id); task.ProcessState != core.Processed {
-			t.Errorf("%s ended %s", id, task.ProcessState)
+		c.submit("", normal...)
+		if id := c.call(); !strings.HasPrefix(id, "normal-") {
+			t.Fatalf("the first call is of %q", id)
 		}
-	}
+		c.submit(`,"priority":"high"`, high...)
+		if n := c.s.Submit(t.Context(),
+			[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
+			t.Errorf("the receipt says %q", n)
+		}
+		c.call() // of a normal one, received before
+		others := 0
+		for range 80 { // which have two steps each
+			if id := c.call(); strings.HasPrefix(id, "normal-") {
+				others++
+			}
+		}
+		if others < 7 || others > 10 {
+			t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait",
+				others)
+		}
+		for c.call() != "" {
+		}
+		for _, id := range append(normal, high...) {
+			if task := wait(t, c.s, id); task.ProcessState != core.Processed {
+				t.Errorf("%s ended %s", id, task.ProcessState)
+			}
+		}
+	})
 }

@@ -23,7 +23,7 @@ func onItsOwnClock(t *testing.T, allowance string) (*fixture, *memory.Clock) {
 	w := newFixture(t, "1h")
 	w.write(strings.Replace(fmt.Sprintf(pair, "1h"), "queueAllowance: 1h", "queueAllowance: "+allowance, 1))
 	clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	w.options.Clock, w.options.SweepEvery = clock, 2*time.Millisecond
+	w.options.Clock, w.options.SweepEvery = clock, quick
 	return w, clock
 }
 

@@ -46,6 +46,9 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 		{"60 steps at once", 60, 1, false, 5_800, 6_200, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() {
+				tt.orders = tt.large
+			}
 			w := newFixture(t, "60s")
 			w.write(manySteps(tt.steps, tt.row))
 			w.options.Operations = map[string]worker.Operations{

@@ -71,7 +71,8 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	}
 	hook := newHangingHook(t)
 	var log logged
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	clock := memory.NewClock(time.Now())
+	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"},
 		Timeout: time.Hour}
 	s := w.open()
@@ -107,8 +108,11 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	alerts := func() int { return strings.Count(log.String(), "ALERT: ") }
+	eventually(t, "the alerts of failed steps are in the log", func() bool { return alerts() == incidents/2 })
+	clock.Advance(10 * time.Second)
 	eventually(t, "the alerts are in the log, and some with the webhook", func() bool {
-		return strings.Count(log.String(), "ALERT: ") == incidents && hook.called.Load() > 0
+		return alerts() == incidents && hook.called.Load() > 0
 	})
 	for i := range incidents { // they are reported, and settled (P11)
 		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
@@ -119,8 +123,12 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		}
 	}
 	submit(t, s, "late", "")
-	for take("late").Attempt < 2 {
-	}
+	take("late")
+	eventually(t, "the overdue order has its next attempt", func() bool {
+		clock.Advance(100 * time.Millisecond)
+		task, _, err := s.Task(t.Context(), "late")
+		return err == nil && task.Steps[0].Attempt > 1
+	})
 	if n := hook.called.Load(); n > 4 {
 		t.Errorf("%d calls of the webhook at once", n)
 	}
@@ -179,6 +187,7 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	var log logged
 	clock := memory.NewClock(time.Now())
 	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	w.options.SweepEvery = quick
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sh", script},
 		Timeout: 300 * time.Millisecond}
 	s := w.open()

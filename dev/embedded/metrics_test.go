@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/golden"
@@ -31,7 +32,7 @@ func scraped(s *embedded.Runtime) string {
 func TestMetricsOfOrdersInError(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
-	w.options.SweepEvery = 2 * time.Millisecond
+	w.options.SweepEvery = quick
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")
@@ -64,20 +65,22 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 
 // A step without a reply in time is counted when the Supervisor hands it back.
 func TestMetricsOfOverdueSteps(t *testing.T) {
-	w := newFixture(t, "100ms")
-	w.outside()
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "o-1", "")
-	q, err := s.Queue(port.Requests("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if taken, err := q.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(taken) != 1 {
-		t.Fatal(taken, err)
-	}
-	eventually(t, "a step is overdue", func() bool {
-		return regexp.MustCompile(`(?m)^stepkeeper_steps_overdue_total [1-9]`).MatchString(scraped(s))
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "100ms")
+		w.outside()
+		s := w.open()
+		defer closeRuntime(t, s)
+		submit(t, s, "o-1", "")
+		q, err := s.Queue(port.Requests("shop"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken, err := q.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(taken) != 1 {
+			t.Fatal(taken, err)
+		}
+		eventually(t, "a step is overdue", func() bool {
+			return regexp.MustCompile(`(?m)^stepkeeper_steps_overdue_total [1-9]`).MatchString(scraped(s))
+		})
 	})
 }
 

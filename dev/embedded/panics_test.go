@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -24,27 +25,29 @@ func (c *panickyClock) Now() time.Time {
 
 // Parts of the runtime that panic do not end the process: each goes on by itself, and orders run.
 func TestPartsThatPanicGoOn(t *testing.T) {
-	w := newFixture(t, "5s")
-	var clock panickyClock
-	var log bytes.Buffer
-	w.options.Clock, w.options.Log = &clock, slog.New(slog.NewTextHandler(&log, nil))
-	w.options.StatisticsEvery = 50 * time.Millisecond
-	s := w.open()
-	submit(t, s, "before", "")
-	wait(t, s, "before")
-	before := port.Panics()
-	clock.broken.Store(true)
-	eventually(t, "parts panic", func() bool { return port.Panics() >= before+4 })
-	clock.broken.Store(false)
-	submit(t, s, "after", "")
-	if task := wait(t, s, "after"); task.ProcessState != core.Processed {
-		t.Errorf("it ended %s", task.ProcessState)
-	}
-	if !s.Health(t.Context()).Ready {
-		t.Error("it is not ready")
-	}
-	closeRuntime(t, s)
-	if !strings.Contains(log.String(), "the Supervisor panicked; the process goes on") {
-		t.Errorf("the log does not name the Supervisor:\n%s", log.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		var clock panickyClock
+		var log bytes.Buffer
+		w.options.Clock, w.options.Log = &clock, slog.New(slog.NewTextHandler(&log, nil))
+		w.options.StatisticsEvery = 50 * time.Millisecond
+		s := w.open()
+		submit(t, s, "before", "")
+		wait(t, s, "before")
+		before := port.Panics()
+		clock.broken.Store(true)
+		eventually(t, "parts panic", func() bool { return port.Panics() >= before+4 })
+		clock.broken.Store(false)
+		submit(t, s, "after", "")
+		if task := wait(t, s, "after"); task.ProcessState != core.Processed {
+			t.Errorf("it ended %s", task.ProcessState)
+		}
+		if !s.Health(t.Context()).Ready {
+			t.Error("it is not ready")
+		}
+		closeRuntime(t, s)
+		if !strings.Contains(log.String(), "the Supervisor panicked; the process goes on") {
+			t.Errorf("the log does not name the Supervisor:\n%s", log.String())
+		}
+	})
 }

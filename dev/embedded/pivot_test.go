@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -70,49 +71,51 @@ func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
 }
 
 func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
-	s, b := openBank(t, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	task := wait(t, s, "one")
-	if task.ProcessState != core.Error || task.Phase != core.Forward || b.refunded.Load() != 0 {
-		t.Fatalf("ended %s %s, refunded %d times", task.ProcessState, task.Phase, b.refunded.Load())
-	}
-	command := func(c message.Control) bool {
-		t.Helper()
-		c.OrderID = "one"
-		v, err := s.Command(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		s, b := openBank(t, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+		defer closeRuntime(t, s)
+		submit(t, s, "one", "")
+		task := wait(t, s, "one")
+		if task.ProcessState != core.Error || task.Phase != core.Forward || b.refunded.Load() != 0 {
+			t.Fatalf("ended %s %s, refunded %d times", task.ProcessState, task.Phase, b.refunded.Load())
 		}
-		return v.Accepted
-	}
-	if command(message.Control{Event: core.UndoCommand{ID: "u-1", Command: task.Commands.Number}}) {
-		t.Fatal("an undo is accepted while the deposit is in doubt")
-	}
-	number := func() int { // it grows with many refusals too (P5)
-		t.Helper()
-		now, _, err := s.Task(t.Context(), "one")
-		if err != nil {
-			t.Fatal(err)
+		command := func(c message.Control) bool {
+			t.Helper()
+			c.OrderID = "one"
+			v, err := s.Command(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.Accepted
 		}
-		return now.Commands.Number
-	}
-	tries := 0
-	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
-		tries++
-		id, _ := json.Marshal(tries)
-		return command(message.Control{
-			Event: core.Resolve{ID: "r-" + string(id), Command: number(), Step: "deposit",
-				Fact: core.NotHappened},
+		if command(message.Control{Event: core.UndoCommand{ID: "u-1", Command: task.Commands.Number}}) {
+			t.Fatal("an undo is accepted while the deposit is in doubt")
+		}
+		number := func() int { // it grows with many refusals too (P5)
+			t.Helper()
+			now, _, err := s.Task(t.Context(), "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return now.Commands.Number
+		}
+		tries := 0
+		eventually(t, "the fact is accepted, once no call can be under way", func() bool {
+			tries++
+			id, _ := json.Marshal(tries)
+			return command(message.Control{
+				Event: core.Resolve{ID: "r-" + string(id), Command: number(), Step: "deposit",
+					Fact: core.NotHappened},
+			})
 		})
+		if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {
+			t.Fatal("the undo is refused after the deposit was resolved as not-happened")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil ||
+			task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
+			t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
+		}
 	})
-	if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {
-		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil ||
-		task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
-		t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
-	}
 }

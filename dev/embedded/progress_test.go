@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -25,66 +26,68 @@ steps:
 
 // P43: a long step is one attempt, shown with what it reports; a deferred one is answered by its reply ID.
 func TestLongWork(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.write(filming)
-	shown, id := make(chan struct{}), make(chan string, 1)
-	w.options.Operations = map[string]worker.Operations{"shop": {
-		"film": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
-			began := time.Now()
-			for ctx.Err() == nil {
-				select {
-				case <-shown:
-					if time.Since(began) > 4*time.Second {
-						return nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		w.write(filming)
+		shown, id := make(chan struct{}), make(chan string, 1)
+		w.options.Operations = map[string]worker.Operations{"shop": {
+			"film": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
+				began := time.Now()
+				for ctx.Err() == nil {
+					select {
+					case <-shown:
+						if time.Since(began) > 4*time.Second {
+							return nil, nil
+						}
+					default:
 					}
-				default:
+					if err := worker.Progress(ctx, 40, "frames"); err != nil {
+						return nil, err
+					}
+					select { // an operation that works goes by its own time
+					case <-time.After(20 * time.Millisecond):
+					case <-ctx.Done():
+					}
 				}
-				if err := worker.Progress(ctx, 40, "frames"); err != nil {
-					return nil, err
-				}
-				select { // an operation that works goes by its own time
-				case <-time.After(20 * time.Millisecond):
-				case <-ctx.Done():
-				}
+				return nil, ctx.Err()
+			}},
+			"cut": {Run: func(_ context.Context, c worker.Call) (any, error) {
+				id <- c.ReplyID()
+				return nil, worker.Deferred(0)
+			}},
+			"unfilm": {Run: func(context.Context, worker.Call) (any, error) { return nil, nil }},
+		}}
+		s := w.open()
+		defer closeRuntime(t, s)
+		submit(t, s, "o-1", "")
+		eventually(t, "progress is shown", func() bool {
+			at, _, err := s.Task(t.Context(), "o-1")
+			if err != nil {
+				return false
 			}
-			return nil, ctx.Err()
-		}},
-		"cut": {Run: func(_ context.Context, c worker.Call) (any, error) {
-			id <- c.ReplyID()
-			return nil, worker.Deferred(0)
-		}},
-		"unfilm": {Run: func(context.Context, worker.Call) (any, error) { return nil, nil }},
-	}}
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "o-1", "")
-	eventually(t, "progress is shown", func() bool {
-		at, _, err := s.Task(t.Context(), "o-1")
+			p := at.Step("film").Claim.Progress
+			return p != nil && p.Percent == 40 && p.Note == "frames"
+		})
+		close(shown)
+		replies, err := s.Queue(port.Replies)
 		if err != nil {
-			return false
+			t.Fatal(err)
 		}
-		p := at.Step("film").Claim.Progress
-		return p != nil && p.Percent == 40 && p.Note == "frames"
+		answers := worker.Replies{Agent: "shop", Queue: replies, Clock: port.ClockFunc(time.Now)}
+		deferred := <-id
+		if err := errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute),
+			answers.Done(t.Context(), deferred, "cut.mp4")); err != nil {
+			t.Fatal(err)
+		}
+		task := wait(t, s, "o-1")
+		if task.ProcessState != core.Processed || string(task.Step("cut").Output) != `"cut.mp4"` {
+			t.Errorf("%s, %s", task.ProcessState, task.Step("cut").Output)
+		}
+		for i := range task.Steps {
+			if st := &task.Steps[i]; st.Attempt != 1 || st.Claim.Progress != nil {
+				t.Errorf("%s took %d attempts, and ends with progress %+v", st.Name, st.Attempt,
+					st.Claim.Progress)
+			}
+		}
 	})
-	close(shown)
-	replies, err := s.Queue(port.Replies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers := worker.Replies{Agent: "shop", Queue: replies, Clock: port.ClockFunc(time.Now)}
-	deferred := <-id
-	if err := errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute),
-		answers.Done(t.Context(), deferred, "cut.mp4")); err != nil {
-		t.Fatal(err)
-	}
-	task := wait(t, s, "o-1")
-	if task.ProcessState != core.Processed || string(task.Step("cut").Output) != `"cut.mp4"` {
-		t.Errorf("%s, %s", task.ProcessState, task.Step("cut").Output)
-	}
-	for i := range task.Steps {
-		if st := &task.Steps[i]; st.Attempt != 1 || st.Claim.Progress != nil {
-			t.Errorf("%s took %d attempts, and ends with progress %+v", st.Name, st.Attempt,
-				st.Claim.Progress)
-		}
-	}
 }

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,16 +13,18 @@ import (
 
 // A runtime whose data folder was removed accepts no order, and its health says why.
 func TestNoOrderIsAcceptedAfterTheFolderWasRemoved(t *testing.T) {
-	w := newFixture(t, "5s")
-	s := w.open()
-	defer func() { _ = s.Close() }()
-	submit(t, s, "before", "")
-	wait(t, s, "before")
-	require.True(t, s.Health(t.Context()).Ready)
-	require.NoError(t, os.RemoveAll(w.options.Data))
-	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "after", "")})[0]
-	require.ErrorIs(t, r.Err, port.ErrUnavailable)
-	require.ErrorContains(t, r.Err, "removed, moved or replaced")
-	eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })
-	require.Contains(t, s.Health(t.Context()).Checks["store"], "removed, moved or replaced")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		s := w.open()
+		defer func() { _ = s.Close() }()
+		submit(t, s, "before", "")
+		wait(t, s, "before")
+		require.True(t, s.Health(t.Context()).Ready)
+		require.NoError(t, os.RemoveAll(w.options.Data))
+		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "after", "")})[0]
+		require.ErrorIs(t, r.Err, port.ErrUnavailable)
+		require.ErrorContains(t, r.Err, "removed, moved or replaced")
+		eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })
+		require.Contains(t, s.Health(t.Context()).Checks["store"], "removed, moved or replaced")
+	})
 }

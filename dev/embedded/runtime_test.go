@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,10 +34,12 @@ import (
 // eventually waits until the condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+	pause := time.Millisecond
+	for end := time.Now().Add(patience); !holds(); pause = min(2*pause, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s", patience, what)
 		}
+		time.Sleep(pause)
 	}
 }
 
@@ -276,36 +279,37 @@ func TestEndedOrdersExpire(t *testing.T) {
 
 // An order expires in a process that has it in memory too.
 func TestEndedOrdersExpireMeanwhile(t *testing.T) {
-	t.Parallel() // it waits for the next round
-	w := newFixture(t, "30s")
-	w.write(linking)
-	sent := w.asked()
-	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.Keep = clock, 18*24*time.Hour
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	link := <-sent
-	untilStep(t, s, "one", "approve", core.Waiting)
-	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
-		t.Errorf("%+v %v", q, err)
-	}
-	if q, err := s.Question(t.Context(), "one", "x"+link.Ann); err == nil {
-		t.Errorf("another token is taken: %+v", q)
-	}
-	if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
-		Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
-		t.Fatal(v, err)
-	}
-	wait(t, s, "one")
-	clock.Advance(19 * 24 * time.Hour)
-	eventually(t, "the order has expired", func() bool {
-		_, _, err := s.Task(t.Context(), "one")
-		return errors.Is(err, port.ErrNotFound)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.write(linking)
+		sent := w.asked()
+		clock := memory.NewClock(time.Now())
+		w.options.Clock, w.options.Keep = clock, 18*24*time.Hour
+		s := w.open()
+		defer closeRuntime(t, s)
+		submit(t, s, "one", "")
+		link := <-sent
+		untilStep(t, s, "one", "approve", core.Waiting)
+		if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
+			t.Errorf("%+v %v", q, err)
+		}
+		if q, err := s.Question(t.Context(), "one", "x"+link.Ann); err == nil {
+			t.Errorf("another token is taken: %+v", q)
+		}
+		if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
+			Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
+			t.Fatal(v, err)
+		}
+		wait(t, s, "one")
+		clock.Advance(19 * 24 * time.Hour)
+		eventually(t, "the order has expired", func() bool {
+			_, _, err := s.Task(t.Context(), "one")
+			return errors.Is(err, port.ErrNotFound)
+		})
+		if q, err := s.Question(t.Context(), "one", link.Ann); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("%+v %v", q, err)
+		}
 	})
-	if q, err := s.Question(t.Context(), "one", link.Ann); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("%+v %v", q, err)
-	}
 }
 
 // damage overwrites the file from the offset on.
@@ -328,17 +332,19 @@ func damage(t *testing.T, w *fixture, from func(size int64) int64) {
 
 // A start that finds the tasks under way damaged is refused, though the last end was a clean one.
 func TestDamagedTasksUnderWayStopTheStart(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.shop.hang.Store(true)
-	s := w.open()
-	for i := range 300 {
-		submit(t, s, fmt.Sprintf("o-%d", i), "")
-	}
-	closeRuntime(t, s)
-	damage(t, w, func(size int64) int64 { return size / 3 * 2 })
-	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) {
-		t.Errorf("opened: %v, want %v", err, sqlite.ErrDamaged)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.shop.hang.Store(true)
+		s := w.open()
+		for i := range 300 {
+			submit(t, s, fmt.Sprintf("o-%d", i), "")
+		}
+		closeRuntime(t, s)
+		damage(t, w, func(size int64) int64 { return size / 3 * 2 })
+		if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) {
+			t.Errorf("opened: %v, want %v", err, sqlite.ErrDamaged)
+		}
+	})
 }
 
 func TestAStartThatIsCalledOff(t *testing.T) {
@@ -404,8 +410,11 @@ func TestNamesOfCounts(t *testing.T) {
 func TestADamagedFileIsNotReady(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
-	for i := range 300 { // more than a reader keeps of the file
+	const n = 300 // more than a reader keeps of the file
+	for i := range n {
 		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	for i := range n {
 		wait(t, s, fmt.Sprintf("o-%d", i))
 	}
 	closeRuntime(t, s)

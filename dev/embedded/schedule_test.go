@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
@@ -53,55 +54,59 @@ func second[T any](_ T, err error) error { return err }
 
 // A closed runtime refuses to show an order that was still open, although the task is in its cache.
 func TestAClosedRuntimeShowsNoOpenOrder(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.shop.gate = make(chan struct{})
-	s := w.open()
-	submit(t, s, "one", "")
-	eventually(t, "the call is made", func() bool { return w.shop.at.Load() == 1 })
-	closeRuntime(t, s)
-	allFail(t, s, "one")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		w.shop.gate = make(chan struct{})
+		s := w.open()
+		submit(t, s, "one", "")
+		eventually(t, "the call is made", func() bool { return w.shop.at.Load() == 1 })
+		closeRuntime(t, s)
+		allFail(t, s, "one")
+	})
 }
 
 // Orders start by the clock, each once, also where the process was away in the meantime; the list says what
 // was skipped.
 func TestOrdersStartByTheClock(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.write(hourly)
-	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	w.options.Clock = clock
-	s := w.open()
-	known := func() schedule.Record {
-		all, err := s.Schedules(t.Context())
-		if err != nil || len(all) != 1 || all[0].Workflow != "pair" || all[0].Cron != "@hourly" {
-			t.Fatalf("%+v %v", all, err)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5s")
+		w.write(hourly)
+		clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+		w.options.Clock = clock
+		s := w.open()
+		known := func() schedule.Record {
+			all, err := s.Schedules(t.Context())
+			if err != nil || len(all) != 1 || all[0].Workflow != "pair" || all[0].Cron != "@hourly" {
+				t.Fatalf("%+v %v", all, err)
+			}
+			return all[0]
 		}
-		return all[0]
-	}
-	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
-	clock.Advance(time.Minute)
-	eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
-	if o := wait(t, s, "pair-20260329T010000Z").Order; string(
-		o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
-		t.Errorf("%s", o)
-	}
-	closeRuntime(t, s)
-	allFail(t, s, "pair-20260329T010000Z")
-	// 11:01: ten times have passed, four of them within catchUp or at its end
-	clock.Advance(10*time.Hour + time.Minute)
-	s = w.open()
-	defer closeRuntime(t, s)
-	eventually(t, "it catches up", func() bool {
-		return known().Started+known().Missed == 11 &&
-			known().Starts[known().Started-1].Sent
+		eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
+		clock.Advance(time.Minute)
+		eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
+		if o := wait(t, s, "pair-20260329T010000Z").Order; string(
+			o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
+			t.Errorf("%s", o)
+		}
+		closeRuntime(t, s)
+		allFail(t, s, "pair-20260329T010000Z")
+		// 11:01: ten times have passed, four of them within catchUp or at its end
+		clock.Advance(10*time.Hour + time.Minute)
+		s = w.open()
+		defer closeRuntime(t, s)
+		eventually(t, "it catches up", func() bool {
+			return known().Started+known().Missed == 11 &&
+				known().Starts[known().Started-1].Sent
+		})
+		if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") ||
+			r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
+			t.Errorf("%+v", r)
+		}
+		page, _, err := s.List(t.Context(), port.Query{Limit: 10})
+		if err != nil || len(page) != 4 {
+			t.Errorf("%d orders, %v", len(page), err)
+		}
 	})
-	if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") ||
-		r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
-		t.Errorf("%+v", r)
-	}
-	page, _, err := s.List(t.Context(), port.Query{Limit: 10})
-	if err != nil || len(page) != 4 {
-		t.Errorf("%d orders, %v", len(page), err)
-	}
 }
 
 // Without catchUp the times of the last hour are started after an outage, and no earlier ones, as

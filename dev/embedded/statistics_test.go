@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -31,68 +32,70 @@ func total(s view.Statistics, kind, of string) (sum int, there bool) {
 
 // Statistics report what ended in which interval, what is in flight and waits now, and which attempts failed.
 func TestStatistics(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.options.StatisticsEvery = 2 * time.Second // a sample that is late by half of it leaves a gap
-	s := w.open()
-	defer closeRuntime(t, s)
-	read := func() view.Statistics {
-		t.Helper()
-		x, err := s.Statistics(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		w.options.StatisticsEvery = 2 * time.Second // a sample that is late by half of it leaves a gap
+		s := w.open()
+		defer closeRuntime(t, s)
+		read := func() view.Statistics {
+			t.Helper()
+			x, err := s.Statistics(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
 		}
-		return x
-	}
-	for _, id := range []string{"o-1", "o-2", "o-3"} {
-		submit(t, s, id, "")
-		wait(t, s, id)
-	}
-	w.shop.refuse.Store(true)
-	submit(t, s, "o-4", "")
-	wait(t, s, "o-4")
-	eventually(t, "the ends are counted", func() bool {
+		for _, id := range []string{"o-1", "o-2", "o-3"} {
+			submit(t, s, id, "")
+			wait(t, s, id)
+		}
+		w.shop.refuse.Store(true)
+		submit(t, s, "o-4", "")
+		wait(t, s, "o-4")
+		eventually(t, "the ends are counted", func() bool {
+			x := read()
+			done, _ := total(x, view.SeriesEnded, string(core.Processed))
+			undone, _ := total(x, view.SeriesEnded, string(core.Compensated))
+			return done == 3 && undone == 1
+		})
 		x := read()
-		done, _ := total(x, view.SeriesEnded, string(core.Processed))
-		undone, _ := total(x, view.SeriesEnded, string(core.Compensated))
-		return done == 3 && undone == 1
+		if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil ||
+			x.Overdue.Orders != 0 {
+			t.Errorf("%+v", x)
+		}
+		if !slices.IsSortedFunc(x.Series,
+			func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
+			t.Errorf("not in order: %+v", x.Series)
+		}
+		for i := range x.Series {
+			if len(x.Series[i].Values) != len(x.Series[0].Values) {
+				t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values),
+					x.Series[0].Of, len(x.Series[0].Values))
+			}
+		}
+		for _, series := range x.Series {
+			if !slices.Contains([]string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind) {
+				t.Errorf("there is a series %q", series.Kind)
+			}
+			if series.Kind == view.SeriesWaiting && series.Of != "shop" {
+				t.Errorf("requests of %q wait, which is no agent", series.Of)
+			}
+		}
+		for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight},
+			{view.SeriesWaiting, "shop"}} {
+			if _, there := total(x, want[0], want[1]); !there {
+				t.Errorf("there is no series %q", want)
+			}
+		}
+		if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 ||
+			a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
+			t.Errorf("%+v", a)
+		}
+		w.shop.hang.Store(true)
+		submit(t, s, "o-5", "")
+		eventually(t, "an order is in flight",
+			func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
 	})
-	x := read()
-	if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil ||
-		x.Overdue.Orders != 0 {
-		t.Errorf("%+v", x)
-	}
-	if !slices.IsSortedFunc(x.Series,
-		func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
-		t.Errorf("not in order: %+v", x.Series)
-	}
-	for i := range x.Series {
-		if len(x.Series[i].Values) != len(x.Series[0].Values) {
-			t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values),
-				x.Series[0].Of, len(x.Series[0].Values))
-		}
-	}
-	for _, series := range x.Series {
-		if !slices.Contains([]string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind) {
-			t.Errorf("there is a series %q", series.Kind)
-		}
-		if series.Kind == view.SeriesWaiting && series.Of != "shop" {
-			t.Errorf("requests of %q wait, which is no agent", series.Of)
-		}
-	}
-	for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight},
-		{view.SeriesWaiting, "shop"}} {
-		if _, there := total(x, want[0], want[1]); !there {
-			t.Errorf("there is no series %q", want)
-		}
-	}
-	if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 ||
-		a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
-		t.Errorf("%+v", a)
-	}
-	w.shop.hang.Store(true)
-	submit(t, s, "o-5", "")
-	eventually(t, "an order is in flight",
-		func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
 }
 
 // The series are those of the last hour at most, and the agents stand in the order of their names.
@@ -128,39 +131,41 @@ func TestStatisticsAreBounded(t *testing.T) {
 
 // A machine that slept leaves a gap, and not a peak: what ended before it wakes is of no interval.
 func TestStatisticsHaveGaps(t *testing.T) {
-	w := newFixture(t, "30s")
-	var offset atomic.Int64
-	w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
-	w.options.StatisticsEvery = 100 * time.Millisecond
-	s := w.open()
-	defer closeRuntime(t, s)
-	of := func(kind string) []*int {
-		x, err := s.Statistics(t.Context())
-		if err != nil || len(x.Series) == 0 {
-			return nil
-		}
-		return x.Series[slices.IndexFunc(x.Series, func(x view.Series) bool { return x.Kind == kind })].Values
-	}
-	values := func() []*int { return of(view.SeriesOrders) }
-	eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
-	offset.Store(int64(10 * time.Second))
-	eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap",
-		func() bool {
-			ended, all := of(view.SeriesEnded), values()
-			for i := 51; i < min(len(ended), len(all)); i++ {
-				if ended[i] != nil {
-					return ended[i-1] == nil && all[i-1] != nil
-				}
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		var offset atomic.Int64
+		w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+		w.options.StatisticsEvery = 100 * time.Millisecond
+		s := w.open()
+		defer closeRuntime(t, s)
+		of := func(kind string) []*int {
+			x, err := s.Statistics(t.Context())
+			if err != nil || len(x.Series) == 0 {
+				return nil
 			}
-			return false
-		})
-	missing := 0
-	for _, n := range values() {
-		if n == nil {
-			missing++
+			return x.Series[slices.IndexFunc(x.Series, func(x view.Series) bool { return x.Kind == kind })].Values
 		}
-	}
-	if missing < 95 {
-		t.Errorf("%d of %d intervals are reported as not measured, want 99 or so", missing, len(values()))
-	}
+		values := func() []*int { return of(view.SeriesOrders) }
+		eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
+		offset.Store(int64(10 * time.Second))
+		eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap",
+			func() bool {
+				ended, all := of(view.SeriesEnded), values()
+				for i := 51; i < min(len(ended), len(all)); i++ {
+					if ended[i] != nil {
+						return ended[i-1] == nil && all[i-1] != nil
+					}
+				}
+				return false
+			})
+		missing := 0
+		for _, n := range values() {
+			if n == nil {
+				missing++
+			}
+		}
+		if missing < 95 {
+			t.Errorf("%d of %d intervals are reported as not measured, want 99 or so", missing, len(values()))
+		}
+	})
 }

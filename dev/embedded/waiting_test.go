@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -27,68 +28,70 @@ steps:
 // Orders that wait take no place of --max-open, however many they are. Where work fills all places, the
 // refusal and the health name the limit, the log says it once, and orders of schedules start all the same.
 func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
-	w := newFixture(t, "5m")
-	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	var log bytes.Buffer
-	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
-	w.options.MaxOpen = 3
-	w.shop.hang.Store(true)
-	w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
-	w.writeAs("hourly.yaml", fmt.Sprintf(trial, "hourly", `schedule: {cron: "@hourly", input: {}}`, "1h"))
-	s := w.open()
-	eventually(t, "the schedule is found", func() bool {
-		all, err := s.Schedules(t.Context())
-		return err == nil && len(all) == 1 && all[0].Next != 0
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "5m")
+		clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+		var log bytes.Buffer
+		w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+		w.options.MaxOpen = 3
+		w.shop.hang.Store(true)
+		w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
+		w.writeAs("hourly.yaml", fmt.Sprintf(trial, "hourly", `schedule: {cron: "@hourly", input: {}}`, "1h"))
+		s := w.open()
+		eventually(t, "the schedule is found", func() bool {
+			all, err := s.Schedules(t.Context())
+			return err == nil && len(all) == 1 && all[0].Next != 0
+		})
+		for i := range 20 {
+			o := order(t, fmt.Sprintf("waits-%d", i), "")
+			o.Workflow = "trial"
+			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
+				t.Fatalf("order %d that waits: %v", i, r.Err)
+			}
+		}
+		healthy := func() string {
+			h := s.Health(t.Context())
+			if !h.Ready {
+				t.Error("it is not ready, so that agents outside could not reach their queues")
+			}
+			return h.Checks["intake"]
+		}
+		if found := healthy(); found != "ok" {
+			t.Fatalf("with orders that wait: %s", found)
+		}
+		for i := range 5 {
+			err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
+			var busy *api.BusyError
+			if i < 3 && err != nil || i >= 3 && (!errors.As(err, &busy) ||
+				!strings.Contains(err.Error(), "3 orders are active and the limit is 3 (--max-open)")) {
+				t.Errorf("order %d: %v", i, err)
+			}
+		}
+		if found := healthy(); !strings.Contains(found, "3 orders are active and the limit is 3 (--max-open)") {
+			t.Errorf("with all places taken: %s", found)
+		}
+		clock.Advance(time.Minute)
+		eventually(t, "the schedule's order starts", func() bool {
+			_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
+			return err == nil
+		})
+		closeRuntime(t, s)
+		again := w.open() // the orders that were active before the restart are counted
+		if running := again.Health(t.Context()).Counts["running"]; running != 3 {
+			t.Errorf("after a restart %d orders are active, want 3", running)
+		}
+		w.shop.hang.Store(false)
+		closeRuntime(t, again)
+		warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"),
+			strings.Count(log.String(), "level=ERROR")
+		alerts := strings.Count(log.String(), "ALERT: new orders are refused")
+		if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
+			t.Errorf(
+				"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+
+					"as many errors as alerts:\n%s",
+				warnings, alerts, errorLines, log.String())
+		}
 	})
-	for i := range 20 {
-		o := order(t, fmt.Sprintf("waits-%d", i), "")
-		o.Workflow = "trial"
-		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-			t.Fatalf("order %d that waits: %v", i, r.Err)
-		}
-	}
-	healthy := func() string {
-		h := s.Health(t.Context())
-		if !h.Ready {
-			t.Error("it is not ready, so that agents outside could not reach their queues")
-		}
-		return h.Checks["intake"]
-	}
-	if found := healthy(); found != "ok" {
-		t.Fatalf("with orders that wait: %s", found)
-	}
-	for i := range 5 {
-		err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
-		var busy *api.BusyError
-		if i < 3 && err != nil || i >= 3 && (!errors.As(err, &busy) ||
-			!strings.Contains(err.Error(), "3 orders are active and the limit is 3 (--max-open)")) {
-			t.Errorf("order %d: %v", i, err)
-		}
-	}
-	if found := healthy(); !strings.Contains(found, "3 orders are active and the limit is 3 (--max-open)") {
-		t.Errorf("with all places taken: %s", found)
-	}
-	clock.Advance(time.Minute)
-	eventually(t, "the schedule's order starts", func() bool {
-		_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
-		return err == nil
-	})
-	closeRuntime(t, s)
-	again := w.open() // the orders that were active before the restart are counted
-	if running := again.Health(t.Context()).Counts["running"]; running != 3 {
-		t.Errorf("after a restart %d orders are active, want 3", running)
-	}
-	w.shop.hang.Store(false)
-	closeRuntime(t, again)
-	warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"),
-		strings.Count(log.String(), "level=ERROR")
-	alerts := strings.Count(log.String(), "ALERT: new orders are refused")
-	if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
-		t.Errorf(
-			"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+
-				"as many errors as alerts:\n%s",
-			warnings, alerts, errorLines, log.String())
-	}
 }
 
 // A wait's length comes from the order, and --longest-wait shortens it.

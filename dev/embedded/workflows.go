@@ -2,8 +2,10 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -11,10 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -199,41 +198,40 @@ func (w *workflows) infos() []view.WorkflowInfo {
 	return all
 }
 
-// settleTime is how long the folder must stay unchanged before a reload. Editors write a file in several
-// steps.
-const settleTime = 100 * time.Millisecond
+// pollEvery is the interval between two looks at the folder. Polling also notices files of network folders and
+// of mounts into containers, for which systems send no notifications.
+const pollEvery = 200 * time.Millisecond
 
-// watch reloads the workflows when the folder changes. If the system cannot notify the process of changes,
-// watch reloads every two seconds.
+// watch reloads the workflows when the folder has changed. It waits until two looks are equal, because editors
+// write a file in several steps.
 func (w *workflows) watch(ctx context.Context) {
-	watcher, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer watcher.Close()
-		err = watcher.Add(w.dir)
-	}
+	var loaded, last string
+	every(ctx, pollEvery, func() {
+		now := w.look()
+		if now == last && now != loaded {
+			loaded = now
+			w.again()
+		}
+		last = now
+	})
+}
+
+// look returns a text that differs when an entry of the folder differs. The target of a link counts if it is an
+// entry of the folder too.
+func (w *workflows) look() string {
+	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		w.log.Warn("cannot watch the workflows; looking every two seconds", "folder", w.dir, "error", err)
-		for ctx.Err() == nil {
-			_ = port.Sleep(ctx, 2*time.Second)
-			w.again()
-		}
-		return
+		return err.Error()
 	}
-	w.again() // files may have changed before the watch started
-	quiet := time.NewTimer(time.Hour)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-watcher.Events:
-			quiet.Reset(settleTime)
-		case err := <-watcher.Errors:
-			w.log.Warn("watching the workflows", "folder", w.dir, "error", err)
-			quiet.Reset(settleTime)
-		case <-quiet.C:
-			w.again()
+	var all strings.Builder
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			return err.Error() // it was removed meanwhile
 		}
+		fmt.Fprintln(&all, entry.Name(), info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
+	return all.String()
 }
 
 func (w *workflows) again() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -115,34 +116,36 @@ func TestDamagedFileIsRefused(t *testing.T) {
 
 // TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
-	folder := t.TempDir()
-	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
-	s := open(t, folder, sqlite.Options{Heads: -1})
-	defer func() { _ = s.Close() }()
-	if err := s.Probe(); err != nil {
-		t.Fatal(err)
-	}
-	spoil(t, folder)
-	var found error
-	for i := 0; i < 1000 && found == nil; i++ {
-		_, errs := s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
-		found = errs[0]
-	}
-	if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
-		t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)
-	}
-	page, err := s.List(t.Context(), port.Query{State: "Error", Limit: 10}) // its part of the index is whole
-	if len(page.Records) != 0 || !errors.Is(err, sqlite.ErrDamaged) {
-		t.Errorf("a listing has %d orders and says %v, want %v", len(page.Records), err, sqlite.ErrDamaged)
-	}
-	var verdict error
-	for end := time.Now().Add(10 * time.Second); verdict == nil &&
-		time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		verdict = s.Probe()
-	}
-	if !errors.Is(verdict, sqlite.ErrDamaged) {
-		t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
+		s := open(t, folder, sqlite.Options{Heads: -1})
+		defer func() { _ = s.Close() }()
+		if err := s.Probe(); err != nil {
+			t.Fatal(err)
+		}
+		spoil(t, folder)
+		var found error
+		for i := 0; i < 1000 && found == nil; i++ {
+			_, errs := s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
+			found = errs[0]
+		}
+		if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
+			t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)
+		}
+		page, err := s.List(t.Context(), port.Query{State: "Error", Limit: 10}) // its part of the index is whole
+		if len(page.Records) != 0 || !errors.Is(err, sqlite.ErrDamaged) {
+			t.Errorf("a listing has %d orders and says %v, want %v", len(page.Records), err, sqlite.ErrDamaged)
+		}
+		var verdict error
+		for end := time.Now().Add(10 * time.Second); verdict == nil &&
+			time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			verdict = s.Probe()
+		}
+		if !errors.Is(verdict, sqlite.ErrDamaged) {
+			t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
+		}
+	})
 }
 
 // withoutNumber is killed for a folder without the number of the last commit, as an older program left it.
@@ -292,25 +295,27 @@ func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 
 // TestMissingLogIsNoticed: what it held was acknowledged.
 func TestMissingLogIsNoticed(t *testing.T) {
-	folder := withoutNumber(t, 3)
-	log := filepath.Join(folder, writeLog)
-	data, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(log); err != nil {
-		t.Fatal(err)
-	}
-	refused(t, folder, "stepkeeper.db-wal is missing", "backup", "create an empty file")
-	refused(t, folder, "stepkeeper.db-wal is missing") // still
-	write(t, log, data)
-	s := open(t, folder, sqlite.Options{})
-	stored(t, s, map[string]bool{"task-0": true, "newest": true})
-	closed(t, s)
-	closed(t, open(t, folder, sqlite.Options{})) // after a clean end there is no log
-	if _, err := os.Stat(log); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after a clean end the log is there: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		folder := withoutNumber(t, 3)
+		log := filepath.Join(folder, writeLog)
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, folder, "stepkeeper.db-wal is missing", "backup", "create an empty file")
+		refused(t, folder, "stepkeeper.db-wal is missing") // still
+		write(t, log, data)
+		s := open(t, folder, sqlite.Options{})
+		stored(t, s, map[string]bool{"task-0": true, "newest": true})
+		closed(t, s)
+		closed(t, open(t, folder, sqlite.Options{})) // after a clean end there is no log
+		if _, err := os.Stat(log); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("after a clean end the log is there: %v", err)
+		}
+	})
 }
 
 // TestMissingLogCanBeGivenUp, as the refusal says.
@@ -388,33 +393,35 @@ func TestNewFileIsMadeAsAWhole(t *testing.T) {
 
 // TestProbeReportsWhetherWritesFindRoom, and when they do again.
 func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
-	s := open(t, t.TempDir(), sqlite.Options{})
-	defer closed(t, s)
-	pages, err := s.Pages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.LimitPages(pages + 40); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Probe(); err != nil {
-		t.Fatalf("with room: %v", err)
-	}
-	for i, err := 0, error(nil); err == nil; i++ {
-		w := creation(fmt.Sprint("task-", i))
-		w.Record.Document = []byte(strings.Repeat("x", 5000))
-		err = s.Commit(t.Context(), []port.Write{w})[0]
-	}
-	becomes(t, s, "full", func(err error) bool {
-		return errors.Is(err, port.ErrUnavailable) && strings.Contains(err.Error(), "the disk is full")
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, t.TempDir(), sqlite.Options{})
+		defer closed(t, s)
+		pages, err := s.Pages()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.LimitPages(pages + 40); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Probe(); err != nil {
+			t.Fatalf("with room: %v", err)
+		}
+		for i, err := 0, error(nil); err == nil; i++ {
+			w := creation(fmt.Sprint("task-", i))
+			w.Record.Document = []byte(strings.Repeat("x", 5000))
+			err = s.Commit(t.Context(), []port.Write{w})[0]
+		}
+		becomes(t, s, "full", func(err error) bool {
+			return errors.Is(err, port.ErrUnavailable) && strings.Contains(err.Error(), "the disk is full")
+		})
+		if err := s.LimitPages(1 << 30); err != nil {
+			t.Fatal(err)
+		}
+		becomes(t, s, "with room again", func(err error) bool { return err == nil })
+		if n, err := s.Number("SELECT count(*) FROM probe"); err != nil || n != 0 {
+			t.Errorf("%d probes are left (%v)", n, err)
+		}
 	})
-	if err := s.LimitPages(1 << 30); err != nil {
-		t.Fatal(err)
-	}
-	becomes(t, s, "with room again", func(err error) bool { return err == nil })
-	if n, err := s.Number("SELECT count(*) FROM probe"); err != nil || n != 0 {
-		t.Errorf("%d probes are left (%v)", n, err)
-	}
 }
 
 // becomes waits until the probe's verdict is so.
@@ -455,12 +462,13 @@ func TestProbesAreOneWrite(t *testing.T) {
 
 // TestProbeOfAStoreThatIsStuck: a disk that does not answer is no readiness.
 func TestProbeOfAStoreThatIsStuck(t *testing.T) {
-	t.Parallel()
-	s := open(t, t.TempDir(), sqlite.Options{})
-	defer closed(t, s)
-	release := s.Hold()
-	defer release()
-	if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
-		t.Errorf("the probe says %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, t.TempDir(), sqlite.Options{})
+		defer closed(t, s)
+		release := s.Hold()
+		defer release()
+		if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
+			t.Errorf("the probe says %v", err)
+		}
+	})
 }

@@ -22,7 +22,7 @@ const strayRetention = 14 * 24 * time.Hour
 // restedTasks selects tasks that came to rest before a given time, in the sequence of their creation. SQLite
 // skips the few older tasks that still run or came to rest later.
 const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 " +
-	"ORDER BY created LIMIT ?2"
+	"ORDER BY created LIMIT 0+?2"
 
 // Expired is the result of a call of Expire.
 type Expired struct {

@@ -18,11 +18,13 @@ type reads struct {
 	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
 
+// SQLite prepares a statement with LIMIT ? anew after each bind, because the limit is part of its plan. It does
+// not know the value of an expression: LIMIT 0+? takes a fifth of the time.
 const (
 	dueQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY " +
-		"index_at, id LIMIT ?"
+		"index_at, id LIMIT 0+?"
 	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND " +
-		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
+		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT 0+?"
 )
 
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.hash, " +

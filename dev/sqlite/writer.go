@@ -70,11 +70,11 @@ func (w *writer) prepareAll() error {
 		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
 		{&w.dueMessages,
 			"SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
-				"visible_at, row LIMIT ?"},
+				"visible_at, row LIMIT 0+?"},
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
 		{&w.expireMessages,
 			"DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? " +
-				"LIMIT ?)"},
+				"LIMIT 0+?)"},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},
 		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL, sum=NULL WHERE row=?"},

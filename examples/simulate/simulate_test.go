@@ -9,7 +9,7 @@ import (
 
 // The workflow keeps what it promises, whatever goes wrong.
 func TestTransfer(t *testing.T) {
-	sim.Check(t, "transfer.yaml", sim.Seeds(500))
+	sim.Check(t, "transfer.yaml")
 }
 
 // A bank that says it is fenced and is not: its debit lands after the refund.

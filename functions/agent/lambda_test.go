@@ -27,7 +27,7 @@ var example = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	out := filepath.Join(dir, "bootstrap")
-	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", out, "../../examples/agent-go")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "lambda.norpc", "-o", out, "../../examples/agent-go")
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)
 	}

@@ -144,18 +144,13 @@ func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Stor
 func scriptedWith(t *testing.T, answers ...func(request) (int, string)) (*dynamo.Store, *dynamodb.Client) {
 	t.Helper()
 	var n atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := dynamo.NewClient(without(t, func(r *http.Request) (int, string) {
 		var in request
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
 		}
-		status, body := answers[min(int(n.Add(1)), len(answers))-1](in)
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		w.WriteHeader(status)
-		fmt.Fprint(w, body)
+		return answers[min(int(n.Add(1)), len(answers))-1](in)
 	}))
-	t.Cleanup(server.Close)
-	c := client(t, server.URL)
 	return dynamo.New(c, dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{}), c
 }
 
@@ -217,54 +212,56 @@ func TestWhatTriesMean(t *testing.T) {
 		{"all answers lost", []func(request) (int, string){lost}, doubt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := scripted(t, tt.answers...).Commit(t.Context(), []port.Write{write("a", 2)})[0]
-			if tt.want != doubt { //nolint:errorlint // it stands for no sentinel at all
-				if !errors.Is(err, tt.want) {
-					t.Errorf("%v, want %v", err, tt.want)
+			synctest.Test(t, func(t *testing.T) {
+				err := scripted(t, tt.answers...).Commit(t.Context(), []port.Write{write("a", 2)})[0]
+				if tt.want != doubt { //nolint:errorlint // it stands for no sentinel at all
+					if !errors.Is(err, tt.want) {
+						t.Errorf("%v, want %v", err, tt.want)
+					}
+					return
 				}
-				return
-			}
-			for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
-				port.ErrUnavailable} {
-				if errors.Is(err, sentinel) {
-					t.Errorf("%v says %v, which is unknown", err, sentinel)
+				for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
+					port.ErrUnavailable} {
+					if errors.Is(err, sentinel) {
+						t.Errorf("%v says %v, which is unknown", err, sentinel)
+					}
 				}
-			}
+			})
 		})
 	}
 }
 
 // A read that fails says nothing of the others: each ID has its own answer, at its place.
 func TestReadsFailOneByOne(t *testing.T) {
-	s := scripted(t, func(in request) (int, string) {
-		if in.Key["OrderID"]["S"] == "b" {
-			return throttled(in)
+	synctest.Test(t, func(t *testing.T) {
+		s := scripted(t, func(in request) (int, string) {
+			if in.Key["OrderID"]["S"] == "b" {
+				return throttled(in)
+			}
+			return 200, fmt.Sprintf(`{"Item":{"OrderID":{"S":%q},"Version":{"N":"1"}}}`, in.Key["OrderID"]["S"])
+		})
+		records, errs := s.Load(t.Context(), []string{"a", "b", "c", "d"})
+		for i, id := range []string{"a", "", "c", "d"} {
+			switch {
+			case id == "" && (records[i] != nil || !errors.Is(errs[i], port.ErrUnavailable)):
+				t.Errorf("the read that failed answers %+v, %v", records[i], errs[i])
+			case id != "" && (errs[i] != nil || records[i] == nil || records[i].ID != id):
+				t.Errorf("%s: %+v, %v", id, records[i], errs[i])
+			}
 		}
-		return 200, fmt.Sprintf(`{"Item":{"OrderID":{"S":%q},"Version":{"N":"1"}}}`, in.Key["OrderID"]["S"])
 	})
-	records, errs := s.Load(t.Context(), []string{"a", "b", "c", "d"})
-	for i, id := range []string{"a", "", "c", "d"} {
-		switch {
-		case id == "" && (records[i] != nil || !errors.Is(errs[i], port.ErrUnavailable)):
-			t.Errorf("the read that failed answers %+v, %v", records[i], errs[i])
-		case id != "" && (errs[i] != nil || records[i] == nil || records[i].ID != id):
-			t.Errorf("%s: %+v, %v", id, records[i], errs[i])
-		}
-	}
 }
 
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt; 0 is no
-// answer before the end of the request's context. Nothing passes through a socket, so that time can be the
-// clock of synctest.
-func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dynamo.Store, *atomic.Int64) {
+// without returns the settings of clients whose calls pass through no socket, so that time can be the clock of
+// synctest. A status of 0 is no answer before the end of the request's context.
+func without(t *testing.T, answer func(*http.Request) (int, string)) aws.Config {
 	t.Helper()
-	var n atomic.Int64
 	dynamoDB := transport(func(r *http.Request) (*http.Response, error) {
-		status, body := answer(n.Add(1))
+		status, body := answer(r)
 		if status == 0 {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
@@ -281,6 +278,14 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
+func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dynamo.Store, *atomic.Int64) {
+	t.Helper()
+	var n atomic.Int64
+	c := without(t, func(*http.Request) (int, string) { return answer(n.Add(1)) })
 	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Definitions: "d"},
 		dynamo.Options{}), &n
 }

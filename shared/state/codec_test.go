@@ -142,7 +142,11 @@ func TestTimesAtCreationAreStored(t *testing.T) {
 			return &s.Wait.At
 		}, func(s *core.Step) *core.Time { return &s.Finish.At },
 	}
-	for mask := range 1 << (2 * len(fields)) { // each: zero, Created, later, earlier than Created
+	stride := 1
+	if testing.Short() {
+		stride = 17
+	}
+	for mask := 0; mask < 1<<(2*len(fields)); mask += stride { // each: zero, Created, later, earlier than Created
 		task := &core.Task{OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
 		for i, f := range fields {
 			*f(&task.Steps[0]) = [...]core.Time{0, born, born + 5, born - 5}[mask>>(2*i)&3]
@@ -375,29 +379,6 @@ func TestNullPartsAreAbsent(t *testing.T) {
 	}
 }
 
-// The states of a task's steps take no memory of their own. Every message makes a Scheduler read them.
-func TestKnownStatesTakeNoMemory(t *testing.T) {
-	task := usualTask()
-	allocations := func(of core.State) float64 {
-		for i := range task.Steps {
-			task.Steps[i].State = of
-		}
-		doc := encode(t, task)
-		return testing.AllocsPerRun(20, func() {
-			if got, err := state.DecodeTask(doc); err != nil || got.Steps[0].State != of {
-				t.Errorf("%s: %v", of, err)
-			}
-		})
-	}
-	for _, s := range []core.State{core.Pending, core.Waiting, core.Processed, core.Skipped, core.Failed,
-		core.UndoWait, core.Compensated, core.Cancelled, core.Closed, core.Error} {
-		known, unknown := allocations(s), allocations(core.State(strings.ToUpper(string(s))))
-		if saved := unknown - known; saved < float64(len(task.Steps)) {
-			t.Errorf("%s of %d steps saves %v allocations", s, len(task.Steps), saved)
-		}
-	}
-}
-
 func TestUnreadableDocuments(t *testing.T) {
 	for doc, part := range map[string]string{
 		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
@@ -474,7 +455,11 @@ func FuzzDecodeTask(f *testing.F) {
 
 // TestDamagedDocumentsAreRefused: what is read was JSON, whatever was cut out of it or put into it.
 func TestDamagedDocumentsAreRefused(t *testing.T) {
-	doc := string(encode(t, usualTask()))
+	task := usualTask()
+	if testing.Short() {
+		task.Steps = task.Steps[2:] // one step that has ended and one that runs
+	}
+	doc := string(encode(t, task))
 	for i := range doc {
 		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff",
 			" x"} {

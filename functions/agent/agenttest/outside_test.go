@@ -84,14 +84,10 @@ func (k kiosk) get(name string) string {
 
 func (k kiosk) sell(ctx context.Context, call agent.Call) (any, error) {
 	if d, err := time.ParseDuration(k.get("delay")); err == nil && d > 0 {
-		wait := ctx
-		if k.manners == "lands late" {
-			wait = context.WithoutCancel(ctx)
-		}
 		select {
 		case <-time.After(d):
-		case <-wait.Done():
-			return nil, wait.Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 	books.Lock()
@@ -129,7 +125,7 @@ func (k kiosk) takeBack(_ context.Context, call agent.Call) (any, error) {
 	books.Lock()
 	defer books.Unlock()
 	switch {
-	case k.effects(call.Key) > 0, k.manners == "undoes twice" && k.count(call.Key, "do") > 0:
+	case k.effects(call.Key) > 0:
 		return nil, k.note(call.Key, "undo", "-")
 	case k.manners == "no fence", k.manners == "knows no keys":
 		return nil, nil
@@ -196,11 +192,8 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate"},
 		{kiosk{manners: "forgets keys"}, agenttest.Plain,
 			"key after many others: after a do, others, and the do again, there are 2 effects, not 1"},
-		{kiosk{manners: "undoes twice"}, agenttest.Plain, "duplicate undo"},
-		{kiosk{manners: "lands late"}, agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
 		// A ledger is for plain services alone.
 		{kiosk{manners: "", noLedger: true}, agenttest.Fenced, ""},
-		{kiosk{manners: "no fence", noLedger: true}, agenttest.Idempotent, "do after undo"},
 		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},
 	} {
 		t.Run(fmt.Sprintf("manners %q, no ledger %v", tt.kiosk.manners, tt.kiosk.noLedger),

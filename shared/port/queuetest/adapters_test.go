@@ -45,12 +45,10 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestMemoryInRealTime runs on the machine's clock and its timers.
-func TestMemoryInRealTime(t *testing.T) {
-	t.Parallel()
+// TestMemoryByTimers runs on the machine's clock and its timers.
+func TestMemoryByTimers(t *testing.T) {
 	options := inMemory
-	options.Unit = 300 * time.Millisecond
-	options.Groups = []string{"poll", "together"}
+	options.Virtual = true
 	Run(t, options, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		return Backends{Queues: memoryQueues(t, port.ClockFunc(time.Now), configs, replyTo)}
 	})
@@ -79,10 +77,9 @@ func TestSQLite(t *testing.T) {
 		})
 }
 
-// TestSQLiteInRealTime runs on the machine's clock and its timers.
-func TestSQLiteInRealTime(t *testing.T) {
-	t.Parallel()
-	Run(t, Options{Unit: 300 * time.Millisecond, Groups: []string{"poll", "together"}, Once: true,
+// TestSQLiteByTimers runs on the machine's clock and its timers.
+func TestSQLiteByTimers(t *testing.T) {
+	Run(t, Options{Virtual: true, Groups: []string{"poll", "together"}, Once: true,
 		Messages: 400}, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		return sqliteBackends(t, nil, configs, replyTo)
 	})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -50,6 +51,9 @@ type Options struct {
 	LosesPolls bool
 	// ExactDepth: Depth counts what was sent at once; otherwise the suite does not look at it.
 	ExactDepth bool
+	// Virtual: each case runs in a bubble of testing/synctest, whose time passes while all of its goroutines
+	// wait. The adapter uses the machine's clock and its timers, and no socket.
+	Virtual bool
 	// Groups are the groups of cases to run; none: all. Cases about visibility and delay need a
 	// clock that can be moved, or a Unit that no pause of a loaded machine reaches.
 	Groups []string
@@ -99,7 +103,14 @@ func Run(t *testing.T, options Options, make Make) {
 		}
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { runCase(t, options, make, c) })
+				t.Run(c.name, func(t *testing.T) {
+					run := func(t *testing.T) { runCase(t, options, make, c) }
+					if options.Virtual {
+						synctest.Test(t, run)
+						return
+					}
+					run(t)
+				})
 			}
 		})
 	}
