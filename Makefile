@@ -65,9 +65,8 @@ SEQUENCES ?= 12
 .PHONY: test-dynamo
 test-dynamo:
 	shared/dynamo/dynamotest/local.sh bash -c '\
-		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
-		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest && \
-		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./verify/bench/cost'
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./verify/bench/cost && \
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest'
 
 .PHONY: race
 race: ## The race detector on what shares memory between goroutines (needs a C compiler)
@@ -141,11 +140,10 @@ profile:
 		"$$dir/bench" --only $$part --floor "$$dir/floor" --out "$$dir/bench.json" --cpuprofile "$$dir/$$part" || exit 1; done && \
 	$(GO) tool pprof -proto "$$dir/throughput" "$$dir/http" >"$$dir/merged" && mv "$$dir/merged" $(PROFILE) && ls -l $(PROFILE)
 
-# Measure what an order consumes on AWS, and what that costs (needs npm and a JDK).
+# Measure what an order consumes on AWS, and write the tables of docs/explanation/cost.md (needs npm and a JDK).
 .PHONY: cost
 cost:
-	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestMeasure$$' -count 1 \
-		-timeout 60m -v -args -out $(CURDIR)/internal/cost/units.json
+	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestUnits$$' -count 1 -update
 
 EXPLORE ?= 60s
 REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \

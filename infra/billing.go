@@ -7,8 +7,7 @@ import (
 )
 
 // Provisioned configures provisioned capacity for the table Orders and its index. DynamoDB scales this
-// capacity with the load. All other tables stay on demand. `stepkeeper cost --rate N` compares the costs of
-// provisioned and on-demand capacity.
+// capacity with the load. All other tables stay on demand. docs/explanation/cost.md compares the costs.
 type Provisioned struct {
 	Orders Range // capacity of the table; Max is required
 	// Index is the capacity of the index. The default is a third of Orders, because an order of four steps

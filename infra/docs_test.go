@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -85,6 +87,31 @@ func TestDocs(t *testing.T) {
 		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
 	}
+}
+
+// TestIdleMonth checks the counts in docs/explanation/cost.md with the example's template. AWS bills an alarm
+// once for each metric that it reads.
+func TestIdleMonth(t *testing.T) {
+	var golden tmpl
+	require.NoError(t, json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")), &golden))
+	counts := map[string]int{}
+	for _, r := range golden.Resources {
+		counts[r.Type]++
+		metrics, _ := r.Properties["Metrics"].([]any)
+		for i := range metrics {
+			if _, billed := metrics[i].(map[string]any)["MetricStat"]; billed {
+				counts["billed"]++
+			}
+		}
+		if len(metrics) > 0 {
+			counts["billed"]--
+		}
+	}
+	text := page(t, "cost.md")
+	require.Contains(t, text, fmt.Sprintf("| alarms | %d × $0.10 |", counts["AWS::CloudWatch::Alarm"]+counts["billed"]))
+	require.Contains(t, text, fmt.Sprintf("%d mappings × 5 pollers", counts["AWS::Lambda::EventSourceMapping"]))
+	require.Contains(t, text, fmt.Sprintf("| key of the topic of alarms | %d × $1.00 |", counts["AWS::KMS::Key"]))
+	require.Equal(t, 1, counts["AWS::Scheduler::Schedule"], "schedules of sweeps")
 }
 
 // An operator who fails over compares what the last sweep wrote. The metric of the lag never has a zero.

@@ -15,7 +15,8 @@ const (
 	// ProfileProduction adds all alarms, sweeps every minute, and keeps the data if the stack is deleted.
 	ProfileProduction Profile = "Production"
 	// ProfileDev is for trial stacks. It adds no alarms, sweeps every 5 minutes, deletes all data with the
-	// stack, and keeps logs for a week. `stepkeeper cost` prints the cost of an idle stack.
+	// stack, and keeps logs for a week. docs/explanation/cost.md has the cost of an
+	// idle stack.
 	ProfileDev Profile = "Dev"
 )
 

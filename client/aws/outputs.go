@@ -57,7 +57,6 @@ type Outputs struct {
 	SweepInterval time.Duration // time from one sweep to the next
 	// Deployment is the deployment's name in metrics. It is "" if the stack does not have this output.
 	Deployment string
-	Scheduler  string // name of the Scheduler's function
 	// Alerts and Alarms are the ARNs of the topics. Alarms is "" if the deployment has no alarms.
 	Alerts, Alarms string
 }
@@ -94,7 +93,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
-	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
+	o.Deployment = values[prefix+"Deployment"]
 	o.Alerts, o.Alarms = values[prefix+"AlertsTopic"], values[prefix+"AlarmsTopic"]
 	o.Tasks = values[prefix+idOf(port.Tasks)+"Url"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"

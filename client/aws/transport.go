@@ -121,7 +121,6 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	if detailed {
 		order, _ := t.order(ctx, task)
 		shown = view.Detailed(task, def, order, time.Now())
-		shown.ItemBytes = itemBytes(task)
 		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
 	return &shown, nil
@@ -155,21 +154,6 @@ func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Def
 	c := *def
 	c.Hash = hash
 	return &c
-}
-
-// items computes the sizes of items. It has no client, so it cannot make calls.
-var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
-
-// itemBytes returns the size of a task's item as DynamoDB counts it, or 0 if the task cannot be encoded.
-func itemBytes(task *core.Task) int {
-	document, err := state.EncodeTask(task)
-	if err != nil {
-		return 0
-	}
-	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version,
-		State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(),
-		Document: document})
-	return n
 }
 
 // Stored returns a stored definition. If hash is empty, as in a task without an order, Stored returns nil.

@@ -284,7 +284,6 @@ func firstWorkflow(t *testing.T, x *terminal) {
 		"replay: "+broken[2],
 	)
 	x.run(t, broken[2], 6, "VIOLATION", "your workflow")
-	x.run(t, "stepkeeper cost workflows/booking.yaml", 0, "booking")
 }
 
 // firstAgent runs the agent of the second tutorial beside a second server, for the service at an address.

@@ -13,7 +13,6 @@ type Statistics struct {
 	Series   []Series          `json:"series" nullable:"false"`
 	Agents   []AgentStatistics `json:"agents" nullable:"false" doc:"agents, sorted by name"`
 	Overdue  *Overdue          `json:"overdue,omitempty" doc:"absent if it could not be read"`
-	Usage    *Usage            `json:"usage,omitempty" doc:"present for a stack on AWS only"`
 	Unknown  []string          `json:"unknown,omitempty" nullable:"false" doc:"figures that are not measured here, with the reason, for people"`
 }
 
@@ -66,17 +65,6 @@ func (o *Overdue) Add(due []port.Due) {
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
 		o.Since = core.TimeOf(due[0].At)
 	}
-}
-
-// Usage is the billed consumption of a stack in one hour. It includes the sweeps. It does not include the
-// agents' functions and ledgers.
-type Usage struct {
-	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
-	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`
-	ReadUnits    float64 `json:"readUnits" doc:"read request units of DynamoDB"`
-	Messages     float64 `json:"messages" doc:"number of SQS messages that were sent, received or deleted; a request carries 1 to 10 of them"`
-	Invocations  float64 `json:"invocations" doc:"number of invocations of the Scheduler's function"`
-	Milliseconds float64 `json:"milliseconds" doc:"duration of these invocations, in milliseconds"`
 }
 
 // MostOverdue is the largest number of overdue orders that is counted.

@@ -57,7 +57,6 @@ type Task struct {
 	Earlier     *Earlier        `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
 	Unattended  []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
 	Unchecked   string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
-	ItemBytes   int             `json:"itemBytes,omitempty" doc:"size of the order's item as DynamoDB counts it; for a stack on AWS, if a single order was requested"`
 	Damaged     string          `json:"damaged,omitempty" doc:"why the stored order cannot be read; the other members are what can still be read, and only close is accepted"`
 	Messages    []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
 	Accepts     []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`

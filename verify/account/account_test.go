@@ -31,7 +31,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
-	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
@@ -54,10 +53,8 @@ type check struct {
 	qualifier                    string // qualifier of the bootstrap
 	outputs                      map[string]string
 	denied                       []string // one line for each call: who, action, resource
-	began                        time.Time
-	kept                         bool // the stack was not removed, and needs the bootstrap and its role
-	sent                         int
-	last                         string // output of the last program
+	kept                         bool     // the stack was not removed, and needs the bootstrap and its role
+	last                         string   // output of the last program
 }
 
 func TestAccount(t *testing.T) {
@@ -139,7 +136,7 @@ func start(t *testing.T) *check {
 	}
 	now := time.Now()
 	name := strconv.FormatInt(now.Unix(), 36) // six letters and digits until 2038
-	c := &check{TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account, began: now,
+	c := &check{TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account,
 		partition: strings.Split(*me.Arn, ":")[1],
 		prefix:    "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir()}
 	c.binary = c.file("stepkeeper")
@@ -308,28 +305,8 @@ func (c *check) redrive() {
 	c.operator("dead-letters", "look", "quarantine")
 }
 
-// report prints the cost and the denied calls.
+// report prints the denied calls.
 func (c *check) report() {
-	hours := time.Since(c.began).Hours()
-	r := cost.Calculate(cost.Measured(), cost.Published(), cost.ServiceTime)
-	e, err := r.Estimate(cost.Workload{Steps: 1, Agents: 2, Orders: 1})
-	if err != nil {
-		c.Error(err)
-		return
-	}
-	worst := 0.0
-	for _, dollars := range e.DollarsPerMillion {
-		worst = max(worst, dollars)
-	}
-	const month, key, secret = 730, 1, 0.4
-	c.Logf(
-		"cost, an ESTIMATE from prices and counts, without free tiers: %d orders $%.4f, %.1f hours of alarms, "+
-			"sweeps, key and secret $%.4f; see Billing tomorrow",
-		c.sent,
-		float64(c.sent)*worst/1e6,
-		hours,
-		(e.IdlePerMonth+key+secret)*hours/month,
-	)
 	undocumented := 0
 	for i, row := range c.denied {
 		if field := strings.Fields(row); slices.Contains(
@@ -392,7 +369,6 @@ func TestALeftStackKeepsItsBootstrap(t *testing.T) {
 }
 
 func (c *check) smoke(role, workflow string) {
-	c.sent += orders
 	c.stepkeeper(role, c.prefix, "smoke", "--workflow", workflow, "--order", c.file("order.json"), "--orders",
 		strconv.Itoa(orders))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,13 +19,9 @@ import (
 )
 
 // saga is the workflow of the measurements: four sequential steps whose agents reply at once.
-const saga = `workflow: saga
-steps:
-  reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
-  charge: {agent: shop, operation: charge, after: [reserve], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: refund, grade: idempotent}
-  book: {agent: shop, operation: book, after: [charge], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unbook, grade: idempotent}
-  notify: {agent: shop, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
-`
+//
+//go:embed saga.yaml
+var saga string
 
 const body = load.Order
 

@@ -179,7 +179,7 @@ func TestReadOutputs(t *testing.T) {
 		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
 			"missed-sweeps": at("MissedSweepsUrl")},
-		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction"),
+		SweepInterval: time.Minute, Deployment: "Shop/Engine",
 		Alerts: at("AlertsTopic"), Alarms: at("AlarmsTopic")} // no workflow has children, so no Tasks
 	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
 		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")

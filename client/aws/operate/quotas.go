@@ -70,7 +70,7 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 		if err != nil {
 			return client.NotChecked(name, err)
 		}
-		t.statistics.peak, t.statistics.peakTill = peak, now.Add(usageHold)
+		t.statistics.peak, t.statistics.peakTill = peak, now.Add(peakHold)
 	}
 	limit, whose := float64(defaultTableWrites),
 		"AWS's default, because dynamodb:DescribeLimits is not allowed"

@@ -16,7 +16,6 @@ import (
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -25,7 +24,7 @@ const (
 	// statisticsHold is the time for which statistics are cached. CloudWatch charges for each metric that is
 	// read.
 	statisticsHold = time.Minute
-	usageHold      = 10 * time.Minute
+	peakHold       = 10 * time.Minute
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
 	// settling is the delay until CloudWatch's metrics are complete.
@@ -40,12 +39,10 @@ const (
 // statistics caches the last results. The field after each result is the time until which the result is
 // valid.
 type statistics struct {
-	all       *client.Statistics
-	until     time.Time
-	usage     *view.Usage
-	usageTill time.Time
-	peak      float64
-	peakTill  time.Time
+	all      *client.Statistics
+	until    time.Time
+	peak     float64
+	peakTill time.Time
 }
 
 // Statistics collects metrics, the numbers of messages in the agents' queues, and the overdue orders.
@@ -71,8 +68,6 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	defer cancel()
 	if err := t.addMetrics(within, s, from); err != nil {
 		s.Unknown = append(s.Unknown, "metrics of CloudWatch: "+err.Error())
-	} else if err := t.addUsage(within, s, from, now); err != nil {
-		s.Unknown = append(s.Unknown, "what orders cost: "+err.Error())
 	}
 	if ctx.Err() != nil { // the errors above come from the end of the caller's context
 		return nil, ctx.Err()
@@ -302,68 +297,6 @@ func uncalledSince(values []*float64) (since int, is bool) {
 		}
 	}
 	return last, is
-}
-
-func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
-	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
-		u, err := t.usage(ctx, from)
-		if err != nil {
-			return err
-		}
-		t.statistics.usage, t.statistics.usageTill = u, now.Add(usageHold)
-	}
-	s.Usage = t.statistics.usage
-	return nil
-}
-
-func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, error) {
-	u := &view.Usage{}
-	var all []*metric
-	into := map[*metric]*float64{}
-	add := func(to *float64, metrics ...*metric) {
-		for _, m := range metrics {
-			all, into[m] = append(all, m), to
-		}
-	}
-	for _, x := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Definitions},
-		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
-		add(&u.WriteUnits, ofTable("ConsumedWriteCapacityUnits", x))
-		add(&u.ReadUnits, ofTable("ConsumedReadCapacityUnits", x))
-	}
-	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control,
-		port.Replies: t.Outputs.Replies}
-	if t.Outputs.Tasks != "" {
-		queues[port.Tasks] = t.Outputs.Tasks
-	}
-	for agent, url := range t.Outputs.Requests {
-		queues[port.Requests(agent)] = url
-	}
-	for _, queue := range slices.Sorted(maps.Keys(queues)) {
-		for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived",
-			"NumberOfMessagesDeleted"} {
-			to := &u.Messages
-			if queue == port.Intake && name == "NumberOfMessagesDeleted" {
-				to = &u.Orders
-			}
-			add(to, t.ofQueue(queue, queues[queue], name, "Sum")...)
-		}
-	}
-	if function := []string{"FunctionName", t.Outputs.Scheduler}; t.Outputs.Scheduler != "" {
-		add(&u.Invocations, &metric{namespace: "AWS/Lambda", name: "Invocations", statistic: "Sum",
-			dimensions: function})
-		add(&u.Milliseconds, &metric{namespace: "AWS/Lambda", name: "Duration", statistic: "Sum",
-			dimensions: function})
-	}
-	if err := t.read(ctx, from, all); err != nil {
-		return nil, err
-	}
-	for _, m := range all {
-		for _, n := range m.values {
-			*into[m] += aws.ToFloat64(n)
-		}
-	}
-	u.Messages += u.Orders
-	return u, nil
 }
 
 func ofTable(name string, dimensions []string) *metric {

@@ -97,7 +97,6 @@ func watched(t *testing.T, w *watch) *stacktest.Deployment {
 	o := &s.Parts.Outputs
 	o.Intake = "https://sqs/1/Shop-Intake"
 	o.Deployment = "Shop/Engine"
-	o.Scheduler = "Shop-Scheduler"
 	o.SweepInterval = 2 * time.Minute
 	o.Replies = "https://sqs/1/Shop-Replies"
 	o.Requests = map[string]string{"mail": "https://sqs/1/Shop-Mail"}
@@ -144,18 +143,6 @@ func TestStatistics(t *testing.T) {
 		inErrorSearch: {4: 3},
 		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail": {
 			30: 1, 14: 2, 9: 1, 8: 0},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders": {
-			5: 800, 4: 100},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {
-			5: 300},
-		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders": {
-			5: 500},
-		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High": {
-			5: 11},
-		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler": {
-			5: 50},
-		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler": {
-			5: 1500.5},
 	}}
 	stack := watched(t, w)
 	c := stack.Client()
@@ -198,11 +185,6 @@ func TestStatistics(t *testing.T) {
 	if s.Overdue == nil || s.Overdue.Orders != 1 {
 		t.Errorf("%+v", s.Overdue)
 	}
-	if want := (view.Usage{
-		Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 111, Invocations: 50, Milliseconds: 1500.5,
-	}); s.Usage == nil || *s.Usage != want {
-		t.Errorf("%+v", s.Usage)
-	}
 	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") ||
 		!strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
 		t.Errorf("%q", s.Unknown)
@@ -222,7 +204,7 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Series) > 0 || s.Usage != nil || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
+	if len(s.Series) > 0 || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
 		s.Overdue != nil ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {

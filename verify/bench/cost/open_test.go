@@ -29,44 +29,29 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	const open = 5_000
 	now := time.Now()
 	putOpen(t, dynamo.New(client, names.Tables, dynamo.Options{Parallel: 32}), open, now)
-	m := &Meter{}
-	m.Into(&c)
+	m := &meter{}
+	m.into(&c)
 	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
-	clock := port.ClockFunc(func() time.Time { return now })
-	published := 0
-	incidents := incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock,
-		Log:     slog.New(slog.DiscardHandler),
-		Publish: func(context.Context, message.Alert) error { published++; return nil },
-		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
-	if err := incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay",
+	s := newSweeper(t, store, &now)
+	if err := s.incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay",
 		Code: "declined"}); err != nil {
 		t.Fatal(err)
 	}
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sweeping := supervisor.New(supervisor.Config{Incidents: incidents.Sweep, Parts: engine.Parts{
-		State: state.New(state.Config{Store: store, Definitions: store,
-			Current: func(string) *core.Definition { return nil }}),
-		Queues: queues, Alerts: incidents, Leases: store, Clock: clock, Name: "sweeping",
-		Logger: slog.New(slog.DiscardHandler),
-	}})
 	for range 3 {
-		m.Reset()
+		m.take()
 		now = now.Add(time.Minute)
-		report, err := sweeping.Sweep(t.Context())
+		report, err := s.Sweep(t.Context())
 		if err != nil || report.InError["order"].Orders != 1 || report.Shards != dynamo.DefaultShards {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		// A query of each shard for what is due and for what is in Error, a lease for each, the record of
 		// incidents, the order.
-		if writes, reads := spent(m); writes > 8 || reads > 8*0.5+8*0.5+8+1+1 {
+		if writes, reads := m.take(); writes > 8 || reads > 8*0.5+8*0.5+8+1+1 {
 			t.Errorf("a sweep: %v WRU, %v RRU", writes, reads)
 		}
 	}
-	if published != 1 {
-		t.Errorf("%d alerts", published)
+	if s.published != 1 {
+		t.Errorf("%d alerts", s.published)
 	}
 	list := func(q port.Query) (pages int) {
 		q.Limit = 1_000
@@ -81,19 +66,19 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 			q.Cursor = page.Next
 		}
 	}
-	m.Reset()
+	m.take()
 	pages := list(port.Query{})
-	if _, reads := spent(m); pages != 6 || reads > 0.5*(open+1)+float64(pages)*index {
+	if _, reads := m.take(); pages != 6 || reads > 0.5*(open+1)+float64(pages)*index {
 		t.Errorf("%d pages of all: %v RRU", pages, reads)
 	}
-	m.Reset()
+	m.take()
 	for range 10 { // a console, for ten seconds
 		now = now.Add(time.Second)
 		if _, err := store.List(t.Context(), port.Query{Limit: 50}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, reads := spent(m); reads > 10*index {
+	if _, reads := m.take(); reads > 10*index {
 		t.Errorf("ten more first pages: %v RRU", reads)
 	}
 }
@@ -101,11 +86,32 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 // index is what a walk through the index of so many orders consumes at most.
 const index = 120
 
-func spent(m *Meter) (writes, reads float64) {
-	for _, l := range m.Lines() {
-		writes, reads = writes+l.Writes+l.IndexWrites, reads+l.Reads+l.IndexReads
+// sweeper is a Supervisor on AWS, which looks after incidents too.
+type sweeper struct {
+	*supervisor.Supervisor
+	incidents *incident.Incidents
+	published int // number of alerts
+}
+
+func newSweeper(t *testing.T, store *dynamo.Store, now *time.Time) *sweeper {
+	t.Helper()
+	s := &sweeper{}
+	clock := port.ClockFunc(func() time.Time { return *now })
+	s.incidents = incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock,
+		Log:     slog.New(slog.DiscardHandler),
+		Publish: func(context.Context, message.Alert) error { s.published++; return nil },
+		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return writes, reads
+	s.Supervisor = supervisor.New(supervisor.Config{Incidents: s.incidents.Sweep, Parts: engine.Parts{
+		State: state.New(state.Config{Store: store, Definitions: store,
+			Current: func(string) *core.Definition { return nil }}),
+		Queues: queues, Alerts: s.incidents, Leases: store, Clock: clock, Name: "sweeping",
+		Logger: slog.New(slog.DiscardHandler),
+	}})
+	return s
 }
 
 // putOpen stores orders that are due tomorrow, and one that is in Error.

@@ -270,3 +270,15 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 	}
 	return nil
 }
+
+func definitionOf(file string) (*core.Definition, error) {
+	if _, err := os.Stat(file); err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",
+			"the workflow cannot be read")
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		return nil, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
+	}
+	return def, nil
+}

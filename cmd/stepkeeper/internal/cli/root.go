@@ -17,6 +17,6 @@ func Root(a *app.App) *cobra.Command {
 		newWatch(a), newAnswer(a), newApprovals(a), newSchedules(a), local.NewConsole(a), newResubmit(a),
 		newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newErase(a), newBulk(a),
 		newDeadLetters(a), local.NewBackup(a), local.NewTokenKey(a), newDoctor(a), newSmoke(a),
-		author.NewCost(a), author.NewWorkflow(a), author.NewAgent(a), author.NewAWS(a), author.NewSimulate(a),
+		author.NewWorkflow(a), author.NewAgent(a), author.NewAWS(a), author.NewSimulate(a),
 		app.NewVersion(a), a.Command("exit-codes", nil, nil))
 }

@@ -113,7 +113,6 @@ func TestDynamicCompletion(t *testing.T) {
 		{[]string{"agent", "validate", ""}, "yaml\n"},
 		{[]string{"agent", "new", "--module-dir", ""}, ":16\n"},
 		{[]string{"agent", "test", "--earns", ""}, "fenced\n"},
-		{[]string{"cost", "--prices", ""}, "json\n:8\n"},
 		{[]string{"demo", "--orders", ""}, "jsonl\nndjson\njson\n:8\n"},
 		{[]string{"demo", "--report", ""}, "json\n:8\n"},
 		{[]string{"demo", "--workflows", ""}, ":16\n"},
@@ -294,7 +293,6 @@ workflow validate ../../../../workflows/order.yaml
 workflow graph ../../../../workflows/order.yaml
 workflow schema
 doctor
-cost
 submit -
 cancel running
 undo processed --yes

@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -24,8 +23,7 @@ type showOptions struct {
 // and the commands that the user can run next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"`   // content of the order
-	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // cost of the order on AWS; nil for a server
+	Order    json.RawMessage `json:"order,omitempty"` // content of the order
 	Timeline []view.Moment   `json:"timeline"`
 	Next     []render.Advice `json:"next"`            // commands that are useful now; may be empty
 	Later    []render.Advice `json:"later,omitempty"` // commands that the order will accept at a later time
@@ -54,13 +52,9 @@ func runShow(ctx context.Context, o *showOptions) error {
 	if err != nil {
 		return err
 	}
-	receipt, priced := cost.ReceiptOf(&task, order)
 	if !o.app.JSON() {
 		page := o.app.Page()
 		page.Order, page.Messages = order, o.messages
-		if priced {
-			page.Receipt = receipt.Text()
-		}
 		page.Task(o.app.Streams.Out, task)
 		if task.Unchecked != "" {
 			o.app.Warn(task.Unchecked)
@@ -69,9 +63,6 @@ func runShow(ctx context.Context, o *showOptions) error {
 	}
 	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task),
 		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program())}
-	if priced {
-		doc.Receipt = &receipt
-	}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}

@@ -160,8 +160,6 @@ answer asking --token t
 console --listen 0.0.0.0:1
 console --listen nowhere
 console --redact nosuchfile
-cost nosuchfile.yaml
-cost ../../../../workflows/order.yaml --prices nosuchfile.json
 dead-letters look
 dead-letters look intake --number 0
 dead-letters look intake --number 1001

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -29,8 +28,7 @@ type orderPage struct {
 	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
-	Show         string        // "compact", "timeline", "events" or "messages"
-	Receipt      *cost.Receipt // cost of the order on AWS; nil for a server
+	Show         string // "compact", "timeline", "events" or "messages"
 	Order        string
 	OrderProblem string
 	Token        string
@@ -83,9 +81,6 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	order, err := s.Client.Submitted(ctx, t.OrderID)
 	if p.Order = s.shown(order); err != nil {
 		p.Order, p.OrderProblem = "", err.Error()
-	}
-	if receipt, ok := cost.ReceiptOf(t, order); ok {
-		p.Receipt = &receipt
 	}
 	return content{Title: t.OrderID, Template: "order", Data: p}, nil
 }

@@ -184,18 +184,6 @@ func TestHistoryOfAnOrder(t *testing.T) {
 	})
 }
 
-// The cost of an order is that of full batches and of each message alone.
-func TestCostOfAnOrder(t *testing.T) {
-	p := visit(t, recordedPages(t), "/orders/busy")
-	rows := p.rows("receipt")
-	require.Len(t, rows, 6)
-	require.Equal(t, "DynamoDB, writes | $17.50: 28.00 WRU at $0.625 a million | $17.50: 28.00 WRU at $0.625 a million",
-		rows[0])
-	require.Equal(t, "SQS, the deployment's requests | $2.68: 6.70 requests at $0.4 a million | "+
-		"$22.40: 56.00 requests at $0.4 a million", rows[2])
-	require.Contains(t, p.text(), "about $0.0000219 to $0.0000468 so far, which is $21.92 to $46.80 for a million orders")
-}
-
 // The bars of an order show what each step did, or waited for, and how long.
 func TestTimesOfAnOrder(t *testing.T) {
 	h := recordedPages(t)

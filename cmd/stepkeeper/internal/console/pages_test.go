@@ -54,7 +54,6 @@ func TestOverview(t *testing.T) {
 		"count-Error":        "Error1",
 		"overdue":            "Overdue2due 2026-03-01 11:55:00 UTC",
 		"rate":               "Ended per minute70",
-		"cost":               "A million orders$9.68 to 20.5by 1850 orders of an hour, prices of us-east-1",
 		"oldest":             "Oldest running order2026-03-01 12:00:00 UTC",
 		"problem-refund":     "refund: line 3: <steps> is missing",
 	} {

@@ -68,7 +68,7 @@ func recorded() []view.Task {
 		Unattended: []view.Unattended{{Queue: "requests-post", Agent: "post", Waiting: 3, Since: moment(33),
 			Reason: "nothing receives from it", Fix: "start the agent"}},
 		Accepts: []view.Command{{Command: "cancel"}},
-		Version: 9, ItemBytes: 2900, ReplyTo: "shop", Statuses: 1,
+		Version: 9, ReplyTo: "shop", Statuses: 1,
 		Messages: []view.Message{{At: moment(0), Way: "received", Kind: view.MessageOrder, What: "order"},
 			{At: moment(0), Way: "sent", Kind: view.MessageStatus, Peer: "shop", What: "started", Seq: 1},
 			{At: moment(2), Way: "sent", Kind: view.MessageRequest, Peer: "stock", What: "reserve",
@@ -187,8 +187,7 @@ func recordedStatistics() view.Statistics {
 		{Agent: "payment", Done: &done, Failed: &failed, InFlight: 4,
 			NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: moment(30)}}},
 		{Agent: "post", Waiting: 87, Oldest: 95 * core.Second}, {Agent: "stock", Unknown: "<denied>"},
-	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Usage: &view.Usage{Orders: 1850,
-		WriteUnits: 22200, ReadUnits: 10175, Messages: 55500, Invocations: 2000, Milliseconds: 40000},
+	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)},
 		Unknown: []string{"something is <not> measured"}}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -153,29 +152,14 @@ type figures struct {
 	Rate    string // orders per minute
 	RateOf  string
 	Overdue *view.Overdue
-	Cost    *orderCost
 	Unknown []string
-}
-
-// orderCost is the cost of a million orders in dollars. It is calculated from the stack's consumption.
-type orderCost struct{ Range, How string }
-
-func costOf(u *view.Usage) *orderCost {
-	if u == nil || u.Orders < 1 {
-		return nil
-	}
-	prices := cost.Published()
-	least, most := prices.PerMillion(*u)
-	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most),
-		fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
 }
 
 func figuresOf(s *client.Statistics, err error) figures {
 	if err != nil {
 		return figures{Unknown: []string{"statistics: " + err.Error()}}
 	}
-	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute",
-		Cost: costOf(s.Usage)}
+	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute"}
 	kind, title := view.SeriesEnded, "Orders that ended or stopped, per "
 	if !slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == kind }) &&
 		slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == view.SeriesReceived }) {

@@ -23,7 +23,6 @@ type Page struct {
 	Program string          // start of each advised command line
 	Width   int             // columns of the screen; 0 means no limit
 	Order   json.RawMessage // content of the order; nil if unknown
-	Receipt string          // cost of the order; "" if unknown
 	// Messages is true to show the messages of the order instead of the timeline.
 	Messages bool
 }
@@ -48,10 +47,6 @@ func (p Page) Task(w io.Writer, t view.Task) {
 		p.messages(w, t)
 	} else {
 		p.timeline(w, t)
-	}
-	if p.Receipt != "" {
-		p.title(w, "Cost")
-		fmt.Fprintf(w, "  %s\n", p.Receipt)
 	}
 	p.verdicts(w, t)
 	p.next(w, t)
