@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -148,7 +147,8 @@ func (x *running) run(t *testing.T, stored *dynamo.Store) {
 	}
 	x.Send(port.Intake, order)
 	for range 100 {
-		for x.work(t) > 0 {
+		for worked := 1; worked > 0; {
+			worked = x.work(t)
 		}
 		records, errs := stored.Load(t.Context(), []string{x.id})
 		require.NoError(t, errs[0])
