@@ -1,7 +1,6 @@
-// Package check compares a run with the invariants. It checks every commit, every message, every call of a
-// service, and the effects at the end. Package model predicts the result of each event. A handling is one
-// call of an actor's handler, for a batch of messages, a sweep or a command. The page
-// docs/reference/simulator.md lists the invariants by number.
+// Package check judges a run by its effects: the services' books, the messages that people and services get,
+// and the stored documents with their history. It predicts no decision. The page docs/reference/simulator.md
+// lists the invariants by number.
 package check
 
 import (
@@ -78,7 +77,7 @@ func Committed(w *world.Simulation, before, after *core.Task, record *port.Recor
 	for i := range after.Steps {
 		m.step(i)
 	}
-	m.decided()
+	m.children()
 }
 
 func (m *move) fail(name, format string, args ...any) {
@@ -176,10 +175,29 @@ func Audit(w *world.Simulation) {
 		o.Seen.Dirty = true
 		if t := w.Store.Task(o.Id); t != nil {
 			w.Ends[t.ProcessState]++
+			told(w, o, t)
 		}
 	}
 	Check(w)
 	Letters(w)
+}
+
+// told checks that the application has received the status of an order's end (P11, an end is reported until
+// settled). If no handler has died, it has received all other statuses too (P12, effects are emitted again). A
+// status may be given up after two weeks.
+func told(w *world.Simulation, o *world.Order, t *core.Task) {
+	if t.ReplyTo != world.Shop || slices.ContainsFunc(t.Undelivered,
+		func(u core.Undelivered) bool { return u.ReplyTo == world.Shop }) {
+		return
+	}
+	w.Checks.Did("18")
+	died := w.Hits[world.CrashBefore] + w.Hits[world.CrashAfter] + w.Hits[world.TimeoutAfter]
+	for n := 1; n <= t.StatusSeq; n++ {
+		if !o.Seen.Received[n] && (n == t.End.Seq || died == 0) {
+			w.Violate("18", "order %s is %s, and the application never received its status %d of %d", o.Id,
+				t.ProcessState, n, t.StatusSeq)
+		}
+	}
 }
 
 // Letters checks the dead letters. If a dead letter names an order that was never stored, the order must have

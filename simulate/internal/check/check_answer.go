@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // answers checks a step that waits for an answer, after every commit (P35, an answer decides a round; P36,
@@ -14,7 +13,7 @@ func (m *move) answers(was, s *core.Step) {
 	if s.Failures.Do > 0 || s.InFlight() {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
 	}
-	for _, v := range model.VerdictsOf(s) {
+	for _, v := range verdictsOf(s) {
 		if v.ID == "" { // the step's claim has removed the vote and its ID
 			continue
 		}
@@ -27,7 +26,7 @@ func (m *move) answers(was, s *core.Step) {
 		return
 	}
 	round := fmt.Sprintf("%s/%d/%d", s.Name, m.after.Run, s.Answers.Round)
-	d, decided := model.DecidedOf(s)
+	d, decided := DecidedOf(s)
 	if text := string(d.Value) + " by " + d.By; decided {
 		if first, known := m.o.Seen.Decisions[round]; known && first != text {
 			m.fail("P35", "round %s was decided as %s, and now as %s", round, first, text)
@@ -60,7 +59,7 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 		return // the output of the step holds the value
 	}
 	for _, v := range was.Answers.Votes {
-		if !people[v.By] && (was.Answers.Need > 0 || model.May(s.Answers, v.By)) {
+		if !people[v.By] && (was.Answers.Need > 0 || s.Answers.Excludes(v.By) == "") {
 			m.fail("P36", "the answer of %s to step %s is lost", v.By, s.Name)
 		}
 	}
@@ -69,7 +68,7 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 // decidedInTime checks that a step gets its timeoutValue only after its timeout (P37, a question has a time).
 // When no faults occur, the step must get the value soon after the timeout.
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
-	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
+	if _, before := DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return
 	}
 	m.did("P37")

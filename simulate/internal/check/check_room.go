@@ -34,7 +34,7 @@ func (m *move) fits() {
 			b.Reason.Text, t.Reason.Code, t.Reason.Text)
 	}
 	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit &&
-		len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {
+		!m.several() {
 		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut,
 			len(m.record.Document), limit)
 	}

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -19,7 +18,7 @@ func Longest(all []*core.Definition) (most int64) {
 				sum += int64(d.Timeout)
 			case d.Wait == nil:
 			case d.Input != nil:
-				sum += int64(model.LongestWait + d.Wait.Spread)
+				sum += int64(366*core.Day + d.Wait.Spread)
 			default:
 				sum += int64(d.Wait.For + d.Wait.Spread)
 			}

@@ -8,9 +8,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
+
+// events returns the events of one order that the handler has received. These are the messages, or the event
+// of a call without a queue.
+func events(iv *world.Invocation, id string) (all []any) {
+	for _, l := range iv.Letters {
+		if world.AboutOrder(l.Message) == id {
+			all = append(all, l.Message.Value)
+		}
+	}
+	if iv.Direct != nil && iv.About == id {
+		all = append(all, iv.Direct)
+	}
+	return all
+}
+
+// several reports whether the handler has received more than one event of the order. Their sequence in a
+// commit is unknown.
+func (m *move) several() bool { return len(events(m.w.Cur, m.after.OrderID)) > 1 }
 
 // commandOf returns the content of the command with the given ID. If the handler has received no such
 // command, commandOf returns the ID.
@@ -87,7 +104,7 @@ func (m *move) verdicts() {
 			// A Cancel that was refused after a point of no return may be accepted later. The reason is a
 			// proof that the point of no return had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
-				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
+				(m.after.ProcessState == core.Processed || !PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
 			}
 		}
@@ -217,10 +234,10 @@ func (m *move) moved() {
 	}
 	for i := range b.Steps {
 		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)
-		if s.InFlight() && len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {
+		if s.InFlight() && !m.several() {
 			m.fail("P49", "it is moved while step %s is in flight", s.Name)
 		}
-		if model.WithoutEffect(s) {
+		if withoutEffect(s) {
 			delete(m.o.Seen.Meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
 		}
 		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped ||
@@ -250,7 +267,7 @@ func (m *move) was(name string) *core.Step {
 // index checks the bucket and the due time of the index entry (P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
-	live := model.Live(m.after)
+	live := live(m.after)
 	if rests := live == 0 &&
 		m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
 		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
@@ -291,7 +308,7 @@ func (m *move) ends() {
 		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if model.PastReturn(m.def, t) && (t.ProcessState == core.Compensating ||
+	if PastReturn(m.def, t) && (t.ProcessState == core.Compensating ||
 		t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
@@ -322,7 +339,7 @@ func (m *move) erased() {
 		m.fail("P52", "it was erased by %+v, and its document says %+v", *b.Erased, *t.Erased)
 	case b != nil && b.Erased == nil && !m.commanded:
 		m.fail("P52", "it was erased without a command")
-	case !reported && !(t.Terminal() && m.nothingToReport() && len(events(m.w.Cur, t.OrderID)) > 1):
+	case !reported && !(t.Terminal() && m.nothingToReport() && m.several()):
 		m.fail("P52", "it was erased, and its end was not reported")
 	case reported && t.ProcessState != b.ProcessState:
 		m.fail("P52", "it was erased while %s, and is %s", b.ProcessState, t.ProcessState)
@@ -344,7 +361,7 @@ func (m *move) erased() {
 // nothingToReport reports whether the end of the task needs no status, no alert and no message to a parent
 // (P11, an end is reported until settled). One batch of messages can end and erase such an order.
 func (m *move) nothingToReport() bool {
-	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
+	return m.after.End.Seq == 0 && m.after.Parent == nil && !alerts(m.def, m.after)
 }
 
 // why checks that the recorded reason of an undo never changes within a run (P19, policy decides about a
@@ -358,7 +375,7 @@ func (m *move) why() {
 	// An order that was closed in Error stores the reason of its undo separately. An order can also be closed
 	// while it is Compensating, if it waits for missing children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
-	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
+	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
 }
@@ -373,12 +390,12 @@ func (m *move) settled() {
 	m.did("P11")
 	seen := &m.o.Seen
 	// Without a message to send, the status waits for the resend time of its receivers.
-	reported := seen.Reported[t.End.Seq] != "" || !slices.ContainsFunc(model.OfEnd(m.def, t),
-		func(mail model.Mail) bool { return mail.Kind != 'a' })
+	reported := seen.Reported[t.End.Seq] != "" || !slices.ContainsFunc(t.EndReceivers(m.def),
+		func(receiver string) bool { return !t.Postponed(receiver) })
 	if t.End.Seq > 0 && !reported {
 		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.End.Seq)
 	}
-	if model.Alerts(m.def, t) && !seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
+	if alerts(m.def, t) && !seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
 		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
 	}
 }
@@ -391,8 +408,8 @@ func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/
 //   - The attempt is earlier than the step's attempt, and the reply is not the "done" of a do.
 //   - The attempt is the step's attempt, but the operation is not.
 func (m *move) replies() {
-	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
-		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {
+	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || m.settling() ||
+		m.w.Cur.TooBig[m.after.OrderID] {
 		return
 	}
 	for _, l := range m.w.Cur.Letters {
@@ -411,7 +428,7 @@ func (m *move) replies() {
 
 // settling reports whether a commit records only that the end of the task has been reported, or that
 // undelivered statuses were sent (P12b, a status delays nothing else).
-func settling(o *world.Order, m *move) bool {
+func (m *move) settling() bool {
 	return (m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 ||
 		len(m.after.Undelivered) < len(m.before.Undelivered)) && m.after.Erased == m.before.Erased &&
 		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At

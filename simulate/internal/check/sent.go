@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -70,21 +68,11 @@ func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 
 // Sent checks a message when a process sends it.
 func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
-	if iv := w.Cur; iv != nil && iv.P == p {
-		if id, letter, ok := mailOf(m.Value); ok {
-			if q.Name == core.Events {
-				letter.Kind = 'b'
-			}
-			sentBy(iv, id, letter)
-		}
-	}
 	switch v := m.Value.(type) {
 	case *message.Request:
 		sentRequest(w, p, v)
 	case *message.Status:
 		sentStatus(w, v)
-	case *message.Control:
-		sentControl(w, p, v, m.Delay)
 	}
 	if w.Tracing {
 		w.Trace(p.Name, q.Name, "sends "+world.Describe(m))
@@ -108,10 +96,6 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 				"the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt,
 				r.Step, r.OrderID)
 		}
-	}
-	if iv := w.Cur; iv != nil && iv.P == p && r.Operation == core.Do && !mayDo(iv, r) {
-		w.Violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step,
-			r.OrderID, r.Attempt, iv.Sight(r.OrderID).Now().ProcessState)
 	}
 	if _, d := w.StepOf(t, r.Step); d.Agent == "" {
 		w.Violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
@@ -181,42 +165,6 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks a control message. The Supervisor may send a control message only after a commit (P16,
-// the Supervisor hands back and gives up). By the sender's clock, a Wake must not arrive earlier
-// than 1 s after the end of the wait (P9a, a waiting step has two times).
-func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
-	iv := w.Cur
-	if iv == nil || iv.P != p || p.Role == world.AClient {
-		return
-	}
-	s := iv.Sight(c.OrderID)
-	if p.Role == world.ASupervisor && s.After == nil {
-		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind(), c.OrderID)
-	}
-	t := s.Now()
-	wake, ok := c.Event.(core.Wake)
-	if t == nil || !ok || wake.Step == "" {
-		return
-	}
-	w.Checks.Did("P9a")
-	step := t.Step(wake.Step)
-	waits := (step.State == core.Pending || step.State == core.Waiting) &&
-		t.ProcessState == core.Processing || step.State == core.UndoWait
-	def := w.DefOf(t)
-	now := core.TimeOf(p.Now())
-	for _, r := range iv.Clock { // the clock may have jumped back since the sender computed the delay
-		now = max(now, r.Now)
-	}
-	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
-	// If the commit has several events, an earlier event may have begun and ended a shorter wait.
-	alone := len(EventsOf(s, iv)) < 2
-	if waits && alone && !wake.Early && step.Attempt == wake.Attempt && left > 0 &&
-		core.DurationOf(delay) < left+core.Second {
-		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", wake.Step,
-			c.OrderID, delay, left)
-	}
-}
-
 func same(w *world.Simulation, rule string, seen map[string]string, key string, v port.Value) {
 	b, err := v.Encode()
 	if err != nil {
@@ -272,36 +220,10 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	}
 }
 
-// Unsent records a status that a queue has refused. The Scheduler must then record the numbered statuses of an
-// order as undelivered (P12b, a status delays nothing else). A status without a number is lost.
-func Unsent(w *world.Simulation, replyTo string, s *message.Status) {
-	if w.Cur == nil {
-		return
-	}
-	if s.Seq == 0 {
-		if id, mail, ok := mailOf(s); ok {
-			sentBy(w.Cur, id, mail)
-		}
-		return
-	}
-	sight := w.Cur.Sight(s.OrderID)
-	for i, ev := range sight.Refused {
-		if e, ok := ev.(core.Unsent); ok && e.ReplyTo == replyTo {
-			e.First = min(e.First, s.Seq)
-			sight.Refused[i] = e
-			return
-		}
-	}
-	sight.Refused = append(sight.Refused, core.Unsent{ReplyTo: replyTo, First: s.Seq})
-}
-
 // Alerted records an alert that an actor raises.
 func Alerted(w *world.Simulation, p *world.Process, a core.RaiseAlert) {
 	if o := w.ByID[a.OrderID]; o != nil {
 		o.Seen.Alerts[AlertID(a.At, a.Run, a.Command)] = true
-		if w.Cur != nil {
-			sentBy(w.Cur, a.OrderID, model.Mail{Kind: 'a', WakeAt: a.At})
-		}
 		if w.Tracing {
 			w.Trace(p.Name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
 		}

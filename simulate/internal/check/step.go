@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 func (m *move) step(i int) {
@@ -69,31 +68,15 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only for a reason that
-// failedByRule permits (P50, a rule can fail the order).
+// rule checks a step that fails by a rule. Such a step is never claimed. It fails with the code of the rule, or
+// because its condition cannot be evaluated (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
-	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
+	byRule := s.Error != nil && (s.Error.Code == d.Fail.Code || s.Error.Code == "expression" && d.When != "")
+	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !byRule {
 		m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code,
 			s.State, s.Attempt, s.Error)
 	}
-}
-
-// failedByRule reports whether a step with a rule failed for a permitted reason. The step may fail with the
-// code of the rule. The step may also fail because its condition cannot be evaluated (P20, what happens next
-// is computed).
-func (m *move) failedByRule(i int) bool {
-	s, d := &m.after.Steps[i], &m.def.Steps[i]
-	switch {
-	case s.Error == nil:
-		return false
-	case s.Error.Code != "expression" || d.When == "":
-		return s.Error.Code == d.Fail.Code
-	}
-	model := &model.Model{Def: m.def, T: m.after}
-	model.Content = m.w.Store.Rows[m.after.OrderID].Order()
-	_, err := m.def.Expr.When(i, model.Environment(i))
-	return err != nil
 }
 
 // needed checks that the claimed step does not ask a question that already has an answer (P38, an ask sends
@@ -106,7 +89,7 @@ func (m *move) needed(call string) {
 			continue
 		}
 		m.did("P38")
-		if s := m.before.Step(d.Name); model.Passed(s) || s.Output != nil {
+		if s := m.before.Step(d.Name); passed(s) || s.Output != nil {
 			m.fail("P38", "%s is claimed, and step %s was %s", call, d.Name, s.State)
 		}
 	}
@@ -116,7 +99,7 @@ func (m *move) needed(call string) {
 // next attempt must come at least 2 s later. The total time without a counted failure must stay below
 // maxQueueTime or pollFor.
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
-	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
+	if s.Error == nil || s.Error.Since == 0 || !was.InFlight() || s.InFlight() {
 		return
 	}
 	m.did("P45")
@@ -128,9 +111,9 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 		// rest are due).
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
 			s.Wait.At, s.Wait.At.Sub(s.Error.At))
-	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
+	case s.Error.At.Sub(s.Error.Since) >= longestHold(d, s.Error.Code):
 		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
-			s.Error.Since, s.Error.Code, model.LongestHold(d, s.Error.Code))
+			s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
 	}
 }
 
@@ -183,8 +166,7 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	case t.ProcessState == core.Error: // the task stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
-		batch := len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) > 1
-		return b.ProcessState != core.Compensating && (batch || m.resumed)
+		return b.ProcessState != core.Compensating && (m.several() || m.resumed)
 	}
 	return true
 }

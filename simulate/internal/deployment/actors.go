@@ -19,10 +19,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// firstKeys and laterKeys hold keys for tokens. In laterKeys, the second key of firstKeys is the current key
+// (P39, a token is an answer's permission).
+var (
+	firstKeys = token.Fixed(false)
+	laterKeys = token.Fixed(true)
 )
 
 // Ctx is the context of every call of an actor.
@@ -100,7 +107,7 @@ func SetUp(w *world.Simulation) {
 	if !w.Embedded {
 		instances += w.Choose("world", "instances", 2, 0.5)
 	}
-	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, model.Shop} {
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, world.Shop} {
 		open(w, name, port.MaxBatch)
 	}
 	if slices.ContainsFunc(w.Defs, func(d *core.Definition) bool { return d.Events }) {
@@ -151,7 +158,7 @@ func start(w *world.Simulation, instances int, taken []string) {
 			process(w, a+"-"+strconv.Itoa(i), world.AnAgent, a, port.Requests(a))
 		}
 	}
-	received := []string{model.Shop, port.Quarantine}
+	received := []string{world.Shop, port.Quarantine}
 	if w.Queues[core.Events] != nil {
 		received = append(received, core.Events)
 	}
@@ -223,10 +230,8 @@ func Boot(p *world.Process) {
 	switch p.Role {
 	case world.AScheduler:
 		if w.Embedded {
-			Invoke(w, p, "restart", func(iv *world.Invocation) {
-				due := check.DueBy(w, p.Now().AddDate(100, 0, 0))
+			Invoke(w, p, "restart", func(*world.Invocation) {
 				_, _ = p.Scheduler.Restart(Ctx)
-				check.Restarted(iv, due)
 			})
 		}
 	case world.ASupervisor:
@@ -266,9 +271,9 @@ func parts(p *world.Process) engine.Parts {
 		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
 		Tokens: func(context.Context, bool) (core.Tokens, error) { // newer versions have a newer token key
 			if p.Deploy > 0 {
-				return model.LaterKeys, nil
+				return laterKeys, nil
 			}
-			return model.FirstKeys, nil
+			return firstKeys, nil
 		},
 	}
 }
@@ -363,11 +368,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
-		iv.GaveUp = true
 		return world.ErrCut
-	}
-	for _, s := range iv.Sights { // the next try must not repeat these failures
-		s.Extra, s.Refused = nil, nil
 	}
 	return nil
 }
@@ -381,7 +382,7 @@ type again struct {
 func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters []*world.Letter,
 	ds []port.Delivery) (done []string, back []again) {
 	p := iv.P
-	iv.Letters, iv.Handed = letters, ds
+	iv.Letters = letters
 	switch p.Role {
 	case world.AnAgent:
 		check.Begins(iv, ds[0])
@@ -403,23 +404,13 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	}
 	w.Checks.Did("4")
 	failed := p.Scheduler.Handle(Ctx, q.Name, ds)
-	iv.Gone = make([]bool, len(ds))
 	for i := range ds {
-		iv.Gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}
 	}
-	check.Finished(iv, func(id string) bool {
-		for i, l := range letters {
-			if world.AboutOrder(l.Message) == id && slices.Contains(failed, ds[i].Receipt) {
-				return false
-			}
-		}
-		return true
-	})
 	return done, back
 }
 
@@ -471,18 +462,13 @@ func tick(w *world.Simulation) {
 	}
 }
 
-func sweep(iv *world.Invocation) {
-	due := check.DueBy(iv.W, iv.P.Now())
-	if r, _ := iv.P.Supervisor.Sweep(Ctx); !r.Truncated {
-		check.Swept(iv, due)
-	}
-}
+func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(Ctx) }
 
 // blackout ends the single process of embedded mode, and with it all actors (P27, the embedded runtime
 // survives its queues). All queues are lost, except the queues of statuses, which are on the disk.
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
-		if q := w.Queues[name]; name != model.Shop && name != core.Events {
+		if q := w.Queues[name]; name != world.Shop && name != core.Events {
 			q.Messages, q.Dead = nil, nil
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -60,7 +59,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
-		protocol.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
+		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
 		return world.Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)
@@ -74,10 +73,10 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	next := *d.Task
 	next.OrderID, next.Version = FirstID, t.Version+1
 	if next.ReplyTo != "" {
-		next.ReplyTo = model.Shop
+		next.ReplyTo = world.Shop
 	}
 	if next.TokenKey != "" {
-		next.TokenKey = model.FirstKeys.Current()
+		next.TokenKey = firstKeys.Current()
 	}
 	for i := range next.Steps {
 		if c := next.Steps[i].Children; c != nil && c.Started > 0 {

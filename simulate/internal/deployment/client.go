@@ -12,8 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -59,7 +57,7 @@ func application(w *world.Simulation) {
 		}
 		o.Api = w.Embedded || w.Choose("api", id, 2, 0.4) == 1
 		if w.Choose("silent", id, 2, 0.2) == 0 {
-			o.Submit.ReplyTo = model.Shop
+			o.Submit.ReplyTo = world.Shop
 		}
 		w.AllOrders, w.ByID[id] = append(w.AllOrders, o), o
 		w.Orders++
@@ -151,9 +149,6 @@ func Submit(w *world.Simulation, o *world.Order) {
 			o.Refused = true
 		case r.Err == nil:
 			acknowledged(w, o)
-			check.Finished(iv, func(string) bool { return true })
-		default:
-			check.Carried(iv)
 		}
 	})
 }
@@ -185,7 +180,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 
 // Received handles a status that the application has received.
 func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
-	if q.Name != model.Shop {
+	if q.Name != world.Shop {
 		return
 	}
 	s, err := message.Of[message.Status](d)
@@ -405,11 +400,7 @@ func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	if p := anyScheduler(w, o.Id); direct && p != nil {
 		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
 			iv.Direct, iv.About = &c, c.OrderID
-			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
-				check.Finished(iv, func(string) bool { return true })
-			} else {
-				check.Carried(iv)
-			}
+			_, _ = p.Scheduler.Command(Ctx, c)
 		})
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -74,7 +73,7 @@ func forge(w *world.Simulation) {
 	v := w.Choose("forged", "replies", 12, 0.9)
 	if v < 2 {
 		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
-		if q.Name == model.Shop || q.Name == core.Events || q.Name == port.Quarantine {
+		if q.Name == world.Shop || q.Name == core.Events || q.Name == port.Quarantine {
 			return // the application reads these queues
 		}
 		w.Trace("world", q.Name, "an unreadable message")

@@ -116,14 +116,9 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 // failed records whether a port call failed. ErrExists and ErrNotFound are normal results, except ErrNotFound
 // for a commit.
 func failed(iv *world.Invocation, c world.Call, err error) {
-	switch {
-	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
-		c != world.CallCommit:
-	case errors.Is(err, port.ErrTooLarge) && c == world.CallCommit:
-		iv.Trouble = true
-	default:
-		iv.Trouble, iv.Broken = true, true
-	}
+	normal := err == nil || errors.Is(err, port.ErrExists) ||
+		errors.Is(err, port.ErrNotFound) && c != world.CallCommit
+	iv.Trouble = iv.Trouble || !normal
 }
 
 // suffer executes the faults that act in the same way at every port call. If cut is true, the call ends and
@@ -156,8 +151,12 @@ func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
-	if iv.Dead && p.Waits != nil {
+	switch {
+	case p.Waits == nil:
+	case iv.Dead:
 		p.Waits.Set(p.Known) // removes the waits that the handler recorded after its death
+	default:
+		p.Known = p.Waits.All()
 	}
 }
 

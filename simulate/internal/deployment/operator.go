@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -194,7 +193,7 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	return false
 }
 
-func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
+func past(w *world.Simulation, t *core.Task) bool { return check.PastReturn(w.DefOf(t), t) }
 
 func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })

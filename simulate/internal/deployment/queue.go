@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -168,9 +167,8 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
 		for i := range messages {
 			if f == world.PartialBatch && i == len(messages)/2 {
-				w.Cur.Trouble, w.Cur.Broken = true, true
+				w.Cur.Trouble = true
 				errs[i] = port.ErrUnavailable
-				q.refused(messages[i])
 				continue
 			}
 			if f == world.ItemTooLarge && i == 0 && tooLarge(w, messages[i]) {
@@ -187,29 +185,20 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 		for i := range errs {
 			errs[i] = err
-			q.refused(messages[i])
 		}
 	}
 	return errs
 }
 
-// refused records a status that the queue has not accepted.
-func (q queuePort) refused(m port.Message) {
-	if s, ok := m.Value.(*message.Status); ok {
-		check.Unsent(q.p.W, q.q.Name, s)
-	}
-}
-
 // tooLarge reports whether the fault ItemTooLarge can affect a message (P28, what is too large fails once).
-// For a request, it also records the failure of the step. The Scheduler must commit this failure before its
-// handler ends.
+// The Scheduler commits the failure of a step whose request is too large.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
-		s := w.Cur.Sight(v.OrderID)
-		s.Refused = append(s.Refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run,
-			Step: v.Step, Attempt: v.Attempt, Operation: v.Operation, Outcome: core.OutcomeFailed,
-			Error: &message.ReplyError{Code: "input-too-large"}})
+		if w.Cur.TooBig == nil {
+			w.Cur.TooBig = map[string]bool{}
+		}
+		w.Cur.TooBig[v.OrderID] = true
 		return true
 	case *message.Status:
 		return v.Seq > 0 && v.Code != check.Short
@@ -241,6 +230,9 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 		Put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
 	case world.Retention:
 		w.Trace("world", q.Name, "expires unread: "+world.Describe(m))
+		if s, ok := m.Value.(*message.Status); ok && w.ByID[s.OrderID] != nil && q.Name == world.Shop {
+			w.ByID[s.OrderID].Seen.Received[s.Seq] = true
+		}
 		return nil
 	}
 	Put(q, m, delay)
@@ -293,7 +285,6 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 		if d.InFlight > 0 { // SQS's counts are approximate
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
 		}
-		check.Counted(q.p.W.Cur, q.q.Name, d)
 		return nil
 	})
 	return d, err
@@ -309,7 +300,7 @@ func (q queuesPort) Queue(name string) (port.Queue, error) {
 }
 
 func (q queuesPort) ReplyTo(name string) (port.Sender, error) {
-	if name != model.Shop && name != core.Events {
+	if name != world.Shop && name != core.Events {
 		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
 	}
 	return q.Queue(name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -22,24 +21,24 @@ func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
 // drawRoom chooses the size limit of all documents. The usual choice is no limit. Otherwise the limit is the
 // smallest size with which the definitions can run, plus some space for outputs.
-func drawRoom(w *world.Simulation) model.Room {
+func drawRoom(w *world.Simulation) world.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
 		v = w.Choose("world", "room", len(rooms), 0.2)
 	}
 	if v == 0 {
-		return model.Room{}
+		return world.Room{}
 	}
-	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
+	r := world.Room{Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
 		// Reserve assumes the longest order ID, reply-to and content. spared is the part of this size that an
 		// empty ID, an empty reply-to and the content of this run do not need.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
-		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
+		least := core.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits
 		// (P49, move pins another definition).
 		if d == w.Def || d == w.Newer {
-			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
+			r.Limit = max(r.Limit, least+len("o1")+len(world.Shop)+rooms[v])
 		}
 	}
 	return r

@@ -98,11 +98,9 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case world.TransactionConflict:
 				return port.ErrConflict
 			case world.ItemTooLarge:
-				iv.Sight(wr.Record.ID).Cut = wr.Expected == 0
 				return port.ErrTooLarge
 			}
 			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
-				iv.Sight(wr.Record.ID).Doubt = true
 				// The request has not arrived, but the caller gets the same error as for a lost reply.
 				return errAnswer
 			}
@@ -114,7 +112,6 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case err != nil:
 				return err
 			case f == world.AppliedButError, f == world.OwnAsCondition, f == world.LateDoubt:
-				iv.Sight(wr.Record.ID).Doubt = true
 				return errAnswer // the caller cannot know whether its write is stored; see port.Store
 			}
 			return nil
@@ -165,7 +162,7 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 			if struck = s.p.W.Choose("struck", ids[0], len(ids), 0.5) - 1; struck < 0 {
 				return port.ErrUnavailable
 			}
-			iv.Trouble, iv.Broken = true, true
+			iv.Trouble = true
 		}
 		for i, id := range ids {
 			if i == struck {
@@ -175,7 +172,6 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 			if r := s.p.W.Store.Rows[id]; r != nil {
 				records[i] = r.Load()
 			}
-			check.Loaded(iv, id, s.p.W.Store.Task(id))
 		}
 		return nil
 	})
@@ -193,7 +189,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		}
 		// An error means that the content has expired or was erased after the handler loaded the task.
 		if content, err = r.ContentOf(id, hash); err != nil {
-			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
+			s.p.W.Cur.Trouble = true
 		}
 		return err
 	})
@@ -244,11 +240,10 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	st := s.p.W.Store
 	var found []port.Due
 	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
-		check.Looks(s.p.W.Cur, shard)
 		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
 		switch f {
 		case world.MissingIndex:
-			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
+			s.p.W.Cur.Trouble = true
 			found = found[:len(found)/2]
 		case world.StaleIndex, world.TerminalAsDue:
 			found = hallucinate(st, found, f, shard, limit)
@@ -287,7 +282,6 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 		held := w.Leases[name]
 		ours = held.Acquire(owner, now, ttl)
 		w.Leases[name] = held
-		check.Leased(w.Cur, name, ours)
 		return nil
 	})
 	return ours, err

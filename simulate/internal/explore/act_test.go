@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -240,7 +239,7 @@ func command(d *Driver) {
 
 // receive lets the application receive its statuses: what it does with it changes nothing else.
 func receive(d *Driver) {
-	for _, name := range []string{model.Shop, port.Quarantine, core.Events} {
+	for _, name := range []string{world.Shop, port.Quarantine, core.Events} {
 		q := d.W.Queues[name]
 		if q == nil { // no workflow has events
 			continue

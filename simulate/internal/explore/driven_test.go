@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -73,9 +73,10 @@ func (d *Driver) Answered(iv *world.Invocation, c world.Call, subject string, wr
 			on(iv).Versions[id] = w.Store.Version(id)
 		}
 	case world.CallDue:
-		t.Number(int64(len(check.DueBy(w, iv.P.Now()))))
-		for _, due := range check.DueBy(w, iv.P.Now()) {
-			t.Text(due.Id)
+		for _, id := range w.Store.Ids {
+			if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(iv.P.Now()) {
+				t.Text(id)
+			}
 		}
 	case world.CallCommit:
 		if on(iv).Wrote = true; err == nil && on(iv).Versions != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -119,7 +119,7 @@ func answers(h *Digest, s *core.Step) {
 		h.Text(v.ID)
 		h.Yes(v.Accepted)
 	}
-	if d, ok := model.DecidedOf(s); ok {
+	if d, ok := check.DecidedOf(s); ok {
 		h.Text(string(d.Value))
 		h.Text(d.By)
 	}
@@ -155,8 +155,8 @@ func step(d *Driver, h *Digest, s *core.Step, now, slack int64) {
 		h.Number(int64(a.RemindedAt.Sub(s.Claim.At)))
 		h.Yes(a.Moved)
 	}
-	if since, _ := model.HeldSince(s); since != 0 {
-		h.Number(int64(since) - now)
+	if s.Error != nil && s.Error.Since != 0 {
+		h.Number(int64(s.Error.Since) - now)
 	}
 	if d.W.Kept() > 0 && s.First.Nth > 0 {
 		h.Number(int64(s.FirstClaim()) - now)

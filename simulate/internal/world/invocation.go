@@ -57,19 +57,11 @@ type Invocation struct {
 	Yield   func(int64) bool
 	Routine *Coroutine
 	Letters []*Letter       // messages that the handler processes
-	Handed  []port.Delivery // deliveries of Letters, in the same order
 	Direct  any             // message or command of a call without a queue; nil if Letters is set
-	GaveUp  bool            // true if the handler has stopped after too many tries with Direct
 	About   string          // ID of the order that Direct names
-	Sights  []*Sight
-	Clock   []Reading             // times that the handler has read from the process's clock
-	Anew    bool                  // true if the handler has loaded a task since the last reading
-	Depths  map[string]port.Depth // queue depths that the handler has read
-	Agency  agency                // record of what an agent does
-	Shards  map[string]bool       // true if this Supervisor got the lease, by the name of the lease
-	Gone    []bool                // true if the handler deletes the message, by the index of the message
-	Broken  bool                  // true if a port call has failed, but not because of a document's size
-	Trouble bool                  // true if a port call has failed
+	TooBig  map[string]bool // orders of which a queue has refused a request, because of its size
+	Agency  agency          // record of what an agent does
+	Trouble bool            // true if a port call has failed
 	Until   int64                 // end of the pause of a parked handler
 	Driven  any                   // record of the handler in the tests of simulate/internal/explore
 }

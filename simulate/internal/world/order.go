@@ -7,7 +7,7 @@ import (
 
 // History holds the data that the checks keep about an order.
 type History struct {
-	Received map[int]bool      // numbers of the statuses that the application has received
+	Received map[int]bool      // statuses that the application has received, or that expired in its queue
 	Reported map[int]string    // bytes of the sent statuses, by status number
 	Alerts   map[string]bool   // alerts that were raised, by check.AlertID
 	Requests map[string]string // bytes of the sent requests, by step, attempt and key

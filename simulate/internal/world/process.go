@@ -6,7 +6,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Process is one instance of an actor with its own clock.
@@ -29,12 +28,5 @@ type Process struct {
 	Known map[string]scheduler.Wait // queue waits at the end of the last invocation; never changed in place
 }
 
-// Now returns the time on the process's clock. If a handler of the process is running, Now records the
-// reading.
-func (p *Process) Now() time.Time {
-	now := p.W.Start + p.W.Now + p.Offset
-	if iv := p.W.Cur; iv != nil && iv.P == p {
-		iv.read(core.Time(now))
-	}
-	return time.UnixMilli(now).UTC()
-}
+// Now returns the time on the process's clock.
+func (p *Process) Now() time.Time { return time.UnixMilli(p.W.Start + p.W.Now + p.Offset).UTC() }

@@ -16,13 +16,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // Begun is an order that has already run before the simulation begins. No step of the order is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
+}
+
+// Shop is the name of the application's status queue.
+const Shop = "shop"
+
+// Room is the size limit of the documents in a run (P28, what is too large fails once). The zero value means
+// no limit.
+type Room struct {
+	Limit   int
+	Failing bool // true if services fail so often that every step has an error text
 }
 
 // Noon is the default start of a simulation, in Unix milliseconds.
@@ -70,9 +79,7 @@ type Simulation struct {
 	Def     *core.Definition
 	Newer   *core.Definition   // later version of the same workflow
 	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and variants
-	// definitions of child orders (P40, a step can have child orders); if there are any, the checks do not
-	// compare tasks with the model
-	Below []*core.Definition
+	Below   []*core.Definition // definitions of child orders (P40, a step can have child orders)
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
 	Now         int64 // milliseconds since Start
@@ -109,7 +116,7 @@ type Simulation struct {
 	Outages    map[string]int64 // end of the time in which the service behind an agent hangs for all callers
 	Expired    map[string]int64 // end of the time in which a service refuses an agent's credentials
 	Coming     map[string]int64 // end of the time in which a service replies "not yet" to a key
-	Room       model.Room       // size limit of documents
+	Room       Room             // size limit of documents
 	Shards     int
 	Pages      int // index rows per page of the Supervisor; 0 means the Supervisor's default
 
