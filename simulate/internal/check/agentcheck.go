@@ -53,24 +53,20 @@ func Calls(iv *world.Invocation, c worker.Call) {
 				r.Attempt, c.Key)
 		}
 	}
-	if pivots(r) {
-		callsPivot(iv, c)
-	} else if r.Grade == core.Plain {
-		w.Checks.Did("P31")
+	switch {
+	case pivots(r):
+		w.Checks.Did("P22a")
+		if n := w.ServiceOf(c, iv.P.Agent).Proven; c.Attempt <= n {
+			w.Violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt,
+				c.Key, n)
+		}
+	case r.Grade == core.Plain:
 		w.Checks.Did("P32")
 		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew &&
 			now.Add(r.Timeout) > r.StopBy {
 			w.Violate("P32",
 				"the plain service of %s is called at %s, when its timeout does not fit any more: it "+
 					"would be in doubt because of time in a queue", c.Key, now)
-		}
-		want := worker.StateStarted
-		if r.Operation == core.UndoOp {
-			want = worker.StateUndoStarted
-		}
-		if !a.Entered || a.State != want || a.Called {
-			w.Violate("P31", "the plain service of %s is called (%s), and its ledger does not say that "+
-				"this handling began", c.Key, r.Operation)
 		}
 	}
 	a.Called, a.Outcome = true, world.CallUnknown
@@ -79,127 +75,6 @@ func Calls(iv *world.Invocation, c worker.Call) {
 // pivots reports whether a request is the do of a point of no return. For such a request the agent uses the
 // ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
-
-// callsPivot checks a call of a point of no return. The ledger must record the call before it begins.
-func callsPivot(iv *world.Invocation, c worker.Call) {
-	w, a := iv.W, &iv.Agency
-	w.Checks.Did("P31")
-	w.Checks.Did("P22a")
-	again := a.Entered && a.State == worker.StateRepeated || a.First.State == worker.StateRepeated &&
-		a.First.Attempt == c.Attempt
-	if !(a.Entered && a.State == worker.StateStarted || again && a.Req.Grade != core.Plain) || a.Called {
-		w.Violate("P31",
-			"the point of no return %s is called, and its ledger does not say that this handling began",
-			c.Key)
-	}
-	if n := w.ServiceOf(c, iv.P.Agent).Proven; c.Attempt <= n {
-		w.Violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt,
-			c.Key, n)
-	}
-}
-
-// enterLedger returns the new state of a ledger entry when an agent begins to handle a request. It implements
-// the transition table of the ledger (P31, a plain service needs a ledger). The result command is the number
-// of the last Resolve that the entry includes.
-func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
-	state, command = e.State, e.Command
-	by := e.Attempt
-	if f := r.Resolved; f != nil && f.Command > command {
-		command, by, state = f.Command, r.Attempt, worker.StateNone
-		if f.Fact == core.Happened {
-			state = worker.StateDone
-		}
-	}
-	if state == "" {
-		state = worker.StateNone
-	}
-	switch {
-	case r.Operation == core.UndoOp && (state == worker.StateNone || state == worker.StateFailed):
-		state = worker.StateFenced
-	case r.Operation == core.UndoOp && state == worker.StateDone:
-		state = worker.StateUndoStarted
-	case r.Operation == core.Do && (state == worker.StateNone || refusedLedger(state) && r.Attempt > by):
-		state = worker.StateStarted
-	case pivots(r) && r.Grade != core.Plain &&
-		(state == worker.StateStarted || state == worker.StateRepeated) && r.Attempt >= by:
-		state = worker.StateRepeated
-	}
-	return state, command
-}
-
-// refusedLedger reports whether a ledger state proves that the attempt had no effect.
-func refusedLedger(state string) bool {
-	return state == worker.StateFailed || state == worker.StateLater
-}
-
-// unasked returns the new state of a ledger entry if the agent could not call the service. The step is a
-// point of no return (P22a).
-func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
-	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
-		return worker.StateLater, f.Command
-	}
-	if e.State == "" || e.State == worker.StateNone || refusedLedger(e.State) && r.Attempt > e.Attempt {
-		return worker.StateLater, e.Command
-	}
-	return e.State, e.Command
-}
-
-// Moves checks a change of a ledger entry against the transition table.
-func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
-	w, a := iv.W, &iv.Agency
-	w.Checks.Did("P31")
-	r := a.Req
-	if r == nil {
-		w.Violate("P31", "the ledger of %s was moved for no request", after.Key)
-		return
-	}
-	want, command := before.State, before.Command
-	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // state after no call, or after a call without effect
-	if pivots(r) {
-		later = worker.StateLater // P22a forbids the state none
-	}
-	switch {
-	case !a.Entered && pivots(r) && after.State == worker.StateLater:
-		want, command = unasked(before, r)
-	case !a.Entered:
-		want, command = enterLedger(before, r)
-		if a.Happened { // a check of the service proved the effect
-			want = settledLedger(before.State, r.Operation)
-		}
-	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
-		after.State == worker.StateRepeated:
-		// The agent's write was stored, but the ledger reported a conflict. Therefore the agent assumes that
-		// another process wrote the entry.
-		want = worker.StateRepeated
-	case a.Called && a.Outcome == world.CallDone, a.Happened:
-		want = settledLedger(before.State, r.Operation)
-	case (!a.Called || a.Outcome != world.CallUnknown) && mine && r.Operation == core.UndoOp:
-		want = worker.StateDone
-	case pivots(r) && before.State != worker.StateStarted: // another call may still take effect
-	case a.Called && a.Outcome == world.CallRefused && mine:
-		want = worker.StateFailed
-	case a.Called && a.Outcome == world.CallNotNow && mine, !a.Called && mine:
-		want = later
-	}
-	if after.State != want || after.Command != command {
-		w.Violate("P31",
-			"the ledger of %s went from %q to %q (command %d) by attempt %d of %s; it must go to %q (%d)",
-			after.Key, before.State, after.State, after.Command, r.Attempt, r.Operation, want, command)
-	}
-}
-
-// settledLedger returns the new state of a ledger entry after a proof that the operation took effect.
-func settledLedger(state string, op core.Operation) string {
-	switch {
-	case op == core.UndoOp && state == worker.StateUndoStarted:
-		return worker.StateFenced
-	case op == core.Do && (state == worker.StateStarted || state == worker.StateNone ||
-		state == worker.StateRepeated || refusedLedger(state)):
-		return worker.StateDone
-	}
-	return state
-}
 
 // Answers checks a reply before the agent sends it.
 func Answers(iv *world.Invocation, r *message.Reply) {
@@ -236,17 +111,31 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 			q.Key, now, a.Stop())
 	case len(r.Output) > worker.MaxOutput:
 		w.Violate("P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
-	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && a.First.State != worker.StateDone &&
-		!(a.Called && a.Outcome == world.CallDone) && !a.Happened:
-		w.Violate("P24", "attempt %d of %s is answered done, and the service did not say so", q.Attempt,
-			q.Key)
+	case r.Outcome == core.OutcomeDone && !happened(iv):
+		w.Violate("P24", "attempt %d of %s (%s) is answered done, and the service's books do not say so",
+			q.Attempt, q.Key, q.Operation)
 	}
 	if r.NoEffect {
 		proves(iv, r)
 	}
-	if q.Grade == core.Plain && !iv.Trouble {
-		answersPlain(iv, r)
+}
+
+// happened reports whether the services' books say that the operation has taken effect (P24, an undo needs no
+// output). A fact of the operator counts as well.
+func happened(iv *world.Invocation) bool {
+	q := iv.Agency.Req
+	if f := q.Resolved; f != nil && f.Fact != core.NotHappened {
+		return true
 	}
+	s := iv.W.ServiceOf(callOf(q), iv.P.Agent)
+	if q.Operation == core.UndoOp {
+		return s.Net == 0
+	}
+	return s.Applied > 0
+}
+
+func callOf(q *message.Request) worker.Call {
+	return worker.Call{Key: q.Key, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Grade: q.Grade}
 }
 
 // Late reports whether a reply says that the request came after its stop-by (P32, queue time is not a failure).
@@ -254,47 +143,20 @@ func Late(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && r.Error.Code == core.CodeQueue
 }
 
-// proves checks a reply that states noEffect (P22a). The ledger must hold a refusal of this attempt or a
-// later attempt. The service must have no effect and no open call for the key.
+// proves checks a reply that states noEffect (P22a). The service must have no effect and no open call for the
+// key.
 func proves(iv *world.Invocation, r *message.Reply) {
 	w, q := iv.W, iv.Agency.Req
 	w.Checks.Did("P22a")
-	e := w.Ledgers[iv.P.Agent].Entries[q.Key]
-	s := w.ServiceOf(worker.Call{Key: q.Key, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Grade: q.Grade},
-		iv.P.Agent)
-	switch {
-	case !pivots(q) || !refusedLedger(e.State) || e.Attempt < r.Attempt:
-		w.Violate("P22a", "attempt %d of %s is answered noEffect, and its ledger says %q of attempt %d",
-			r.Attempt, q.Key, e.State, e.Attempt)
+	switch s := w.ServiceOf(callOf(q), iv.P.Agent); {
+	case !pivots(q):
+		w.Violate("P22a", "attempt %d of %s is answered noEffect, and is no point of no return", r.Attempt, q.Key)
 	case s.Applied > 0 || s.Pending > 0:
 		w.Violate("P22a",
 			"attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land",
 			r.Attempt, q.Key, s.Applied, s.Pending)
-	}
-	s.Proven = max(s.Proven, r.Attempt)
-}
-
-// answersPlain checks a reply about a plain service (P31). The result must come from the ledger, from a call
-// by this handler, or from a check of the service.
-func answersPlain(iv *world.Invocation, r *message.Reply) {
-	w, a := iv.W, &iv.Agency
-	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
-	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
-	switch {
-	case a.Called && a.Outcome == world.CallDone && e.State == worker.StateStarted,
-		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
-		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
-	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// This rule also holds if a check of the service reported the undo as done.
-		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
-	case a.Called || a.Happened || a.Checked:
-	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):
-		w.Violate("P31", "%s is answered done, and its ledger said %q", a.Req.Key, a.First.State)
-	case !isUndo && !a.Entered && a.First.State == worker.StateStarted:
-		w.Violate("P31", "%s is in doubt, and answered %s", a.Req.Key, r.Outcome)
-	case r.Outcome == core.OutcomeFailed && !isUndo &&
-		(a.First.State == "" || a.First.State == worker.StateNone):
-		w.Violate("P31", "%s was never called, and is answered failed", a.Req.Key)
+	default:
+		s.Proven = max(s.Proven, r.Attempt)
 	}
 }
 

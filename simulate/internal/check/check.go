@@ -69,6 +69,8 @@ func Committed(w *world.Simulation, before, after *core.Task, record *port.Recor
 	m.tokens()
 	m.index()
 	m.ends()
+	m.silent()
+	m.sequence()
 	m.erased()
 	m.why()
 	m.settled()
@@ -176,6 +178,10 @@ func Audit(w *world.Simulation) {
 		if t := w.Store.Task(o.Id); t != nil {
 			w.Ends[t.ProcessState]++
 			told(w, o, t)
+			if w.Checks.Did("P11"); alerts(w.DefOf(t), t) && t.Parent == nil &&
+				!o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
+				w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
+			}
 		}
 	}
 	Check(w)

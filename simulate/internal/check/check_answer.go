@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -73,6 +74,9 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	}
 	m.did("P37")
 	at := was.Wait.At
+	if people := strings.Split(d.By, ", "); d.By != core.ByTimeout && len(people) < s.Answers.Need {
+		m.fail("P35", "step %s is decided by %s, and needs %d people", s.Name, d.By, s.Answers.Need)
+	}
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
 		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is "+

@@ -229,6 +229,7 @@ func (m *move) moved() {
 		return
 	}
 	m.did("P49")
+	m.o.Seen.Moved = true
 	if !m.commanded {
 		m.fail("P49", "it pins another definition, and no command asked for that")
 	}
@@ -318,6 +319,44 @@ func (m *move) ends() {
 			if s := &t.Steps[i]; s.Attempted() && s.State != core.Compensated {
 				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name,
 					s.State)
+			}
+		}
+	}
+}
+
+// silent checks a commit that settles what happened: a close (P48, close ends an order as it stands), or a fact
+// that the operator states (P18, resubmit uses a remembered key). No call may take effect afterwards.
+func (m *move) silent() {
+	t, b := m.after, m.before
+	closed := b != nil && t.ProcessState == core.Closed && b.ProcessState != core.Closed
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		stated := b != nil && s.Resolved != nil && t.Run == b.Run && (m.was(s.Name).Resolved == nil ||
+			m.was(s.Name).Resolved.At != s.Resolved.At)
+		key := core.Key(t.OrderID, t.Run, s.Name)
+		last := max(m.o.Seen.StopBy[key+string(core.Do)], m.o.Seen.StopBy[key+string(core.UndoOp)])
+		switch {
+		case last == 0:
+		case closed && t.End.At <= last:
+			m.fail("P48", "it is closed at %s, and a call of step %s may begin until %s", t.End.At, s.Name, last)
+		case stated && s.Resolved.At <= last:
+			m.fail("P18", "a fact of step %s is accepted at %s, and a call may begin until %s", s.Name,
+				s.Resolved.At, last)
+		}
+	}
+}
+
+// sequence checks the numbers of the statuses of one run: no status comes before the status of what it follows
+// (invariant 18). An early answer may finish its step before the call that asks for it.
+func (m *move) sequence() {
+	t := m.after
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		for _, name := range m.def.Steps[i].After {
+			o, a := t.Step(name), m.def.Steps[i].Answer
+			if early := a != nil && a.Ask == name; !early && s.Finish.Seq > 0 && o.Finish.Seq > s.Finish.Seq {
+				m.fail("18", "status %d says that step %s has finished, and status %d that step %s has, which "+
+					"comes before it", s.Finish.Seq, s.Name, o.Finish.Seq, name)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func (m *move) step(i int) {
 		}
 		m.o.Seen.Holders[key] = s.Claim.By
 	}
-	if budget, undoBudget := budgets(m.w, s.Name); s.Failures.Do > budget || s.Failures.Undo > undoBudget {
+	if budget, undoBudget := m.budgets(s.Name); s.Failures.Do > budget || s.Failures.Undo > undoBudget {
 		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.Failures.Do, s.Failures.Undo)
 	}
 	if m.before == nil {
@@ -194,6 +194,10 @@ func (m *move) bySupervisor(was, s *core.Step) {
 
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
+	again := was.Claim.Undo == s.Claim.Undo && t.Run == b.Run && !m.commanded && !m.several()
+	if again && s.Claim.At < was.Wait.At && (was.Error == nil || was.Error.Since == 0) {
+		m.fail("P9a", "step %s is claimed at %s, and its wait ends at %s", s.Name, s.Claim.At, was.Wait.At)
+	}
 	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
 		t.Run == b.Run && !m.commanded {
 		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
@@ -208,20 +212,13 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	if alone {
 		m.o.Seen.Alone[fmt.Sprintf("%s/%d", s.Name, s.Attempt)] = true
 	}
-	m.did("9")
+	m.did("9", "P9a")
 	for i := range t.Steps {
 		if alone {
 			break
 		}
 		if o := &t.Steps[i]; o.First.Nth > s.First.Nth && o.State != core.Compensated {
 			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
-		}
-	}
-	if d.Grade != core.Fenced {
-		m.did("P21")
-		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.Claim.At <= quiet {
-			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name,
-				s.Claim.At, quiet)
 		}
 	}
 }

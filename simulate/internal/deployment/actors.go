@@ -408,6 +408,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})
 		} else {
+			check.Taken(w, letters[i].Message)
 			done = append(done, ds[i].Receipt)
 		}
 	}

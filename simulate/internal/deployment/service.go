@@ -392,6 +392,11 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 		s.Adrift > 0 || !s.Known && !s.Fenced {
 		return
 	}
+	w.Checks.Did("P18")
+	if declared := int64(w.Agent(agent).KeyRetention); c.Operation == core.Do && c.Grade != core.Plain &&
+		declared > 0 && s.Net > 0 && w.Now-s.Since > declared {
+		w.Violate("P18", "attempt %d of %s is called, and the service may have forgotten the key", c.Attempt, c.Key)
+	}
 	if f == world.KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
 		s.Known, s.Fenced = false, false
 		w.Hits[world.KeyForgotten]++

@@ -296,9 +296,6 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) error {
 		e = l.l.Entries[key]
 		e.Key = key
-		if a := &l.p.W.Cur.Agency; !a.Entered && !a.Called {
-			a.First, a.Read = e, true
-		}
 		return nil
 	})
 	e.Output = bytes.Clone(e.Output)
@@ -311,9 +308,6 @@ func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 		if before.Version != e.Version {
 			return port.ErrConflict
 		}
-		iv := l.p.W.Cur
-		check.Moves(iv, before, e)
-		iv.Agency.Entered, iv.Agency.State = true, e.State
 		e.Version++
 		e.Output = bytes.Clone(e.Output)
 		l.l.Entries[e.Key] = e

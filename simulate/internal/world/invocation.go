@@ -5,7 +5,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // agency records what an agent does with one request. Package check compares the record with these rules:
@@ -14,14 +13,9 @@ import (
 //   - P24, an undo needs no output
 //   - P25, agents are silent after stopBy
 //   - P28, what is too large fails once
-//   - P31, a plain service needs a ledger
 type agency struct {
 	Req      *message.Request // nil if the request is unreadable
 	Received core.Time        // time of receipt on the agent's clock
-	First    port.LedgerEntry // ledger entry at the first read
-	Read     bool
-	Entered  bool   // true if the agent has stored a change of the entry
-	State    string // last state that the agent wrote to the entry
 	Called   bool
 	Outcome  Outcome
 	Checked  bool // true if the agent has checked the service
@@ -62,6 +56,6 @@ type Invocation struct {
 	TooBig  map[string]bool // orders of which a queue has refused a request, because of its size
 	Agency  agency          // record of what an agent does
 	Trouble bool            // true if a port call has failed
-	Until   int64                 // end of the pause of a parked handler
-	Driven  any                   // record of the handler in the tests of simulate/internal/explore
+	Until   int64           // end of the pause of a parked handler
+	Driven  any             // record of the handler in the tests of simulate/internal/explore
 }

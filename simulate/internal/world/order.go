@@ -14,13 +14,16 @@ type History struct {
 	// agents, operation name, grade and input of the requests, by key and operation (P49, move pins another
 	// definition)
 	Meant     map[string]string
-	Holders   map[string]string // holders of claims, by step and attempt
-	Counted   map[string]int    // number of counted failures, by step
-	Verdicts  map[string]bool   // acceptance of commands, by their content
-	Cancels   map[int]bool      // runs of the task with a refused Cancel
-	Answered  map[string]bool   // acceptance of answers, by the ID of the answer
-	Decisions map[string]string // decided values, by step, run and round (P35, an answer decides a round)
-	Dirty     bool              // true if the effects of the order may have changed since the last check
+	StopBy    map[string]core.Time // latest stop-by of the sent requests, by key
+	Done      map[string]core.Time // times at which a Scheduler has deleted the reply done of a do, by key
+	Moved     bool                 // true if the task has pinned another definition
+	Holders   map[string]string    // holders of claims, by step and attempt
+	Counted   map[string]int       // number of counted failures, by step
+	Verdicts  map[string]bool      // acceptance of commands, by their content
+	Cancels   map[int]bool         // runs of the task with a refused Cancel
+	Answered  map[string]bool      // acceptance of answers, by the ID of the answer
+	Decisions map[string]string    // decided values, by step, run and round (P35, an answer decides a round)
+	Dirty     bool                 // true if the effects of the order may have changed since the last check
 	Writes    int
 	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
 	// failures)
@@ -37,7 +40,7 @@ func NewHistory() History {
 		Requests: map[string]string{}, Meant: map[string]string{}, Holders: map[string]string{},
 		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
 		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
-		Alone: map[string]bool{},
+		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
 	}
 }
 

@@ -31,10 +31,14 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets returns the largest number of failures that any definition permits for a step and for its undo. It
-// considers all definitions, because a moved order keeps its failure counts.
-func budgets(w *world.Simulation, step string) (do, undo int) {
-	for _, def := range w.Known() {
+// budgets returns the largest number of failures that the definition permits for a step and for its undo. If
+// the order was moved, it considers all definitions, because a moved order keeps its failure counts.
+func (m *move) budgets(step string) (do, undo int) {
+	all := []*core.Definition{m.def}
+	if m.o.Seen.Moved {
+		all = m.w.Known()
+	}
+	for _, def := range all {
 		if i := def.Index(step); i >= 0 {
 			d := &def.Steps[i]
 			do = max(do, d.Retry.Budget())
@@ -79,6 +83,51 @@ func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 	}
 }
 
+// Taken checks a message that a Scheduler has deleted (invariant 19, no message is lost without a trace).
+func Taken(w *world.Simulation, m port.Message) {
+	switch v := m.Value.(type) {
+	case *message.Control:
+		w.Checks.Did("P17")
+		if v.Kind() == message.Cancel && !w.Store.Rows[v.OrderID].Known() {
+			w.Violate("P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
+		}
+	case *message.Reply:
+		o := w.ByID[v.OrderID]
+		if o == nil || v.Outcome != core.OutcomeDone || v.Operation != core.Do {
+			return
+		}
+		// A Failed step stays in doubt, or its output was too large. It may also have failed since (P15, a late
+		// done counts).
+		if t := w.Store.Task(v.OrderID); t == nil || t.Step(v.Step) == nil || t.Step(v.Step).State == core.Failed {
+			return
+		}
+		key := core.Key(v.OrderID, v.Run, v.Step)
+		if _, known := o.Seen.Done[key]; !known {
+			o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
+		}
+	}
+}
+
+// times checks the times of a request:
+//   - A step that was reported done is not asked again (P15, a late done counts).
+//   - Without a fence, an undo begins only after the stop-by of every do (P21, an undo waits for quiet).
+func times(w *world.Simulation, o *world.Order, r *message.Request) {
+	w.Checks.Did("P15")
+	if at, done := o.Seen.Done[r.Key]; done && r.Operation == core.Do && r.ClaimedAt > at {
+		w.Violate("P15", "step %s of %s was reported done at %s, and attempt %d is claimed at %s", r.Step,
+			r.OrderID, at, r.Attempt, r.ClaimedAt)
+	}
+	if r.Operation == core.UndoOp && r.Grade != core.Fenced {
+		w.Checks.Did("P21")
+		if quiet := o.Seen.StopBy[r.Key+string(core.Do)]; quiet != 0 && r.ClaimedAt <= quiet.Add(r.ClockSkew) {
+			w.Violate("P21", "the undo of step %s of %s is claimed at %s; a call may be under way until %s",
+				r.Step, r.OrderID, r.ClaimedAt, quiet.Add(r.ClockSkew))
+		}
+	}
+	key := r.Key + string(r.Operation)
+	o.Seen.StopBy[key] = max(o.Seen.StopBy[key], r.StopBy)
+}
+
 func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	o, t := w.ByID[r.OrderID], w.Store.Task(r.OrderID)
 	w.Checks.Did("P12")
@@ -102,6 +151,7 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 	routed(w, t, r)
 	meant(w, o, r)
+	times(w, o, r)
 	given(w, t, r)
 	because(w, t, r)
 	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
