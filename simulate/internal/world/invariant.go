@@ -35,49 +35,44 @@ var invariants = []Invariant{
 	{"15", "the version grows by exactly one"},
 	{"16", "a step in flight has one lock holder, any other step has none"},
 	{"17", "the Supervisor never changes a finished step"},
-	{"18", "statuses match the committed states, and their numbers follow the order of the states"},
+	{"18", "statuses match the committed states, and their numbers follow the order of the states; the " +
+		"application receives the status of every end, and all others if no handler has died"},
 	{"19", "no message is lost without a trace"},
 	{"20", "work per order is bounded"},
 	{"21", "the due time in the index is never later than the earliest time at which something must happen"},
-	{"P8", "a message that is ahead of the document stays in its queue, and an event causes every commit"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},
 	{"P5", "commands are numbered; one ID has one verdict"},
 	{"P9", "every task that is not at rest has a due time"},
-	{"P9a", "a Wake claims a step, or continues the undo, once the step's wait is over and not before"},
-	{"P10", "the Supervisor moves an early due time to the earliest time at which something must happen"},
-	{"P11", "no end is settled before it was reported"},
+	{"P9a", "a retry is not claimed before its wait is over"},
+	{"P11", "no end is settled before it was reported, and the alert of every end is raised"},
 	{"P12", "an effect that is emitted again is the same, byte for byte"},
-	{"P12a", "a first delivery that changes nothing causes no call and no report of an end, so copies do " +
-		"not multiply calls"},
-	{"P13", "the effects of a commit are sent before its message is deleted"},
-	{"P14", "the content of an order never changes; a new order gets its first claims"},
-	{"P15", "a reply counts by run, operation and attempt, and has the result that the protocol states"},
-	{"P16", "the Supervisor claims nothing, sends no request, and handles every overdue step and task"},
-	{"P18", "an operator's commands have the results that the protocol states"},
-	{"P17", "a refused Cancel is never accepted later, and a Cancelled task stays Cancelled"},
+	{"P13", "an agent deletes no request whose reply was not sent"},
+	{"P14", "the content of an order never changes"},
+	{"P15", "a step whose report \"done\" was taken is not asked again"},
+	{"P16", "the Supervisor claims nothing and sends no request"},
+	{"P18", "an operator states a fact only when no call can take effect any more; no service is asked " +
+		"with a key that it may have forgotten"},
+	{"P17", "a refused Cancel is never accepted later, and a Cancel that comes before its order is not lost"},
 	{"P19", "the reason of an undo is set when the undo begins, and never changes"},
 	{"P20", "no do is claimed while the task compensates"},
-	{"P21", "without a fence an undo waits until no call of the do can take effect any more"},
+	{"P21", "without a fence an undo begins only when no request of the do may begin any more"},
 	{"P22", "an order past a claimed point of no return is not undone"},
 	{"P22a", "an undo past a point of no return begins only after a true proof that the point had no " +
 		"effect and will have none"},
 	{"P23", "forward claims stay within the hop budget"},
-	{"P23a", "a deadline stops or undoes a task that goes forward"},
-	{"P27", "a restart emits again everything in flight"},
-	{"P24", "if a service can be asked, the agent asks it before a second attempt; no reply contains more " +
-		"than the service stated"},
+	{"P24", "if a service can be asked, the agent asks it before a second attempt; a report \"done\" " +
+		"agrees with the service's books"},
 	{"P25", "from stopBy on, less the clock skew, the agent begins no call and sends nothing"},
 	{"P26", "the ID of an order is never forgotten"},
 	{"P28", "no output that is too large is sent or retried for ever; texts are cut to make room for " +
 		"required fields, and reported values stay"},
-	{"P31", "the ledger of a plain service follows its transition table, and no call or reply contradicts " +
-		"the ledger"},
 	{"P32", "queue time up to the step's maxQueueTime does not count as a failure"},
 	{"P33", "a waiting step asks no agent, counts no failure, and no longer waits when the task has ended"},
 	{"P34", "a wait ends when its time has come, not before, and at the latest by the next sweep"},
-	{"P35", "a round of answers is decided once, and a decided value never changes"},
+	{"P35", "a round of answers is decided once, by as many people as it needs, and a decided value " +
+		"never changes"},
 	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
 	{"P37", "a timeout decides a question only after its time, and at the latest by the next sweep"},
 	{"P38", "a call that asks for an answer is not claimed once the answer's step is decided"},
@@ -97,8 +92,8 @@ var invariants = []Invariant{
 		"closed it and why"},
 	{"P49", "a task is moved only by a command and while nothing is in flight; completed steps stay, and " +
 		"keys keep their meaning"},
-	{"P50", "a step with a rule is never attempted: it is Skipped, or fails with the rule's code or " +
-		"because its condition cannot be evaluated"},
+	{"P50", "a step with a rule is never attempted, and fails only with the rule's code or because its " +
+		"condition cannot be evaluated"},
 	{"P51", "another input is given only to a step whose key cannot have had an effect; later requests " +
 		"carry it, and no earlier input takes effect"},
 	{"P52", "only a command erases an order, after its end was reported; then neither its document nor its " +
