@@ -66,6 +66,9 @@ func Committed(w *world.Simulation, before, after *core.Task, record *port.Recor
 	}
 	m.verdicts()
 	m.identity()
+	if m.commanded {
+		clear(o.Seen.Failed)
+	}
 	m.tokens()
 	m.index()
 	m.ends()

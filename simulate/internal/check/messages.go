@@ -92,27 +92,49 @@ func Taken(w *world.Simulation, m port.Message) {
 			w.Violate("P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
 		}
 	case *message.Reply:
-		o := w.ByID[v.OrderID]
-		if o == nil || v.Outcome != core.OutcomeDone || v.Operation != core.Do {
-			return
-		}
-		// A Failed step stays in doubt, or its output was too large. It may also have failed since (P15, a late
-		// done counts).
-		if t := w.Store.Task(v.OrderID); t == nil || t.Step(v.Step) == nil || t.Step(v.Step).State == core.Failed {
-			return
-		}
-		key := core.Key(v.OrderID, v.Run, v.Step)
-		if _, known := o.Seen.Done[key]; !known {
-			o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
+		if o, t := w.ByID[v.OrderID], w.Store.Task(v.OrderID); o != nil && t != nil && t.Step(v.Step) != nil {
+			takenReply(w, o, t, v)
 		}
 	}
 }
 
-// times checks the times of a request:
+// takenReply records the result of a do that the Scheduler knows.
+func takenReply(w *world.Simulation, o *world.Order, t *core.Task, r *message.Reply) {
+	s, key := t.Step(r.Step), core.Key(r.OrderID, r.Run, r.Step)
+	known := o.Seen.Done[key]
+	switch {
+	case r.Operation != core.Do:
+	case r.Outcome == core.OutcomeDone && known == 0 && s.State != core.Failed && w.Room.Limit == 0:
+		// A Failed step stays in doubt, and an output may be too large to store (P15, a late done counts).
+		o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
+	case failure(r) && t.Run == r.Run && s.Attempt == r.Attempt && t.ProcessState == core.Processing:
+		o.Seen.Failed[fmt.Sprintf("%s/%d", key, r.Attempt)] = true
+	}
+}
+
+// failure reports whether a reply counts as a failure (P45, "not now" is not a failure).
+func failure(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeFailed ||
+		r.Outcome == core.OutcomeRetryLater && (r.Error == nil || !core.Uncounted(r.Error.Code))
+}
+
+// times checks when a request is sent:
+//   - A step is not asked again after as many failures as its retry permits (invariant 12), until a command.
 //   - A step that was reported done is not asked again (P15, a late done counts).
 //   - Without a fence, an undo begins only after the stop-by of every do (P21, an undo waits for quiet).
-func times(w *world.Simulation, o *world.Order, r *message.Request) {
+func times(w *world.Simulation, o *world.Order, t *core.Task, r *message.Request) {
 	w.Checks.Did("P15")
+	failures := 0
+	for n := range r.Attempt {
+		if o.Seen.Failed[fmt.Sprintf("%s/%d", r.Key, n)] {
+			failures++
+		}
+	}
+	if _, d := w.StepOf(t, r.Step); r.Operation == core.Do && !o.Seen.Moved &&
+		failures >= d.Retry.Budget() {
+		w.Violate("12", "step %s of %s is asked again, in attempt %d, after %d failures", r.Step, r.OrderID,
+			r.Attempt, failures)
+	}
 	if at, done := o.Seen.Done[r.Key]; done && r.Operation == core.Do && r.ClaimedAt > at {
 		w.Violate("P15", "step %s of %s was reported done at %s, and attempt %d is claimed at %s", r.Step,
 			r.OrderID, at, r.Attempt, r.ClaimedAt)
@@ -151,7 +173,7 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 	routed(w, t, r)
 	meant(w, o, r)
-	times(w, o, r)
+	times(w, o, t, r)
 	given(w, t, r)
 	because(w, t, r)
 	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 func (m *move) step(i int) {
@@ -34,6 +35,9 @@ func (m *move) step(i int) {
 		max(0, s.Failures.Undo-was.Failures.Undo)
 	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	if s.Failures.Do > was.Failures.Do && m.notNow(s.Name) {
+		m.fail("P45", "step %s was not called, and that counts as failure %d", s.Name, s.Failures.Do)
 	}
 	m.did("P32")
 	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
@@ -66,6 +70,18 @@ func (m *move) step(i int) {
 		m.claimed(was, s, d)
 		m.needed(s.Name)
 	}
+}
+
+// notNow reports whether the commit follows only from replies that a step cannot be called now (P45, "not now"
+// is not a failure).
+func (m *move) notNow(step string) bool {
+	all := events(m.w.Cur, m.after.OrderID)
+	for _, ev := range all {
+		if r, ok := ev.(*message.Reply); !ok || r.Step != step || failure(r) || r.Outcome == core.OutcomeDone {
+			return false
+		}
+	}
+	return len(all) > 0 && !m.w.Cur.TooBig[m.after.OrderID]
 }
 
 // rule checks a step that fails by a rule. Such a step is never claimed. It fails with the code of the rule, or

@@ -404,6 +404,9 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	}
 	w.Checks.Did("4")
 	failed := p.Scheduler.Handle(Ctx, q.Name, ds)
+	if iv.Dead { // the queue delivers the messages again
+		return nil, nil
+	}
 	for i := range ds {
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})

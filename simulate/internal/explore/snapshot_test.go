@@ -220,6 +220,7 @@ func snapshotHistory(h *world.History) world.History {
 	c.Verdicts = maps.Clone(h.Verdicts)
 	c.Cancels = maps.Clone(h.Cancels)
 	c.Answered, c.Decisions = maps.Clone(h.Answered), maps.Clone(h.Decisions)
+	c.Failed = maps.Clone(h.Failed)
 	c.StopBy, c.Done = maps.Clone(h.StopBy), maps.Clone(h.Done)
 	c.Wakes, c.Alone = maps.Clone(h.Wakes), maps.Clone(h.Alone)
 	return c

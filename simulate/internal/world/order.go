@@ -16,6 +16,7 @@ type History struct {
 	Meant     map[string]string
 	StopBy    map[string]core.Time // latest stop-by of the sent requests, by key
 	Done      map[string]core.Time // times at which a Scheduler has deleted the reply done of a do, by key
+	Failed    map[string]bool      // reported failures of dos since the last command, by key and attempt
 	Moved     bool                 // true if the task has pinned another definition
 	Holders   map[string]string    // holders of claims, by step and attempt
 	Counted   map[string]int       // number of counted failures, by step
@@ -41,6 +42,7 @@ func NewHistory() History {
 		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
 		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
 		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
+		Failed: map[string]bool{},
 	}
 }
 
