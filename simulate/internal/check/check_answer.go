@@ -36,6 +36,12 @@ func (m *move) answers(was, s *core.Step) {
 	} else if first, known := m.o.Seen.Decisions[round]; known {
 		m.fail("P35", "round %s was decided as %s, and is open", round, first)
 	}
+	if i := m.def.Index(s.Name); decided && s.State == core.Processed && m.def.Steps[i].Answer.Refuse != "" {
+		refused, err := m.def.Expr.Refused(i, core.Environment{Value: d.Value})
+		if err == nil && refused && d.By != core.ByTimeout {
+			m.fail("P35", "step %s is Processed, and %s refuses it", s.Name, d.Value)
+		}
+	}
 	if s.State == core.Processed && !decided {
 		m.fail("P35", "step %s is Processed, and nothing was decided", s.Name)
 	}
