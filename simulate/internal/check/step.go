@@ -28,23 +28,7 @@ func (m *move) step(i int) {
 		return
 	}
 	was := m.was(s.Name)
-	if !m.commanded && (s.Failures.Do < was.Failures.Do || s.Failures.Undo < was.Failures.Undo) {
-		m.fail("12", "step %s forgot failures", s.Name)
-	}
-	m.o.Seen.Counted[s.Name] += max(0, s.Failures.Do-was.Failures.Do) +
-		max(0, s.Failures.Undo-was.Failures.Undo)
-	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
-		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
-	}
-	if s.Failures.Do > was.Failures.Do && m.notNow(s.Name) {
-		m.fail("P45", "step %s was not called, and that counts as failure %d", s.Name, s.Failures.Do)
-	}
-	m.did("P32")
-	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
-		m.after.ProcessState != core.Error {
-		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
-			s.Name, s.Failures.Queued, d.MaxQueueTime)
-	}
+	m.failures(was, s, d)
 	m.held(was, s, d)
 	if d.Wait != nil && m.before.Definition == m.after.Definition {
 		m.wait(was, s)
@@ -69,6 +53,27 @@ func (m *move) step(i int) {
 	if s.Attempt > was.Attempt {
 		m.claimed(was, s, d)
 		m.needed(s.Name)
+	}
+}
+
+// failures checks the counted failures of a step (invariants 12 and 13; P32, queue time is not a failure).
+func (m *move) failures(was, s *core.Step, d *core.StepDefinition) {
+	if !m.commanded && (s.Failures.Do < was.Failures.Do || s.Failures.Undo < was.Failures.Undo) {
+		m.fail("12", "step %s forgot failures", s.Name)
+	}
+	m.o.Seen.Counted[s.Name] += max(0, s.Failures.Do-was.Failures.Do) +
+		max(0, s.Failures.Undo-was.Failures.Undo)
+	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
+		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	if s.Failures.Do > was.Failures.Do && m.notNow(s.Name) {
+		m.fail("P45", "step %s was not called, and that counts as failure %d", s.Name, s.Failures.Do)
+	}
+	m.did("P32")
+	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
+		m.after.ProcessState != core.Error {
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
+			s.Name, s.Failures.Queued, d.MaxQueueTime)
 	}
 }
 
