@@ -207,8 +207,10 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	if s.Attempt != was.Attempt {
 		m.fail("P16", "the Supervisor claimed step %s", s.Name)
 	}
-	if final := was.State == core.Processed || was.State == core.Skipped ||
-		was.State == core.Compensated; final && s.State != was.State {
+	t := m.after
+	undoing := t.ProcessState != core.Processing && (t.ProcessState != core.Error || t.Phase == core.Undoing)
+	undone := undoing && was.State == core.Processed && (s.State == core.UndoWait || s.State == core.Compensated)
+	if passed(was) && s.State != was.State && !undone {
 		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
 	}
 }

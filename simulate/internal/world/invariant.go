@@ -34,7 +34,7 @@ var invariants = []Invariant{
 	{"14", "attempts only grow, and one attempt is one claim"},
 	{"15", "the version grows by exactly one"},
 	{"16", "a step in flight has one lock holder, any other step has none"},
-	{"17", "the Supervisor never changes a finished step"},
+	{"17", "the Supervisor never changes a finished step, except in an undo of the order"},
 	{"18", "statuses match the committed states, and their numbers follow the order of the states; the " +
 		"application receives the status of every end, and all others if no handler has died"},
 	{"19", "no message is lost without a trace"},
