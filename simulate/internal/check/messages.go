@@ -107,7 +107,8 @@ func takenReply(w *world.Simulation, o *world.Order, t *core.Task, r *message.Re
 	case r.Outcome == core.OutcomeDone && known == 0 && s.State != core.Failed && w.Room.Limit == 0:
 		// A Failed step stays in doubt, and an output may be too large to store (P15, a late done counts).
 		o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
-	case failure(r) && t.Run == r.Run && s.Attempt == r.Attempt && t.ProcessState == core.Processing:
+	case failure(r) && t.Run == r.Run && t.ProcessState == core.Processing && s.Error != nil &&
+		s.Error.Attempt == r.Attempt && r.Error != nil && s.Error.Code == r.Error.Code:
 		o.Seen.Failed[fmt.Sprintf("%s/%d", key, r.Attempt)] = true
 	}
 }
