@@ -200,6 +200,7 @@ func (m *move) ends() {
 // silent checks a commit that settles what happened: a close (P48, close ends an order as it stands), or a fact
 // that the operator states (P18, resubmit uses a remembered key). No call may take effect afterwards.
 func (m *move) silent() {
+	m.did("P18", "P48")
 	t, b := m.after, m.before
 	closed := b != nil && t.ProcessState == core.Closed && b.ProcessState != core.Closed
 	if closed && b.ProcessState != core.Error && len(m.w.Below) == 0 && !m.several() {

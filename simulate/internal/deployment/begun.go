@@ -114,7 +114,10 @@ func begin(w *world.Simulation, t *core.Task) {
 		Workflow: t.Workflow,
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
-	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
+	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = true
+	for n := range t.StatusSeq {
+		o.Seen.Received[n+1] = true
+	}
 	if len(t.Commands.Verdicts) > 0 {
 		o.Commands = 1000 // new commands must not repeat the IDs of the order's past commands
 	}
