@@ -181,20 +181,20 @@ func Audit(w *world.Simulation) {
 		if t := w.Store.Task(o.Id); t != nil {
 			w.Ends[t.ProcessState]++
 			told(w, o, t)
-			if w.Checks.Did("P11"); alerts(w.DefOf(t), t) && t.Parent == nil &&
-				!o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
-				w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
-			}
 		}
 	}
 	Check(w)
 	Letters(w)
 }
 
-// told checks that the application has received the status of an order's end (P11, an end is reported until
-// settled). If no handler has died, it has received all other statuses too (P12, effects are emitted again). A
-// status may be given up after two weeks.
+// told checks that the operator has got the alert of an order's end, and the application its status (P11, an
+// end is reported until settled). If no handler has died, the application has received all other statuses too
+// (P12, effects are emitted again). A status may be given up after two weeks.
 func told(w *world.Simulation, o *world.Order, t *core.Task) {
+	w.Checks.Did("P11")
+	if alerts(w.DefOf(t), t) && t.Parent == nil && !o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
+		w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
+	}
 	if t.ReplyTo != world.Shop || slices.ContainsFunc(t.Undelivered,
 		func(u core.Undelivered) bool { return u.ReplyTo == world.Shop }) {
 		return

@@ -14,7 +14,7 @@ type History struct {
 	// agents, operation name, grade and input of the requests, by key and operation (P49, move pins another
 	// definition)
 	Meant     map[string]string
-	StopBy    map[string]core.Time // latest stop-by of the sent requests, by key
+	StopBy    map[string]core.Time // latest stop-by of the sent requests, by key and operation
 	Done      map[string]core.Time // times at which a Scheduler has deleted the reply done of a do, by key
 	Failed    map[string]bool      // reported failures of dos since the last command, by key and attempt
 	Moved     bool                 // true if the task has pinned another definition
