@@ -59,6 +59,9 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	h.Text(t.End.Cause)
 	h.Moment(t.Deadline.At, now, 0)
 	h.Moment(t.End.ResendAt, now, 0)
+	if t.End.ResendAt != 0 { // the next resend time depends on how long the end is ago (P11)
+		h.Number(max(now-int64(t.End.At), int64(d.W.DefOf(t).ResendAfter)))
+	}
 	for _, u := range t.Undelivered {
 		h.Text(u.ReplyTo)
 		h.Number(int64(u.First))
