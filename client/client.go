@@ -20,6 +20,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -49,7 +50,7 @@ type (
 	// State is the state of an order or a step.
 	State = core.State
 	// Verdict is the result of a command.
-	Verdict = core.Verdict
+	Verdict = protocol.Verdict
 	// Fact is an operator's statement about whether the call of a step had an effect.
 	Fact = core.Fact
 )

@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // rig is a client of the real HTTP edge, which has a backend in memory.
@@ -288,7 +289,7 @@ func TestNoServerAnswers(t *testing.T) {
 func TestCommandsFillInNumberAndID(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Change("o", func(x *core.Task) { x.Commands.Number, x.Run = 4, 2 })
+	r.backend.Change("o", func(x *protocol.Task) { x.Commands.Number, x.Run = 4, 2 })
 	for name, send := range map[message.ControlKind]func() (client.Verdict, error){
 		message.Undo:   func() (client.Verdict, error) { return r.client.Undo(r.ctx, "o") },
 		message.Cancel: func() (client.Verdict, error) { return r.client.Cancel(r.ctx, "o") },
@@ -327,8 +328,8 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 			require.Equal(t, 2, cancel.Run, "%s", name)
 		}
 	}
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "no", At: 1}, nil
+	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
+		return protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
 	require.ErrorIs(t, err, client.ErrInvalid)
@@ -353,8 +354,8 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Change("o", func(x *core.Task) {
-		x.Run, x.Steps[0].Answers = 2, &core.Answers{Round: 3}
+	r.backend.Change("o", func(x *protocol.Task) {
+		x.Run, x.Steps[0].Answers = 2, &protocol.Answers{Round: 3}
 	})
 	answering := *apitest.Definition
 	answering.Steps = slices.Clone(answering.Steps)
@@ -408,12 +409,12 @@ func TestUndecidedCommand(t *testing.T) {
 	r := newRig(t, client.WithRetry(1, time.Second))
 	r.submit("o")
 	ctx, cancel := context.WithCancel(r.ctx)
-	type answer func(message.Control) (core.Verdict, error)
+	type answer func(message.Control) (protocol.Verdict, error)
 	var now atomic.Value // the server may still be at an answer that its client gave up
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) { return now.Load().(answer)(c) }
-	now.Store(answer(func(c message.Control) (core.Verdict, error) {
+	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) { return now.Load().(answer)(c) }
+	now.Store(answer(func(c message.Control) (protocol.Verdict, error) {
 		cancel()
-		return core.Verdict{ID: c.ID(), Accepted: true}, nil
+		return protocol.Verdict{ID: c.ID(), Accepted: true}, nil
 	}))
 	var u *client.Undecided
 	_, err := r.client.Undo(ctx, "o")
@@ -428,16 +429,16 @@ func TestUndecidedCommand(t *testing.T) {
 	require.Equal(t, u.ID, v.ID)
 	require.True(t, v.Accepted)
 	first := u.ID
-	now.Store(answer(func(c message.Control) (core.Verdict, error) {
+	now.Store(answer(func(c message.Control) (protocol.Verdict, error) {
 		r.cut.left.Store(1)
-		return core.Verdict{ID: c.ID(), Accepted: true}, nil
+		return protocol.Verdict{ID: c.ID(), Accepted: true}, nil
 	}))
 	_, err = r.client.Cancel(r.ctx, "o")
 	require.ErrorAs(t, err, &u, "a lost answer")
 	require.NotEqual(t, first, u.ID)
 	require.ErrorIs(t, err, client.ErrConnection)
 	for _, refused := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
-		now.Store(answer(func(message.Control) (core.Verdict, error) { return core.Verdict{}, refused }))
+		now.Store(answer(func(message.Control) (protocol.Verdict, error) { return protocol.Verdict{}, refused }))
 		_, err := r.client.Undo(r.ctx, "o")
 		require.Error(t, err, "%v", refused)
 		require.False(t, errors.As(err, &u), "%v", refused)
@@ -631,7 +632,7 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 		switch x.Version {
 		case 1, 2:
 			r.cut.left.Store(1) // the next event is lost with its connection
-			r.backend.Change("o", func(*core.Task) {})
+			r.backend.Change("o", func(*protocol.Task) {})
 		case 3:
 			r.backend.End("o")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -169,7 +170,7 @@ var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][
 
 // defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
 // service returns only the fields that the user lists. For any other error defaults returns "".
-func defaults(e *core.StepError, def *core.Definition, command string) string {
+func defaults(e *protocol.StepError, def *core.Definition, command string) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
@@ -68,6 +69,6 @@ func (l linked) Question(ctx context.Context, order, text string) (answerpage.Qu
 	return answerpage.Read(r.task, l.w.defs[r.task.Definition], submitted, of), nil
 }
 
-func (l linked) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+func (l linked) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
 	return l.w.scheduler.Command(ctx, c)
 }

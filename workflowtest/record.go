@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -32,7 +33,7 @@ func (w *Workflow) committed(c state.Change) {
 	r.task = t
 	if old == nil {
 		r.note("submitted")
-		old = &core.Task{ProcessState: core.Processing}
+		old = &protocol.Task{ProcessState: core.Processing}
 	}
 	if old.Run != t.Run {
 		r.path, r.undone = nil, nil
@@ -40,7 +41,7 @@ func (w *Workflow) committed(c state.Change) {
 	}
 	for _, begun := range []bool{false, true} { // ended steps first, because their ends cause claims
 		for i := range t.Steps {
-			var was core.Step
+			var was protocol.Step
 			if s := old.Step(t.Steps[i].Name); s != nil { // A Move may have changed the position of the step.
 				was = *s
 			}
@@ -58,7 +59,7 @@ func (w *Workflow) committed(c state.Change) {
 	}
 }
 
-func (r *Run) stepped(was, now *core.Step) {
+func (r *Run) stepped(was, now *protocol.Step) {
 	if was.State == now.State && was.Attempt == now.Attempt {
 		return
 	}
@@ -91,7 +92,7 @@ func (r *Run) stepped(was, now *core.Step) {
 	}
 }
 
-func (w *Workflow) wake(s *core.Step) string {
+func (w *Workflow) wake(s *protocol.Step) string {
 	if s.Wait.At == 0 {
 		return " for the operator"
 	}

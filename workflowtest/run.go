@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -25,7 +26,7 @@ type (
 	// Status is a status message to the sender of the order.
 	Status = core.Status
 	// Verdict is the response to a command.
-	Verdict = core.Verdict
+	Verdict = protocol.Verdict
 	// Fact is an operator's statement about a step in doubt.
 	Fact = core.Fact
 )
@@ -57,7 +58,7 @@ const (
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // last stored version of the task
+	task     *protocol.Task // last stored version of the task
 	calls    []Call
 	alerts   []Alert
 	statuses []Status

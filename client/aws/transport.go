@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -94,7 +95,7 @@ func (t *Transport) IndexUse() Use {
 }
 
 // load reads a task with a strongly consistent read. It returns nil if the task does not exist.
-func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
+func (t *Transport) load(ctx context.Context, id string) (*protocol.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
 		return nil, Failed(ctx, t.ReadUse(), errs[0])
@@ -112,7 +113,7 @@ func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 // show returns the client's form of a task, with values from the definition of the task. The detailed form
 // also has the inputs of steps, such as the question of an approval. If the order's content cannot be read,
 // it lacks these inputs.
-func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
+func (t *Transport) show(ctx context.Context, task *protocol.Task, detailed bool) (*client.Task, error) {
 	def, err := t.pinned(ctx, &task)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 
 // pinned returns the definition of a task. It returns nil if the task, or the definition, cannot be read. If the
 // task does not fit, it makes task a damaged copy (P60, a damaged order is set aside).
-func (t *Transport) pinned(ctx context.Context, task **core.Task) (*core.Definition, error) {
+func (t *Transport) pinned(ctx context.Context, task **protocol.Task) (*core.Definition, error) {
 	if (*task).Damaged != "" {
 		return nil, nil
 	}
@@ -143,7 +144,7 @@ func (t *Transport) pinned(ctx context.Context, task **core.Task) (*core.Definit
 // deployed returns the definition that new orders of the task's workflow get. It returns nil if the workflow
 // is not deployed, or if def is nil. If no order has used the deployed definition yet, it cannot be read.
 // deployed then returns a copy of def with the hash of the deployed definition.
-func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
+func (t *Transport) deployed(ctx context.Context, task *protocol.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
 		return nil
@@ -200,7 +201,7 @@ func notFound(id string) error {
 //   - This client did not send the order, and there is no task.
 //   - This client sent the order, and there is no task after Patience.
 //   - The task belongs to a different order with this ID.
-func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
+func (t *Transport) present(ctx context.Context, id string) (*protocol.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -263,7 +264,7 @@ func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 	return t.order(ctx, task)
 }
 
-func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
+func (t *Transport) order(ctx context.Context, task *protocol.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, notFound(task.OrderID)
@@ -438,7 +439,7 @@ func (t *Transport) queueOf(c *message.Control) string {
 
 // absent decides whether a command for an order without a task may be sent. Only a Cancel may come before its
 // order (P17, a cancel is kept). A Cancel of an expired order is an error.
-func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
+func (t *Transport) absent(ctx context.Context, c message.Control) (*protocol.Task, error) {
 	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
@@ -480,7 +481,7 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 	}
 }
 
-func verdictOf(task *core.Task, id string) (client.Verdict, bool) {
+func verdictOf(task *protocol.Task, id string) (client.Verdict, bool) {
 	if task == nil {
 		return client.Verdict{}, false
 	}

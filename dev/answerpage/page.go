@@ -38,7 +38,7 @@ type Backend interface {
 	// token, port.ErrNotFound or port.ErrUnavailable.
 	Question(ctx context.Context, order, token string) (Question, error)
 	// Command passes an answer on, and returns the verdict.
-	Command(ctx context.Context, c message.Control) (core.Verdict, error)
+	Command(ctx context.Context, c message.Control) (protocol.Verdict, error)
 }
 
 // Question is the content of a page that asks for an answer.
@@ -56,7 +56,7 @@ type Field struct{ Name, Value string }
 
 // Read returns the question of a step. The question contains only the parts of the order that the workflow
 // shows.
-func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
+func Read(t *protocol.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}
 	i := -1
 	if def != nil {

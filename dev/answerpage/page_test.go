@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // asks are the expressions of a definition whose first step has this input.
@@ -35,13 +36,13 @@ func asking(input string) *core.Definition {
 	return d
 }
 
-func waiting() *core.Task {
-	step := core.Step{State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: 1},
-		Answers: &core.Answers{}}
+func waiting() *protocol.Task {
+	step := protocol.Step{State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: 1},
+		Answers: &protocol.Answers{}}
 	first, last := step, step
 	first.Name, last.Name = "approve", "bought"
-	return &core.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,
-		Steps: []core.Step{first, {Name: "pay", State: core.Pending}, last}}
+	return &protocol.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,
+		Steps: []protocol.Step{first, {Name: "pay", State: core.Pending}, last}}
 }
 
 // A page takes an answer where the step asks or will ask, in the run of its link; else it says why not.
@@ -52,28 +53,28 @@ func TestWhatIsOpen(t *testing.T) {
 		step   string
 		run    int
 		input  string
-		change func(*core.Task)
+		change func(*protocol.Task)
 		closed string // how it begins
 	}{
-		{"approve", 1, `{}`, func(*core.Task) {}, ""},
-		{"approve", 1, ``, func(*core.Task) {}, ""},
-		{"approve", 1, `{}`, func(x *core.Task) {
-			x.Steps[0] = core.Step{Name: "approve",
+		{"approve", 1, `{}`, func(*protocol.Task) {}, ""},
+		{"approve", 1, ``, func(*protocol.Task) {}, ""},
+		{"approve", 1, `{}`, func(x *protocol.Task) {
+			x.Steps[0] = protocol.Step{Name: "approve",
 				State: core.Pending}
 		}, ""},
-		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState = core.Error; x.Phase = core.Forward }, ""},
-		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing },
+		{"approve", 1, `{}`, func(x *protocol.Task) { x.ProcessState = core.Error; x.Phase = core.Forward }, ""},
+		{"approve", 1, `{}`, func(x *protocol.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing },
 			decided},
-		{"approve", 1, `{}`, func(x *core.Task) { x.Steps[0].State = core.Processed }, decided},
-		{"approve", 1, `{}`, func(x *core.Task) {
+		{"approve", 1, `{}`, func(x *protocol.Task) { x.Steps[0].State = core.Processed }, decided},
+		{"approve", 1, `{}`, func(x *protocol.Task) {
 			x.ProcessState, x.Steps[0].State = core.Processed, core.Processed
 		}, earlier},
-		{"approve", 0, `{}`, func(*core.Task) {}, earlier},
-		{"approve", 1, `{`, func(*core.Task) {}, hidden},
-		{"approve", 1, `{`, func(x *core.Task) { x.Steps[0].State = core.Processed }, decided},
-		{"pay", 1, `{}`, func(*core.Task) {}, none},
-		{"bought", 1, `{}`, func(*core.Task) {}, none},
-		{"other", 1, `{}`, func(*core.Task) {}, none},
+		{"approve", 0, `{}`, func(*protocol.Task) {}, earlier},
+		{"approve", 1, `{`, func(*protocol.Task) {}, hidden},
+		{"approve", 1, `{`, func(x *protocol.Task) { x.Steps[0].State = core.Processed }, decided},
+		{"pay", 1, `{}`, func(*protocol.Task) {}, none},
+		{"bought", 1, `{}`, func(*protocol.Task) {}, none},
+		{"other", 1, `{}`, func(*protocol.Task) {}, none},
 	} {
 		x := waiting()
 		c.change(x)
@@ -105,9 +106,9 @@ func (b *backend) Question(_ context.Context, order, token string) (answerpage.Q
 	return b.question, b.err
 }
 
-func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+func (b *backend) Command(_ context.Context, c message.Control) (protocol.Verdict, error) {
 	b.sent = c
-	return core.Verdict{Accepted: b.refused == "", Reason: b.refused}, b.err
+	return protocol.Verdict{Accepted: b.refused == "", Reason: b.refused}, b.err
 }
 
 const open = `<!DOCTYPE html>
@@ -134,7 +135,7 @@ const open = `<!DOCTYPE html>
 // and its token.
 func TestPages(t *testing.T) {
 	x := waiting()
-	x.Steps[0].Answers = &core.Answers{Round: 3}
+	x.Steps[0].Answers = &protocol.Answers{Round: 3}
 	b := &backend{question: answerpage.Read(x,
 		asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`),
 		core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}

@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -31,24 +32,24 @@ type Backend interface {
 	// Command executes a command. If a command with the same ID was executed before, Command returns the
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
 	// order. It returns core.ErrStale if the command names a run that the order has not begun.
-	Command(ctx context.Context, c message.Control) (core.Verdict, error)
+	Command(ctx context.Context, c message.Control) (protocol.Verdict, error)
 	// Task returns a task and its definition, or port.ErrNotFound. The definition is nil if a Cancel came
 	// before the order (P17, a cancel is kept), or if the task is damaged (P60, a damaged order is set aside).
-	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
+	Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error)
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
 	// Target returns the definition that a Move command names. definition is a hash or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
-	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
+	Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error)
 	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
 	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
-	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
+	Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error)
 	// Follow sends the present version of a task and each version that is committed later. It sends only
 	// versions with a larger number than the argument after. A slow reader may miss versions, but always gets
 	// the last one. Follow closes the channel when ctx ends. The error may be port.ErrNotFound.
-	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
+	Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error)
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -134,7 +135,7 @@ type answerInput struct {
 	}
 }
 
-type verdictOutput struct{ Body core.Verdict }
+type verdictOutput struct{ Body protocol.Verdict }
 
 func operation(name, summary, description string) huma.Operation {
 	return huma.Operation{

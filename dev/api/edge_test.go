@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func init() { golden.NormalizeCRLFToLF = false } // answers are compared byte for byte
@@ -236,20 +237,20 @@ func bodies(media string, body []byte) [][]byte {
 func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r := newRig(t)
 	r.submit("a-1")
-	r.backend.Change("a-1", func(x *core.Task) {
+	r.backend.Change("a-1", func(x *protocol.Task) {
 		x.ProcessState = core.Error
 		x.Phase = core.Undoing
 		x.End.At = apitest.Now + 9
-		x.Undo.Why = core.WhyFailure
+		x.Undo.Why = protocol.WhyFailure
 		x.Reason.Code, x.Reason.Text, x.Reason.Step = "timeout", "payment did not answer", "charge"
-		x.Commands.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late",
+		x.Commands.Verdicts = []protocol.Verdict{{ID: "c1", Command: "cancel", Reason: "too late",
 			At: apitest.Now}}
 		s := &x.Steps[0]
 		s.State = core.UndoWait
 		s.Claim.Undo = true
 		s.Failures.Undo = 2
 		s.Output = json.RawMessage(`{"id":7}`)
-		s.Error = &core.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
+		s.Error = &protocol.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
 		s.Resolved = &core.Resolved{Fact: core.Happened, Command: 1}
 	})
 	r.post("/v1/orders?wait=1s", orderJSON("a-1"))
@@ -352,7 +353,7 @@ func TestListByAge(t *testing.T) {
 	for _, id := range []string{"new", "old"} {
 		r.submit(id)
 	}
-	r.backend.Change("old", func(x *core.Task) { x.Created = apitest.Now.Add(-2 * core.Hour) })
+	r.backend.Change("old", func(x *protocol.Task) { x.Created = apitest.Now.Add(-2 * core.Hour) })
 	for age, want := range map[string]string{"1h": "old", "3h": "", "1d": ""} {
 		got := ""
 		for _, o := range r.get("/v1/orders?olderThan=" + age).json(t)["orders"].([]any) {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -63,7 +64,7 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 }
 
 func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
-	tasks <-chan *core.Task) {
+	tasks <-chan *protocol.Task) {
 	rc := http.NewResponseController(w)
 	alive := time.NewTicker(eventPause)
 	send := func(b []byte) bool {
@@ -100,7 +101,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 	}
 }
 
-func event(t *core.Task, def *core.Definition) ([]byte, error) {
+func event(t *protocol.Task, def *core.Definition) ([]byte, error) {
 	data, err := rawjson.Marshal(view.Of(t, def))
 	if err != nil {
 		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)

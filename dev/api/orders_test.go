@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
@@ -154,7 +155,7 @@ func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 func TestSubmitWaitsForTheEnd(t *testing.T) {
 	r := newRig(t)
 	go func() {
-		_, _ = r.backend.Wait(t.Context(), "o-1", func(*core.Task) bool { return true })
+		_, _ = r.backend.Wait(t.Context(), "o-1", func(*protocol.Task) bool { return true })
 	}()
 	r.submit("o-1")
 	r.backend.End("o-1")
@@ -256,8 +257,8 @@ func TestCommands(t *testing.T) {
 	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
-	r.backend.Change("o", func(x *core.Task) {
-		x.Erased = &core.Erasure{By: "ann", Reason: "asked to",
+	r.backend.Change("o", func(x *protocol.Task) {
+		x.Erased = &protocol.Erasure{By: "ann", Reason: "asked to",
 			At: 1}
 	})
 	if a = r.get("/v1/orders/o/order"); a.status != 404 || !strings.Contains(string(a.body), "was erased") {
@@ -284,8 +285,8 @@ func TestCommands(t *testing.T) {
 	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID() == "" {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
 	}
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
+	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
+		return protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
 			At: 1}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
@@ -404,7 +405,7 @@ func TestMethodsAndPanics(t *testing.T) {
 		t.Errorf("a panic: %d %s", a.status, a.body)
 	}
 	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer
-	r.backend.Change("unwritable", func(x *core.Task) { x.Output = json.RawMessage("{") })
+	r.backend.Change("unwritable", func(x *protocol.Task) { x.Output = json.RawMessage("{") })
 	if a := r.get("/v1/orders/unwritable"); a.status != 500 || a.json(t)["code"] != "internal" {
 		t.Errorf("an answer that cannot be written: %d %s", a.status, a.body)
 	}
@@ -532,7 +533,7 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	r.submit("o")
 	b := r.backend
 	post := func(path, body string) int { return r.post(path, body).status }
-	b.Change("o", func(x *core.Task) { x.Run, x.Steps[0].Answers = 2, &core.Answers{Round: 3} })
+	b.Change("o", func(x *protocol.Task) { x.Run, x.Steps[0].Answers = 2, &protocol.Answers{Round: 3} })
 	for body, want := range map[string]core.Answered{
 		`{"step":"charge","value":"yes"}`: {Run: 2, Step: "charge", Round: 3,
 			By: "local"},

@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Codes of problems, for programs. The packages message, core and scheduler define the codes of their own
@@ -55,7 +56,7 @@ type Problem struct {
 	Field      string            `json:"field,omitempty" doc:"the wrong field of the order"`
 	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, if there are several"`
 	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; same as the header Retry-After"`
-	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"verdict on the refused command"`
+	Verdict    *protocol.Verdict `json:"verdict,omitempty" doc:"verdict on the refused command"`
 	RequestID  string            `json:"requestId,omitempty" doc:"ID of an internal failure in the log"`
 	headers    map[string]string // additional response headers
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // sendTo sends one message as an SDK does, and answers the status and the error's type.
@@ -80,8 +81,8 @@ func TestControlQueue(t *testing.T) {
 	if n := len(r.backend.Rejected); n != 4 {
 		t.Errorf("%d rejected, want 4", n)
 	}
-	r.backend.Verdict = func(message.Control) (core.Verdict, error) {
-		return core.Verdict{}, fmt.Errorf("shutting down: %w", port.ErrUnavailable)
+	r.backend.Verdict = func(message.Control) (protocol.Verdict, error) {
+		return protocol.Verdict{}, fmt.Errorf("shutting down: %w", port.ErrUnavailable)
 	}
 	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","id":"c-4"}`,
 		""); status != 503 {
@@ -134,8 +135,8 @@ func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
 func TestQueuesRefuseWhatIsAhead(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{}, fmt.Errorf("task %q: %w", c.OrderID, core.ErrStale)
+	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
+		return protocol.Verdict{}, fmt.Errorf("task %q: %w", c.OrderID, core.ErrStale)
 	}
 	for queue, body := range map[string]string{
 		"intake":  strings.Replace(orderJSON("x"), `"schema":1`, `"schema":2`, 1),

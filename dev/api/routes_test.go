@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -37,13 +38,13 @@ func (b *routed) Question(context.Context, string, string) (answerpage.Question,
 	return answerpage.Question{Text: "Pay?", Round: 1, Answers: []string{"yes"}}, nil
 }
 
-func (b *routed) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+func (b *routed) Command(_ context.Context, c message.Control) (protocol.Verdict, error) {
 	if a, ok := c.Event.(core.Answered); ok && a.Token != "" {
 		b.reach("answer")
 	} else {
 		b.reach("api")
 	}
-	return core.Verdict{Accepted: true}, nil
+	return protocol.Verdict{Accepted: true}, nil
 }
 
 func (b *routed) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
@@ -60,12 +61,12 @@ func (b *routed) Queue(name string) (port.Queue, error) {
 
 func (b *routed) QueueNames() []string { b.reach("sqs"); return nil }
 
-func (b *routed) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
+func (b *routed) Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error) {
 	b.reach("api")
 	return b.Backend.Order(ctx, t)
 }
 
-func (b *routed) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+func (b *routed) Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	b.reach("api")
 	return b.Backend.Task(ctx, id)
 }

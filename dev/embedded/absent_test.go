@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -41,7 +42,7 @@ func submitMany(t *testing.T, s *embedded.Runtime) {
 	}
 }
 
-func tasks(t *testing.T, s *embedded.Runtime) (all []*core.Task) {
+func tasks(t *testing.T, s *embedded.Runtime) (all []*protocol.Task) {
 	t.Helper()
 	for i := range orders {
 		task, _, err := s.Task(t.Context(), fmt.Sprintf("o-%d", i))

@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // quick is an interval of sweeps. The runtime looks for alerts at each twentieth sweep.
@@ -131,7 +132,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	// reported, and settled (P11)
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ func TestAlertIsSent(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 		// reported, and settled (P11)
-		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
+		if _, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
 			return x.ProcessState == core.Error &&
 				x.End.ResendAt == 0
 		}); err != nil {
@@ -257,7 +258,7 @@ func TestAlertsShareAConnection(t *testing.T) {
 	submit(t, s, "o-1", "")
 	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
 	if _, err := s.Wait(t.Context(), "o-1",
-		func(x *core.Task) bool { return x.ProcessState == core.Error }); err != nil {
+		func(x *protocol.Task) bool { return x.ProcessState == core.Error }); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "three alerts", func() bool {
@@ -287,7 +288,7 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 		Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 		return x.ProcessState == core.Error &&
 			x.End.ResendAt == 0
 	}); err != nil {

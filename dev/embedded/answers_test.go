@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // asking is a call, an approval by two people, then a call.
@@ -28,7 +29,7 @@ steps:
   second: {agent: shop, operation: second, after: [approve], input: {by: "${ steps.approve.output.by }"}, timeout: 60s, onFailure: undo, undo: unsecond, grade: fenced}
 `
 
-func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string) core.Verdict {
+func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string) protocol.Verdict {
 	t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -61,7 +62,7 @@ func TestHundredsOfAnswersAtOnce(t *testing.T) {
 	if testing.Short() {
 		people = 200
 	}
-	verdicts := make([]core.Verdict, people)
+	verdicts := make([]protocol.Verdict, people)
 	const senders = 50
 	var group sync.WaitGroup
 	for sender := range senders {
@@ -82,7 +83,7 @@ func TestHundredsOfAnswersAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	task := wait(t, s, "flooded")
-	var decided core.Decided
+	var decided protocol.Decided
 	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil ||
 		task.ProcessState != core.Processed {
 		t.Fatalf("the order is %s, %v", task.ProcessState, err)

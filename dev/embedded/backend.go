@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -152,10 +153,10 @@ func (s *Runtime) answered(body []byte) bool {
 
 // Command executes a command. Only a Cancel may come before its order. The error is port.ErrUnavailable if
 // every attempt to commit conflicted with another writer. The sender may then send the command again.
-func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+func (s *Runtime) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
-		return core.Verdict{}, err
+		return protocol.Verdict{}, err
 	}
 	defer done()
 	v, err := s.scheduler.Command(ctx, c)
@@ -171,7 +172,7 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 
 // load reads a task. After Close it returns an error, because the cache may still contain tasks while the
 // store is closed.
-func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
+func (s *Runtime) load(ctx context.Context, id string) (*protocol.Task, error) {
 	if s.closed.Load() {
 		return nil, errShuttingDown
 	}
@@ -186,7 +187,7 @@ func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 }
 
 // Task returns a task and the definition that the task pins. The definition is nil if the task is damaged.
-func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+func (s *Runtime) Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	t, err := s.load(ctx, id)
 	if err != nil || t.Damaged != "" {
 		return t, nil, err
@@ -222,23 +223,23 @@ func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Qu
 }
 
 // Order returns the content of a task's order, as it was submitted.
-func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
+func (s *Runtime) Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error) {
 	return s.state.Order(ctx, t)
 }
 
 // Wait blocks until done returns true for a version of the task, or ctx ends. The function done also runs in
 // the goroutine that commits the task, so it must not change the task or block.
-func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
-	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
+func (s *Runtime) Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error) {
+	return s.hub.wait(ctx, id, func() (*protocol.Task, error) { return s.load(ctx, id) }, done)
 }
 
 // Follow sends the present version of a task and each later version. It sends only versions with a larger
 // number than the argument after.
-func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error) {
 	if _, err := s.load(ctx, id); err != nil {
 		return nil, err
 	}
-	out := make(chan *core.Task)
+	out := make(chan *protocol.Task)
 	go func() {
 		defer close(out)
 		_ = port.Guard(s.log, "following an order",
@@ -247,9 +248,9 @@ func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-func (s *Runtime) follow(ctx context.Context, id string, after int64, out chan<- *core.Task) {
+func (s *Runtime) follow(ctx context.Context, id string, after int64, out chan<- *protocol.Task) {
 	for {
-		t, err := s.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+		t, err := s.Wait(ctx, id, func(t *protocol.Task) bool { return t.Version > after })
 		if err != nil {
 			return
 		}

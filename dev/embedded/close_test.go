@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // broken reads a field of something that the order does not have, so that its first step fails without a
@@ -38,7 +39,7 @@ func TestAnOrderIsClosed(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.Reason.Code != "expression" {
 		t.Fatalf("it is %s, %s", task.ProcessState, task.Reason.Text)
 	}
-	send := func(c message.Control) core.Verdict {
+	send := func(c message.Control) protocol.Verdict {
 		t.Helper()
 		c.OrderID = "one"
 		v, err := s.Command(t.Context(), c)
@@ -76,7 +77,7 @@ func TestAnOrderIsClosed(t *testing.T) {
 		got, want any
 	}{
 		{"task.ProcessState", task.ProcessState, core.Closed},
-		{"*task.Closing", *task.Closing, (core.Closing{By: "ann", Reason: "refunded by hand"})},
+		{"*task.Closing", *task.Closing, (protocol.Closing{By: "ann", Reason: "refunded by hand"})},
 		{"task.EndStep", task.Reason.Step, "first"},
 		{"task.Command", task.Commands.Number, 1},
 	} {

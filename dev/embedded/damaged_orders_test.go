@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -86,7 +87,7 @@ func (w *fixture) isReported(s *embedded.Runtime, log *countedLog) {
 		p, _, err := s.Task(t.Context(), "p")
 		require.NoError(t, err)
 		c := p.Steps[0].Children
-		return c != nil && slices.ContainsFunc(c.Open, func(o core.OpenChild) bool {
+		return c != nil && slices.ContainsFunc(c.Open, func(o protocol.OpenChild) bool {
 			return o.Index == 0 && o.State == string(core.ChildError)
 		})
 	})

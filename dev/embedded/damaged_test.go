@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -76,7 +77,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 		// While the service hangs only the sweep moves the others: their steps are handed back.
 		for _, id := range []string{"good", "fine"} {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].Failures.Do > 0 })
+			task, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Steps[0].Failures.Do > 0 })
 			cancel()
 			if err != nil {
 				t.Fatalf("%s was not handed back: %v, %+v", id, err, task)

@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -179,9 +180,9 @@ func submit(t *testing.T, s *embedded.Runtime, id, rest string) {
 	}
 }
 
-func atEnd(task *core.Task) bool { return task.Terminal() || task.ProcessState == core.Error }
+func atEnd(task *protocol.Task) bool { return task.Terminal() || task.ProcessState == core.Error }
 
-func wait(t *testing.T, s *embedded.Runtime, id string) *core.Task {
+func wait(t *testing.T, s *embedded.Runtime, id string) *protocol.Task {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

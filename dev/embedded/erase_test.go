@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -28,7 +29,7 @@ func TestAnOrderIsErased(t *testing.T) {
 			t.Fatal(r)
 		}
 	}
-	send := func(id, reason string, c message.Control) core.Verdict {
+	send := func(id, reason string, c message.Control) protocol.Verdict {
 		t.Helper()
 		number := core.CommandOf(c.Event).Number
 		c.OrderID = id

@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // onItsOwnClock makes the world's time stand still, but for what the test moves, so that no pause of
@@ -152,7 +153,7 @@ func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 			clock.Advance(2 * time.Hour) // the requests in hand are visible again too
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
-					func(task *core.Task) bool { return task.Version > 1 })
+					func(task *protocol.Task) bool { return task.Version > 1 })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,7 +193,7 @@ func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 			clock.Advance(2 * time.Hour)
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
-					func(task *core.Task) bool { return task.Version > 1 })
+					func(task *protocol.Task) bool { return task.Version > 1 })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -214,15 +215,15 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")
-	current := func() *core.Task {
+	current := func() *protocol.Task {
 		t.Helper()
-		task, err := s.Wait(t.Context(), "o-1", func(*core.Task) bool { return true })
+		task, err := s.Wait(t.Context(), "o-1", func(*protocol.Task) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return task
 	}
-	askedAgain := func() (first core.Step) {
+	askedAgain := func() (first protocol.Step) {
 		t.Helper()
 		eventually(t, "the agent is asked again", func() bool {
 			clock.Advance(10 * time.Millisecond) // a Wake may have a delay

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // manySteps is a workflow whose steps run in a row or all at once; what fails in its second half stops the
@@ -77,7 +78,7 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 						break
 					}
 				}
-				send := func(c message.Control) core.Verdict {
+				send := func(c message.Control) protocol.Verdict {
 					t.Helper()
 					n++
 					given := core.CommandOf(c.Event)
@@ -107,7 +108,7 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				if v := send(message.Control{Event: undo}); !v.Accepted {
 					t.Errorf("undo of %s: %s", id, v.Reason)
 				}
-				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool {
+				if task, err := s.Wait(t.Context(), id, func(t *protocol.Task) bool {
 					return t.Terminal()
 				}); err != nil || task.ProcessState != core.Compensated {
 					t.Errorf("undo of %s: %s, %v", id, task.ProcessState, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // hangingHook is a webhook that answers no call before the test ends.
@@ -116,7 +117,7 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	})
 	for i := range incidents { // they are reported, and settled (P11)
 		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
-			func(x *core.Task) bool {
+			func(x *protocol.Task) bool {
 				return x.ProcessState == core.Error && x.End.ResendAt == 0
 			}); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // branching waits for an event whose schema branches twice at each level of the value.
@@ -192,7 +193,7 @@ func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	untilStep(t, s, "one", "paid", core.Waiting)
-	answer := func(id, value string) core.Verdict {
+	answer := func(id, value string) protocol.Verdict {
 		v, err := s.Command(t.Context(), message.Control{OrderID: "one",
 			Event: core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"}})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -20,7 +21,7 @@ type hub struct {
 	next     int
 	watchers map[string][]*watcher
 	ended    map[core.State]int64 // number of tasks that came to rest since the start, by state
-	rested   func(*core.Task)     // called with each task that comes to rest; nil means no call
+	rested   func(*protocol.Task) // called with each task that comes to rest; nil means no call
 }
 
 func newHub() *hub {
@@ -60,7 +61,7 @@ func (h *hub) committed(c state.Change) {
 }
 
 // restarted implements scheduler.Config.Restarted. It counts an order that was active before the start.
-func (h *hub) restarted(t *core.Task) {
+func (h *hub) restarted(t *protocol.Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count(t)
@@ -68,8 +69,8 @@ func (h *hub) restarted(t *core.Task) {
 
 // count records whether a version of a task is active. It ignores a version that is older than the recorded
 // version.
-func (h *hub) count(t *core.Task) {
-	switch active := t.Due != 0 && !core.OnlyWaits(t); {
+func (h *hub) count(t *protocol.Task) {
+	switch active := t.Due != 0 && !protocol.OnlyWaits(t); {
 	case active && h.passive[t.OrderID] < t.Version:
 		h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)
 	case !active && h.active[t.OrderID] < t.Version:
@@ -78,7 +79,7 @@ func (h *hub) count(t *core.Task) {
 	}
 }
 
-func (h *hub) passivate(t *core.Task) {
+func (h *hub) passivate(t *protocol.Task) {
 	if h.passive[t.OrderID] >= t.Version {
 		return
 	}
@@ -110,13 +111,13 @@ func (h *hub) counts() map[string]int64 {
 // watcher waits for a version of a task for which done returns true. Other versions do not wake its
 // goroutine, because each switch of goroutines takes time.
 type watcher struct {
-	done   func(*core.Task) bool
-	newest *core.Task // newest version committed since the watch began; nil means none
+	done   func(*protocol.Task) bool
+	newest *protocol.Task // newest version committed since the watch began; nil means none
 	wake   chan struct{}
 }
 
 // watch adds a watcher. The returned function removes the watcher.
-func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
+func (h *hub) watch(id string, done func(*protocol.Task) bool) (*watcher, func()) {
 	w := &watcher{done: done, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,8 +134,8 @@ func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
 
 // wait blocks until done returns true for a version of the task. load returns the present version. If ctx
 // ends, wait returns the newest version and the error of ctx.
-func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
-	done func(*core.Task) bool) (*core.Task, error) {
+func (h *hub) wait(ctx context.Context, id string, load func() (*protocol.Task, error),
+	done func(*protocol.Task) bool) (*protocol.Task, error) {
 	w, stop := h.watch(id, done) // The watch begins before load, so that it misses no later version.
 	defer stop()
 	t, err := load()

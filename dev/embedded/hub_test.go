@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -21,9 +22,9 @@ const (
 // version makes a version of a task of one step, after one in another state of the step; an empty text means
 // no earlier version.
 func version(id string, version int64, was, is core.State) state.Change {
-	made := func(version int64, is core.State) *core.Task {
-		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
-			Steps: []core.Step{{Name: "a", First: core.First{Nth: 1}, State: is}}}
+	made := func(version int64, is core.State) *protocol.Task {
+		t := &protocol.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
+			Steps: []protocol.Step{{Name: "a", First: protocol.First{Nth: 1}, State: is}}}
 		if is == rests {
 			t.ProcessState, t.Due = core.Processed, 0
 		}
@@ -73,24 +74,24 @@ func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		first := version("a", 1, "", asks).Task
-		got, err := h.wait(ctx, "a", func() (*core.Task, error) {
+		got, err := h.wait(ctx, "a", func() (*protocol.Task, error) {
 			h.committed(version("a", 2, asks, rests))
 			return first, nil
-		}, (*core.Task).Terminal)
+		}, (*protocol.Task).Terminal)
 		if err != nil || got.Version != 2 {
 			t.Errorf("version %d came, want 2: %v", got.Version, err)
 		}
-		if got, err = h.wait(ctx, "a", func() (*core.Task, error) {
+		if got, err = h.wait(ctx, "a", func() (*protocol.Task, error) {
 			go h.committed(version("a", 3, rests, asks)) // a later load would see it
 			return got, nil
-		}, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
+		}, func(t *protocol.Task) bool { return t.Version == 3 }); err != nil {
 			t.Errorf("version %d came, want 3: %v", got.Version, err)
 		}
 		if len(h.watchers) > 0 {
 			t.Errorf("%d watches are left", len(h.watchers))
 		}
 		failed := errors.New("failed")
-		if _, err := h.wait(ctx, "a", func() (*core.Task, error) {
+		if _, err := h.wait(ctx, "a", func() (*protocol.Task, error) {
 			return nil, failed
 		}, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
 			t.Errorf("%v, %d watches are left", err, len(h.watchers))
@@ -114,7 +115,7 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 // A slow reader gets the newest version, and not one that came late.
 func TestSlowReadersGetTheNewest(t *testing.T) {
 	h := newHub()
-	w, stop := h.watch("a", func(*core.Task) bool { return true })
+	w, stop := h.watch("a", func(*protocol.Task) bool { return true })
 	for _, n := range []int64{1, 3, 2} {
 		h.committed(version("a", n, asks, asks))
 	}
@@ -134,7 +135,7 @@ func TestSlowReadersGetTheNewest(t *testing.T) {
 // A version that the waiter does not accept leaves it asleep. At the end of its time it gets that version.
 func TestAWaiterSleepsThroughOtherVersions(t *testing.T) {
 	h := newHub()
-	w, stop := h.watch("a", (*core.Task).Terminal)
+	w, stop := h.watch("a", (*protocol.Task).Terminal)
 	h.committed(version("a", 1, "", asks))
 	if len(w.wake) > 0 {
 		t.Error("a task that goes on woke who waits for its end")
@@ -145,11 +146,11 @@ func TestAWaiterSleepsThroughOtherVersions(t *testing.T) {
 	}
 	stop()
 	ctx, cancel := context.WithCancel(t.Context())
-	got, err := h.wait(ctx, "b", func() (*core.Task, error) {
+	got, err := h.wait(ctx, "b", func() (*protocol.Task, error) {
 		h.committed(version("b", 2, asks, asks))
 		cancel()
 		return version("b", 1, "", asks).Task, nil
-	}, (*core.Task).Terminal)
+	}, (*protocol.Task).Terminal)
 	if !errors.Is(err, context.Canceled) || got.Version != 2 {
 		t.Errorf("version %d came, want 2: %v", got.Version, err)
 	}

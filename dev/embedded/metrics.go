@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. Labels
@@ -85,7 +86,7 @@ func (s *Runtime) Metrics() http.Handler {
 
 const scrapeTime = 5 * time.Second
 
-func (m *telemetry) rested(t *core.Task) {
+func (m *telemetry) rested(t *protocol.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {

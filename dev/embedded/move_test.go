@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -22,7 +23,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	}
 	eventually(t, "it was reported", func() bool { return wait(t, s, "one").AtRest() })
 	n := 0
-	send := func(c message.Control) core.Verdict {
+	send := func(c message.Control) protocol.Verdict {
 		t.Helper()
 		n++
 		c.OrderID = "one"

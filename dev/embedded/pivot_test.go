@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // transfer withdraws and deposits; the deposit is a point of no return whose refusal undoes (P22a).
@@ -113,7 +114,7 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil ||
+		if task, err := s.Wait(ctx, "one", (*protocol.Task).Terminal); err != nil ||
 			task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
 			t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
 		}

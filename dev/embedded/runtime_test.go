@@ -28,6 +28,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -368,7 +369,7 @@ func TestManyWaitForOneOrder(t *testing.T) {
 	for range 32 {
 		all.Go(func() {
 			for range 100 { // they come and go
-				if _, err := s.Wait(t.Context(), "one", func(*core.Task) bool { return true }); err != nil {
+				if _, err := s.Wait(t.Context(), "one", func(*protocol.Task) bool { return true }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -450,7 +451,7 @@ func TestCommandsAndReads(t *testing.T) {
 	for _, read := range []func() error{
 		func() error { _, _, err := s.Task(t.Context(), "missing"); return err },
 		func() error {
-			_, err := s.Order(t.Context(), &core.Task{OrderID: "missing", ContentHash: "h"})
+			_, err := s.Order(t.Context(), &protocol.Task{OrderID: "missing", ContentHash: "h"})
 			return err
 		},
 		func() error { _, err := s.Wait(t.Context(), "missing", atEnd); return err },
@@ -525,7 +526,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the first version is %d", first.Version)
 	}
 	close(w.shop.gate)
-	for _, f := range []<-chan *core.Task{all, newer} {
+	for _, f := range []<-chan *protocol.Task{all, newer} {
 		for last := int64(1); ; {
 			task := <-f
 			if task.Version <= last {
@@ -856,7 +857,7 @@ func TestEventsWithoutAQueue(t *testing.T) {
 		s := w.open()
 		for _, id := range []string{"o-1", "o-2"} {
 			submit(t, s, id, "")
-			if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
+			if _, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
 				return atEnd(x) && x.End.ResendAt == 0
 			}); err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
@@ -34,9 +35,9 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 		"command": func() error {
 			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Cancel{ID: "late"}}))
 		},
-		"order":  func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
+		"order":  func() error { return second(s.Order(ctx, &protocol.Task{OrderID: id, ContentHash: "h"})) },
 		"task":   func() error { _, _, err := s.Task(ctx, id); return err },
-		"wait":   func() error { return second(s.Wait(ctx, id, func(*core.Task) bool { return true })) },
+		"wait":   func() error { return second(s.Wait(ctx, id, func(*protocol.Task) bool { return true })) },
 		"follow": func() error { return second(s.Follow(ctx, id, 0)) },
 		"list":   func() error { _, _, err := s.List(ctx, port.Query{Limit: 10}); return err },
 		"target": func() error {

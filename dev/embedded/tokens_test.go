@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -91,11 +92,11 @@ func (s site) browse(method, path string, form url.Values) (int, string, http.He
 	return resp.StatusCode, string(body), resp.Header
 }
 
-func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.State) *core.Task {
+func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.State) *protocol.Task {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Step(step).State == state })
+	task, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Step(step).State == state })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestAPageAnswers(t *testing.T) {
 		t.Fatalf("%d\n%s", code, page)
 	}
 	task := untilStep(t, s, "o", "check", core.Waiting)
-	var decided core.Decided
+	var decided protocol.Decided
 	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || decided.By != "ann" {
 		t.Errorf("%+v, %v", decided, err)
 	}
@@ -211,7 +212,7 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	task := wait(t, s, "o")
-	var decided core.Decided
+	var decided protocol.Decided
 	if err := json.Unmarshal(task.Step("check").Output, &decided); err != nil || decided.By != core.ByToken {
 		t.Errorf("%+v, %v", decided, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 var errSecret = errors.New("the card of Ada is blocked")
@@ -66,7 +67,7 @@ func TestSpans(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	for run := range 2 {
-		task, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+		task, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 			return x.Run == run && x.ProcessState == core.Compensated && x.End.ResendAt == 0
 		})
 		if err != nil {

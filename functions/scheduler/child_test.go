@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -108,7 +109,7 @@ func TestAChildUndoneBeforeItCame(t *testing.T) {
 	w, _ := begun(t)
 	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
 	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated ||
-		task.Undo.Why != core.WhyParent {
+		task.Undo.Why != protocol.WhyParent {
 		t.Errorf("it is %s, because of %q", task.ProcessState, task.Undo.Why)
 	}
 	for _, e := range reported(t, w) {
@@ -310,7 +311,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			w.Take(port.Tasks)
 			command = 1
 		}
-		closing := func(id string) core.Verdict {
+		closing := func(id string) protocol.Verdict {
 			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
 				Event: core.Close{ID: id, Command: command,
 					Sender: core.Sender{By: "ann", Reason: "lost"}}})

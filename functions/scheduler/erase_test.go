@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func erasing(order, id string, command int) *message.Control {
@@ -84,7 +85,7 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	if task := w.Task(id); !task.Terminal() {
 		t.Fatalf("the child is %s", task.ProcessState)
 	}
-	eraseChild := func(command string) core.Verdict {
+	eraseChild := func(command string) protocol.Verdict {
 		t.Helper()
 		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Commands.Number))
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // P13, P28: a message whose request is too large leads to another decision, and stays in the queue until that
@@ -434,7 +435,7 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
 	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
-	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) ||
+	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (protocol.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {
 		t.Errorf("%+v %v", v, err)
 	}

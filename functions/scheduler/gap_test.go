@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // full is a store that refuses every write.
@@ -187,5 +188,5 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 
 // apart makes the content of an order so long that it is kept apart.
 func apart(o *message.SubmitOrder) {
-	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", core.InlineOrder(world.Definition()))...)
+	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", protocol.InlineOrder(world.Definition()))...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -26,7 +27,7 @@ func TestProgressGivesTime(t *testing.T) {
 		asked.CompleteBy != asked.ClaimedAt.Add(30*core.Second) {
 		t.Fatalf("asked with %+v", asked.SendRequest)
 	}
-	report := func(change func(*message.Reply)) core.Step {
+	report := func(change func(*message.Reply)) protocol.Step {
 		r := &message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a",
 			Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames"}
 		change(r)

@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 type reply struct {
@@ -61,7 +62,7 @@ func (in *reply) answer(s *Scheduler) {
 
 // accepted returns the reply of a message with its agent and operation. It returns false if the reply was not
 // accepted. The agent's name comes from the task, so that a false reply cannot add a name.
-func accepted(m *engine.Message) (r Replied, step *core.Step, ok bool) {
+func accepted(m *engine.Message) (r Replied, step *protocol.Step, ok bool) {
 	if r.Reply, ok = m.Event.(core.Reply); !ok || m.Err != nil || m.Before == nil || !m.Decision.Changed {
 		return r, nil, false
 	}

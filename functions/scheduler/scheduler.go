@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Config configures a Scheduler. State, Queues, Alerts, Clock and Name are required.
@@ -37,7 +38,7 @@ type Config struct {
 	// now" is not a failure). Replied may be nil.
 	Replied func(ctx context.Context, r Replied)
 	// Restarted is called with each task that Restart has restarted. Restarted may be nil.
-	Restarted func(t *core.Task)
+	Restarted func(t *protocol.Task)
 }
 
 // Replied is an accepted reply.

@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // SubmitResult is the result of one submission. If Known, Refusal and Err are not set, the order is new and
@@ -66,12 +67,12 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 //
 // The error is a *message.Refusal if the command can never be executed. Any other error means that the
 // command may have been executed. Then repeat the command with the same ID.
-func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+func (s *Scheduler) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
 	if err := c.Check(); err != nil {
-		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
+		return protocol.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
 	if c.ID() == "" {
-		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
+		return protocol.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
 			Text: fmt.Sprintf("%q is no command", c.Kind())}
 	}
 	in := newCommand(&c, false)
@@ -80,11 +81,11 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	s.carry(ctx, batch.Jobs, []incoming{in})
 	switch {
 	case in.Err != nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind(), c.OrderID, in.Err)
+		return protocol.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind(), c.OrderID, in.Err)
 	case in.Refusal != nil:
-		return core.Verdict{}, in.Refusal
+		return protocol.Verdict{}, in.Refusal
 	case in.Decision.Verdict == nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind(), c.OrderID)
+		return protocol.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind(), c.OrderID)
 	}
 	return *in.Decision.Verdict, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -120,7 +121,7 @@ func TestATokenAnswersItsStep(t *testing.T) {
 		a.By, a.Step, a.Run = "bob", "c", 7
 	})
 	w.Scheduler.Handle(ctx, port.Control, deliver(right))
-	var decided core.Decided
+	var decided protocol.Decided
 	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil ||
 		decided.By != "ann" {
 		t.Errorf("the approval is %s, decided by %q", s.State, decided.By)

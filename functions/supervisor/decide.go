@@ -9,9 +9,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// events adds an event to a job for each overdue part of the job's task, in the order of core.SweepEvents. A
+// events adds an event to a job for each overdue part of the job's task, in the order of protocol.SweepEvents. A
 // task can be due before any part is overdue (P9, tasks not at rest are due). In this case the job only moves
 // the due time forward.
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
@@ -25,7 +26,7 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 		return nil
 	}
 	j.Push, j.Now = true, core.TimeOf(w.cfg.Clock.Now())
-	events := core.SweepEvents(j.Definition, j.Task, j.Now)
+	events := protocol.SweepEvents(j.Definition, j.Task, j.Now)
 	if len(events) > 0 {
 		w.report.Overdue++
 		if j.Task.Due != 0 {
@@ -62,7 +63,7 @@ func (w *sweep) tally(j *engine.Job) {
 	}
 }
 
-func (r *Report) count(ev core.Event, before, after *core.Task) {
+func (r *Report) count(ev core.Event, before, after *protocol.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {
 		case core.Error:
@@ -95,7 +96,7 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 //   - The agent has no queue, so the request could not be sent.
 //   - The agent does not run, or too many requests wait for it.
 //   - Too many replies wait for the Scheduler, or the reply of the step may be one that waits.
-func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
+func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *protocol.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
@@ -124,7 +125,7 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 // would only lengthen the queue. The step or report stays due for a later sweep.
 //
 // The sweep reads the depth before it sends its first Settle. So the Settles of a sweep never stop its Wakes.
-func (w *sweep) asked(ctx context.Context, t *core.Task, ev core.Event) (bool, error) {
+func (w *sweep) asked(ctx context.Context, t *protocol.Task, ev core.Event) (bool, error) {
 	switch ev := ev.(type) {
 	case core.Overdue:
 		if st := t.Step(ev.Step); st == nil || st.InFlight() {

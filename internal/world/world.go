@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -373,7 +374,7 @@ func (w *World) FinalStatus(id string) string {
 }
 
 // Task reads a task from the store. It uses no cache.
-func (w *World) Task(id string) *core.Task {
+func (w *World) Task(id string) *protocol.Task {
 	w.t.Helper()
 	records, errs := w.Store.Load(Context, []string{id})
 	if errs[0] != nil {

@@ -220,7 +220,7 @@ const (
 	MaxChildDepth  = 3        // depth of nested workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
 	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
-	maxFailedAt    = 20
+
 )
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
@@ -460,19 +460,10 @@ func (d *Definition) Notifies(kind StatusKind) bool {
 	return slices.Contains(d.Notify, kind)
 }
 
-// Show adds the output and the failure code of a step to the environment.
-func (s *Step) Show(e *Environment) {
-	if s.Output != nil {
-		e.Outputs[s.Name] = s.Output
-	}
-	if s.FailureCode != "" {
-		if e.Failures == nil {
-			e.Failures = map[string]string{}
-		}
-		e.Failures[s.Name] = s.FailureCode
-	}
-}
-
 // Error returns the message of the rule. It makes a Fail an error, so that package protocol can return it as
 // the error of its step.
 func (f *Fail) Error() string { return f.Message }
+
+// AllAgents returns the agents that the step's call can use. All of them reach the same service (P44, several
+// agents can do one step).
+func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"encoding/json"
 )
 
@@ -93,86 +92,3 @@ func (RaiseAlert) effect()   {}
 func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
-
-// Settles reports whether the sent effects include all unsettled messages of the present end: the final
-// status, the alert, and the report to the parent. A final status that is postponed needs no send. An actor
-// may settle an end only after it has itself sent all these messages (P11).
-func Settles(def *Definition, t *Task, sent []Effect) bool {
-	if t.End.ResendAt == 0 {
-		return false
-	}
-	if t.End.Seq > 0 {
-		for _, name := range t.EndReceivers(def) {
-			if !t.Postponed(name) && !hasStatuses(sent, t.StatusesSince(name, t.End.Seq)) {
-				return false
-			}
-		}
-	}
-	alert, parent := !RaisesAlert(def, t), t.Parent == nil
-	for _, e := range sent {
-		switch e := e.(type) {
-		case RaiseAlert:
-			alert = alert || e.At == t.End.At
-		case ChildEnded:
-			parent = parent || e.Parent == *t.Parent
-		}
-	}
-	return alert && parent
-}
-
-// AlertOf returns the alert of a task. It ignores later changes of the task, so that a repeated alert has the
-// same bytes (P12, effects are emitted again).
-func AlertOf(def *Definition, task *Task) RaiseAlert {
-	t := task.Clone()
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		s.State = cmp.Or(s.EndState, s.State)
-		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
-			s.Resolved = nil
-		}
-		if s.NoEffect > t.End.At {
-			s.NoEffect = 0
-		}
-	}
-	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
-		Phase: t.Phase,
-		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
-	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
-		return a
-	}
-	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
-	if i := t.Index(t.Reason.Step); i >= 0 {
-		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
-		quiet := max(t.End.At, t.LastActivity(def, i)+1)
-		a.Accepts.Resolve = t.ResolveRefusal(def, i, NotHappened, quiet) == ""
-		if a.Accepts.Resolve && quiet > t.End.At {
-			a.Accepts.ResolveFrom = quiet
-		}
-		if t.Steps[i].Attempted() {
-			a.Key = Key(t.OrderID, t.Run, t.Reason.Step)
-		}
-	}
-	return a
-}
-
-// Request returns the request of the present claim. It reads only values that do not change before the end of
-// the claim (P12).
-func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
-	s, d := &t.Steps[i], &def.Steps[i]
-	q := SendRequest{
-		Agent: s.AskedAgent(d), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
-		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(t.OrderID, t.Run, s.Name),
-		Timeout: s.TimeoutOf(d), ClaimedAt: s.Claim.At, CompleteBy: s.FirstCompleteBy(d),
-		StopBy:    s.Claim.StopBy,
-		ClockSkew: def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
-		PointOfNoReturn: d.PointOfNoReturn,
-		Trace:           AttemptTrace(t.OrderID, t.Run, s.Name, s.Attempt),
-	}
-	if s.Claim.Undo {
-		q.Operation, q.Name = UndoOp, d.Undo.Operation
-	} else {
-		q.MaxDuration = d.MaxDuration
-	}
-	return q
-}

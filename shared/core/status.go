@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"encoding/json"
-	"slices"
 )
 
 // StatusKind names a kind of status message to the application.
@@ -81,85 +79,6 @@ const Events = "events"
 
 func (SendStatus) effect() {}
 
-// Status returns a status message of the task with the common fields filled in.
-func (t *Task) Status(s Status) SendStatus {
-	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
-	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
-}
-
-// StartedStatus returns the status "started" of the task's last start.
-func (t *Task) StartedStatus() SendStatus {
-	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
-}
-
-// FinishedStatus returns the status "step finished" of a step.
-func (t *Task) FinishedStatus(s *Step) SendStatus {
-	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
-		Step:   s.Name,
-		Output: s.Output})
-}
-
-// EndReceivers returns the reply-to names that get the final status.
-func (t *Task) EndReceivers(def *Definition) (names []string) {
-	if t.ReplyTo != "" {
-		names = append(names, t.ReplyTo)
-	}
-	if def != nil && def.Events && t.ReplyTo != Events {
-		names = append(names, Events)
-	}
-	return names
-}
-
-// FinalStatus returns the final status of the present end.
-func (t *Task) FinalStatus() SendStatus {
-	s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
-		Output: t.Output,
-		Code:   t.Reason.Code, Message: t.Reason.Text}
-	if t.Closing != nil {
-		s.By, s.Reason = t.Closing.By, t.Closing.Reason
-	}
-	for i := range t.Steps {
-		step := &t.Steps[i]
-		s.Steps = append(s.Steps,
-			StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
-				Attempts: step.Attempt})
-	}
-	return t.Status(s)
-}
-
-// StatusesSince returns the numbered statuses for a receiver, from the number first on. The event bus gets
-// only the status of the present end.
-func (t *Task) StatusesSince(receiver string, first int) (all []SendStatus) {
-	if receiver == "" {
-		return nil
-	}
-	for n := max(first, 1); n <= t.StatusSeq; n++ {
-		if receiver != t.ReplyTo && n != t.End.Seq {
-			continue
-		}
-		s := t.numbered(n)
-		s.ReplyTo = receiver
-		all = append(all, s)
-	}
-	return all
-}
-
-// numbered returns the status with the number n.
-func (t *Task) numbered(n int) SendStatus {
-	switch n {
-	case t.Start.Seq:
-		return t.StartedStatus()
-	case t.End.Seq:
-		return t.FinalStatus()
-	}
-	for i := range t.Steps {
-		if t.Steps[i].Finish.Seq == n {
-			return t.FinishedStatus(&t.Steps[i])
-		}
-	}
-	return t.Status(Status{Kind: StatusSuperseded, Seq: n, At: t.Created})
-}
-
 // Undelivered records the numbered statuses that a receiver could not get (P12b, a status delays nothing
 // else). No status is sent to the receiver before ResendAt.
 type Undelivered struct {
@@ -183,48 +102,4 @@ const (
 // the first send. It is at least the definition's ResendAfter.
 func ResendWait(since, now Time, resendAfter Duration) Duration {
 	return max(resendAfter, min(now.Sub(since), maxResendWait))
-}
-
-// Postponed reports whether the statuses to a receiver wait for the resend time of an Undelivered.
-func (t *Task) Postponed(receiver string) bool {
-	return slices.ContainsFunc(t.Undelivered, func(u Undelivered) bool {
-		return u.ReplyTo == receiver && u.ResendAt != 0
-	})
-}
-
-// ResendTime returns the earliest time to send an unsettled end or an undelivered status again. It returns
-// zero if everything was reported, or given up.
-func (t *Task) ResendTime() Time {
-	at := t.End.ResendAt
-	for _, u := range t.Undelivered {
-		at = earliest(at, u.ResendAt)
-	}
-	return at
-}
-
-// Delivered returns the task without the Undelivered whose statuses are all among the sent effects. It
-// returns the same task if there are none.
-func Delivered(t *Task, sent []Effect) *Task {
-	var rest []Undelivered
-	for _, u := range t.Undelivered {
-		if u.ResendAt == 0 || !hasStatuses(sent, t.StatusesSince(u.ReplyTo, u.First)) {
-			rest = append(rest, u)
-		}
-	}
-	if len(rest) == len(t.Undelivered) {
-		return t
-	}
-	c := t.Clone()
-	c.Undelivered = rest
-	Reindex(c, false)
-	return c
-}
-
-func hasStatuses(sent []Effect, all []SendStatus) bool {
-	return !slices.ContainsFunc(all, func(want SendStatus) bool {
-		return !slices.ContainsFunc(sent, func(e Effect) bool {
-			s, ok := e.(SendStatus)
-			return ok && s.ReplyTo == want.ReplyTo && s.Status.Seq == want.Status.Seq
-		})
-	})
 }

@@ -156,14 +156,6 @@ func (d Duration) Std() time.Duration { return time.Duration(d) * time.Milliseco
 
 func (d Duration) String() string { return d.Std().String() }
 
-// earliest returns the earlier of two times. "No time" counts as later than every time.
-func earliest(a, b Time) Time {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
 var units = map[string]Duration{
 	"ms": Millisecond, "s": Second, "m": Minute, "h": Hour, "d": Day,
 }

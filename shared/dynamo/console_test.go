@@ -33,7 +33,7 @@ type shop struct {
 	*testing.T
 	def    *core.Definition
 	store  *state.Store
-	task   *core.Task
+	task   *protocol.Task
 	now    time.Time
 	client *dynamodb.Client
 	table  string

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -232,8 +233,8 @@ func fill(v reflect.Value, n *int) {
 }
 
 // fullTask has every field set.
-func fullTask() *core.Task {
-	t, n := &core.Task{}, 0
+func fullTask() *protocol.Task {
+	t, n := &protocol.Task{}, 0
 	fill(reflect.ValueOf(t).Elem(), &n)
 	t.Steps[0].Name, t.Steps[1].Name = "second-by-name", "first-by-name"
 	t.Steps[0].Error.Message = "no money left"
@@ -242,8 +243,8 @@ func fullTask() *core.Task {
 
 // A task comes back from its item as it was, whatever it holds.
 func TestTasksComeBack(t *testing.T) {
-	for name, task := range map[string]*core.Task{"full": fullTask(),
-		"empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []core.Step{}}} {
+	for name, task := range map[string]*protocol.Task{"full": fullTask(),
+		"empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []protocol.Step{}}} {
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +264,7 @@ func TestTasksComeBack(t *testing.T) {
 }
 
 // recordOf is the record that package state makes of a task.
-func recordOf(t *testing.T, task *core.Task) *port.Record {
+func recordOf(t *testing.T, task *protocol.Task) *port.Record {
 	t.Helper()
 	document, err := state.EncodeTask(task)
 	if err != nil {
@@ -278,11 +279,11 @@ func recordOf(t *testing.T, task *core.Task) *port.Record {
 // An item of a task shows what the pattern names, at the top and in each step.
 func TestItemShowsThePattern(t *testing.T) {
 	created := core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	task := &core.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
-		Created: created, Steps: []core.Step{
-			{Name: "reserve", State: core.Processing, Claim: core.Claim{By: "scheduler-7"},
+	task := &protocol.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
+		Created: created, Steps: []protocol.Step{
+			{Name: "reserve", State: core.Processing, Claim: protocol.Claim{By: "scheduler-7"},
 				CompleteBy: created + 40_000,
-				Attempt:    2, Failures: core.Failures{Do: 1}},
+				Attempt:    2, Failures: protocol.Failures{Do: 1}},
 			{Name: "charge", State: core.Pending},
 		}}
 	s := New(nil, Tables{}, Options{})
@@ -324,7 +325,7 @@ func TestItemShowsThePattern(t *testing.T) {
 
 // A document that takes one of our names, or contradicts its record, is kept as it is.
 func TestStrangeDocumentsAreKept(t *testing.T) {
-	task := &core.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing,
+	task := &protocol.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing,
 		Created: 1_795_000_000_000}
 	for name, change := range map[string]func(*port.Record){
 		"a name of ours": func(r *port.Record) {
@@ -419,10 +420,10 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 		} else if refused++; !errors.Is(fault, rawjson.ErrAmbiguous) {
 			t.Fatalf("%q: %v", given, fault)
 		}
-		task := &core.Task{OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
-			Steps: []core.Step{{Name: "a", Output: value, Children: &core.Children{Count: 1,
-				Results: []core.Collected{{Output: value}}}, Answers: &core.Answers{
-				Votes: []core.Vote{{By: "ann", Value: value}}}}}}
+		task := &protocol.Task{OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
+			Steps: []protocol.Step{{Name: "a", Output: value, Children: &protocol.Children{Count: 1,
+				Results: []protocol.Collected{{Output: value}}}, Answers: &protocol.Answers{
+				Votes: []protocol.Vote{{By: "ann", Value: value}}}}}}
 		document, err := state.EncodeTask(task)
 		if (err == nil) != (fault == nil) {
 			t.Fatalf("%q: the door says %v, the store %v", given, fault, err)

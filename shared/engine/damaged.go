@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // LookAgain is the time after which the Supervisor looks at a damaged order again (P60, a damaged order is set
@@ -76,7 +77,7 @@ func (e *Engine) place(ctx context.Context, jobs []*Job) {
 				"damage", j.Task.Damaged)
 			e.count("damaged", "set aside")
 		case j.Aside && j.status != stored:
-			name, when := core.Index(j.Task)
+			name, when := protocol.Index(j.Task)
 			bucket, at = port.Bucket(name), when.Std()
 			e.Logger.Info("the damaged order can be read again", "order", j.ID)
 		default:

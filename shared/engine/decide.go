@@ -35,7 +35,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 		return err
 	}
 	if j.Push && !j.changed && j.Err() == nil && j.Task.Damaged == "" {
-		j.Task, j.Pushed = core.Push(j.Task)
+		j.Task, j.Pushed = protocol.Push(j.Task)
 		j.changed = j.Pushed
 	}
 	return nil
@@ -146,7 +146,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	return d, nil
 }
 
-func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
+func (in input) decide(t *protocol.Task, at protocol.At) (protocol.Decision, error) {
 	switch {
 	case in.event != nil:
 		return protocol.Decide(in.definition, in.order, t, in.event, at)
@@ -157,7 +157,7 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 }
 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.
-func repeats(ev core.Event, t *core.Task) bool {
+func repeats(ev core.Event, t *protocol.Task) bool {
 	if t != nil && t.Damaged != "" {
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // refuseLarge handles a document that is too large for the store. It reports whether Decide must decide the
@@ -67,7 +68,7 @@ func (j *Job) followUp() *Job {
 const codeInputTooLarge = "input-too-large"
 
 // followedUp returns the events of the follow-up jobs that the task has already decided.
-func followedUp(t *core.Task) (events []core.Event) {
+func followedUp(t *protocol.Task) (events []core.Event) {
 	if t == nil {
 		return nil
 	}

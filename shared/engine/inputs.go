@@ -103,7 +103,7 @@ func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, e
 
 // target returns the definition to which a command moves the task (P49, move pins another definition). The
 // result is empty if hash is "".
-func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Target, error) {
+func (e *Engine) target(ctx context.Context, t *protocol.Task, hash string) (core.Target, error) {
 	if hash == "" {
 		return core.Target{}, nil
 	}
@@ -112,7 +112,7 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 
 // childTarget reads the definition that a parent's request names, and adds it to the event. Only the start of
 // an undone child with another definition needs this (P41, parent and child talk by messages).
-func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
+func (e *Engine) childTarget(ctx context.Context, t *protocol.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 //   - The record of the child is damaged.
 //   - The child has ended. While the step is being undone, a child that is Processed does not count, because
 //     it must still be undone.
-func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
+func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		open := t.OpenChildren(s)
@@ -154,7 +154,7 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 // because it may still need its child. An ancestor that is not stored counts as ended.
 //
 // The function also adds the hash of the content, because the erased task keeps the hash.
-func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
+func (e *Engine) withActiveAncestor(ctx context.Context, t *protocol.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
 		l := e.State.Load(ctx, []string{p.OrderID})[0]

@@ -31,7 +31,7 @@ type Message struct {
 type Outcome struct {
 	Err        error            // error after which the message must be delivered again
 	Refusal    *message.Refusal // reason why the event can never be accepted; nil if not refused
-	Before     *core.Task       // task before the decision; nil if no task existed
+	Before     *protocol.Task   // task before the decision; nil if no task existed
 	Definition *core.Definition // definition of the task after the decision
 	Decision   protocol.Decision
 	At         core.Time
@@ -83,7 +83,7 @@ type Job struct {
 
 	status  status
 	err     error             // error of the latest try
-	loaded  *core.Task        // task as stored; nil if the task does not exist
+	loaded  *protocol.Task    // task as stored; nil if the task does not exist
 	parent  *Job              // job that caused this follow-up job; it fails if this job fails
 	effects []core.Effect     // answers and effects to send
 	unsent  []core.SendStatus // statuses among the effects that could not be sent
@@ -110,7 +110,7 @@ const (
 )
 
 type decided struct {
-	Task       *core.Task // nil if the task does not exist
+	Task       *protocol.Task // nil if the task does not exist
 	Definition *core.Definition
 	Pushed     bool // true if Push has moved the due time
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -82,7 +83,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 // survives its queues).
 func (e *Engine) overtaken(j *Job) (more []core.Effect) {
 	t := j.Task
-	if t == nil || t.ReplyTo == "" || t.Postponed(t.ReplyTo) || !core.Settles(j.Definition, t, j.effects) {
+	if t == nil || t.ReplyTo == "" || t.Postponed(t.ReplyTo) || !protocol.Settles(j.Definition, t, j.effects) {
 		return nil
 	}
 	for _, status := range t.StatusesSince(t.ReplyTo, e.sending.told(j.ID, t.StatusSeq)+1) {
@@ -104,10 +105,10 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 			continue
 		}
 		sent, settled := j.reported(), j.Task
-		if core.Settles(j.Definition, j.Task, sent) {
-			settled = core.Settled(settled)
+		if protocol.Settles(j.Definition, j.Task, sent) {
+			settled = protocol.Settled(settled)
 		}
-		if settled = core.Delivered(settled, sent); settled == j.Task {
+		if settled = protocol.Delivered(settled, sent); settled == j.Task {
 			continue
 		}
 		settled = settled.Clone()

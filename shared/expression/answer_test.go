@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // P35: an expression decides which value of an answer is a refusal. It reads the value, and everything that
@@ -49,7 +50,7 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
 		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
 		Decided: map[string]bool{"approve": false, "bought": true}}
-	decided, err := json.Marshal(core.Decided{})
+	decided, err := json.Marshal(protocol.Decided{})
 	var members map[string]any
 	if err = cmp.Or(err, json.Unmarshal(decided, &members)); err != nil {
 		t.Fatal(err)

@@ -146,7 +146,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 }
 
 // decision returns an error if n reads an unknown member of the output of a waiting step. The members are
-// those of core.Decided.
+// those of protocol.Decided.
 func (c *check) decision(n *ast.MemberNode) error {
 	step := c.program.steps[unchain(n.Node)]
 	_, decided := c.scope.Decided[step]

@@ -28,7 +28,7 @@ type Scope struct {
 	// permission).
 	Answered map[string]bool
 	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
-	// members of core.Decided. nil means that every member is allowed.
+	// members of protocol.Decided. nil means that every member is allowed.
 	Decided map[string]bool
 	// Item reports whether the expression may read item and index. item is an element of the list for which a
 	// step starts child orders, and index is the position of the element.

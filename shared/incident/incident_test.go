@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -125,9 +126,9 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	page := port.Page{}
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
-		document, err := state.EncodeTask(&core.Task{
-			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, Reason: core.Reason{Step: a.Step,
-				Code: a.Code, Text: a.Message}, End: core.End{At: a.At}, Version: 1,
+		document, err := state.EncodeTask(&protocol.Task{
+			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, Reason: protocol.Reason{Step: a.Step,
+				Code: a.Code, Text: a.Message}, End: protocol.End{At: a.At}, Version: 1,
 		})
 		if err != nil {
 			d.t.Fatal(err)

@@ -7,14 +7,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // HashOf returns the hash of a task's submission. If the task contains the order, HashOf computes the hash.
 // Otherwise it returns the stored hash. The hash is "" if a Cancel arrived without a submission (P17, a
 // cancel is kept).
-func HashOf(t *core.Task) string {
+func HashOf(t *protocol.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -404,14 +405,14 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 func TestHashOfATask(t *testing.T) {
 	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`),
 		Priority: "high", ReplyTo: "shop"}
-	task := core.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
+	task := protocol.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
 	if got := message.HashOf(&task); got != message.ContentHash(o) {
 		t.Errorf("its order stands in the task: %s, want %s", got, message.ContentHash(o))
 	}
-	if got := message.HashOf(&core.Task{ContentHash: "h"}); got != "h" {
+	if got := message.HashOf(&protocol.Task{ContentHash: "h"}); got != "h" {
 		t.Errorf("its order is kept apart: %q", got)
 	}
-	if got := message.HashOf(&core.Task{}); got != "" {
+	if got := message.HashOf(&protocol.Task{}); got != "" {
 		t.Errorf("it was cancelled before its order came: %q", got)
 	}
 }

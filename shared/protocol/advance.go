@@ -181,7 +181,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 //   - The first claim sets First.Nth, the number of the step in the sequence of first claims. The undo uses
 //     this sequence (P7, undo covers every attempted step).
 //   - The second claim copies the time of the first claim to First.At, before Claim.At changes.
-func (r *deciding) take(i int, state core.State, c core.Claim) {
+func (r *deciding) take(i int, state core.State, c Claim) {
 	s := &r.t.Steps[i]
 	switch {
 	case s.First.Nth == 0:
@@ -195,7 +195,7 @@ func (r *deciding) take(i int, state core.State, c core.Claim) {
 	}
 	endAttempt(s)
 	c.Cause, c.At = r.cause, r.at.Now
-	s.State, s.Claim, s.Wait = state, c, core.StepWait{}
+	s.State, s.Claim, s.Wait = state, c, StepWait{}
 	s.NoEffect = 0
 	s.Attempt++
 }
@@ -304,7 +304,7 @@ func (r *deciding) claimUndo(i int) {
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, core.UndoOp)
-	r.recordAttempt(i, core.OutcomeSuperseded, "")
+	r.recordAttempt(i, OutcomeSuperseded, "")
 	if err != nil {
 		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
 		s.State = core.UndoWait

@@ -81,7 +81,7 @@ func forgets(after core.Duration) func(*core.Definition) {
 // A workflow may ask for an alert if an order is undone because a step failed (P11). The alert is raised
 // once, and the task keeps the time to report it again until it is settled. Other undos raise no alert.
 func TestAlertOfAnUndo(t *testing.T) {
-	decide := func(def *core.Definition, task *core.Task, ev core.Event) protocol.Decision {
+	decide := func(def *core.Definition, task *protocol.Task, ev core.Event) protocol.Decision {
 		t.Helper()
 		dec, err := protocol.Decide(def, []byte(`{"n":1}`), task, ev, protocol.At{Now: noon, By: "s"})
 		if err != nil {
@@ -127,7 +127,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 		task := decide(def, nil, submitted).Task
 		if _, undo := c.first.(core.UndoCommand); undo {
 			def.Steps[0].OnFailure = core.OnFailureStop
-			task = core.Settled(decide(def, task, failed).Task)
+			task = protocol.Settled(decide(def, task, failed).Task)
 		}
 		task = decide(def, task, c.first).Task
 		end := decide(def, task, undone)
@@ -147,7 +147,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 		if again := decide(def, end.Task, core.Settle{}); !slices.Equal(alertOf(again.Effects), c.want) {
 			t.Errorf("%s: again %+v", name, again.Effects)
 		}
-		if s := core.Settled(end.Task); !s.AtRest() {
+		if s := protocol.Settled(end.Task); !s.AtRest() {
 			t.Errorf("%s: it is reported, and not at rest", name)
 		}
 	}

@@ -46,7 +46,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	if len(took) == 0 {
 		return r.refuseAnswer(steps[0], e, reason)
 	}
-	v := core.Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
+	v := Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
 	if !voted {
 		v.Reason = core.TrimMessage(unchanged)
 	}
@@ -71,7 +71,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 //   - vote is nil if the answer changes nothing.
 //   - note is a text for the sender of an accepted answer that does not count, or does not count yet.
 //   - refused is the reason of a refusal. It is "" for an accepted answer.
-func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
+func (r *deciding) voteOf(i int, e core.Answered) (vote *Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.def.AnswerValue(i, e.Value)
 	switch mode := modeOf(r.t); {
@@ -111,18 +111,18 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 
 // newVote returns the vote of a person on an undecided step. vote is nil if this answer is already stored, or
 // if the vote is refused. refused is the reason of a refusal. It is "" for an accepted vote.
-func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
+func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
 	if a == nil {
-		a = &core.Answers{}
+		a = &Answers{}
 	}
-	at := slices.IndexFunc(a.Votes, func(v core.Vote) bool { return v.By == by })
+	at := slices.IndexFunc(a.Votes, func(v Vote) bool { return v.By == by })
 	switch {
 	case at >= 0 && bytes.Equal(a.Votes[at].Value, value):
 		return nil, ""
 	case at >= 0:
-		return nil, by + " has answered step " + s.Name + " before, with " + core.Shown(a.Votes[at].Value) +
+		return nil, by + " has answered step " + s.Name + " before, with " + Shown(a.Votes[at].Value) +
 			" at " + a.Votes[at].At.String()
 	case event && len(a.Votes) > 0: // only the first answer to an event counts, even before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
@@ -133,7 +133,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", core.MaxVoters,
 			s.Name)
 	}
-	vote = &core.Vote{By: by, Value: value, At: r.at.Now}
+	vote = &Vote{By: by, Value: value, At: r.at.Now}
 	if event && !r.holdsVote(i, vote) {
 		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the order's document "+
 			"beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
@@ -144,7 +144,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 // questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim it
 // evaluates the input of the step. known is false if the evaluation fails, or if the input reads a step that
 // has not passed.
-func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
+func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
 		return s.Answers, true
@@ -152,27 +152,27 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	if d.Input != nil {
 		for _, name := range r.def.Expr.InputReads(i) {
 			if before := r.t.Step(name); before == nil || !before.Passed() {
-				return &core.Answers{}, false
+				return &Answers{}, false
 			}
 		}
 	}
 	text, err := r.input(i, core.Do)
 	if err == nil && r.err == nil {
-		question, _, err = core.ReadQuestion(text, d.Timeout)
+		question, _, err = ReadQuestion(text, d.Timeout)
 	}
 	if err != nil || r.err != nil { // the claim will report err later; r.err ends this decision
-		return &core.Answers{}, false
+		return &Answers{}, false
 	}
 	return question, true
 }
 
-func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
+func (r *deciding) holdsVote(i int, vote *Vote) bool {
 	with := r.t.Clone()
 	addVote(&with.Steps[i], vote)
 	return r.at.SizeLimit.KeepsReserve(r.def, with)
 }
 
-func addVote(s *core.Step, vote *core.Vote) {
+func addVote(s *Step, vote *Vote) {
 	if vote == nil {
 		return
 	}
@@ -182,26 +182,26 @@ func addVote(s *core.Step, vote *core.Vote) {
 
 // refuseEarly stores a refusal for each vote in early that does not count (P36). These votes came before the
 // claim, and a verdict accepted each of them then. The refusal has no ID, because a vote stores no ID.
-func (r *deciding) refuseEarly(i int, early []core.Vote) {
+func (r *deciding) refuseEarly(i int, early []Vote) {
 	sent := r.verdict
 	for _, v := range early {
 		_, why := r.def.AnswerValue(i, v.Value)
 		if why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By)); why != "" {
-			r.keepVerdict(i, core.Verdict{Command: "answer", Reason: core.TrimMessage(why), By: v.By,
+			r.keepVerdict(i, Verdict{Command: "answer", Reason: core.TrimMessage(why), By: v.By,
 				At: r.at.Now})
 		}
 	}
 	r.verdict = sent
 }
 
-func (r *deciding) keepVerdict(i int, v core.Verdict) {
+func (r *deciding) keepVerdict(i int, v Verdict) {
 	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }
 
 // refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. The task
 // stores nothing for an answer with a token, and then only the sender gets the refusal (P36).
 func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
-	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
+	v := Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true

@@ -35,7 +35,7 @@ func answered(n int, by, value string) core.Answered {
 }
 
 // sizeOf replaces the function that measures a task's document.
-func sizeOf(task *core.Task) int {
+func sizeOf(task *protocol.Task) int {
 	b, err := json.Marshal(task)
 	if err != nil {
 		panic(err)
@@ -84,7 +84,7 @@ func TestThirtyTwoPeopleVote(t *testing.T) {
 	for n := range core.MaxVoters {
 		d.decide(answered(n, fmt.Sprintf("%0128d", n), []string{`"yes"`, `"no"`}[n%2]))
 	}
-	if n, most := sizeOf(d.task), (core.SizeLimit{Size: sizeOf}).Reserve(d.def); n > most {
+	if n, most := sizeOf(d.task), (protocol.SizeLimit{Size: sizeOf}).Reserve(d.def); n > most {
 		t.Errorf("with all votes the task has %d bytes, the reserve is %d", n, most)
 	}
 	d.refused(answered(99, "one-more", `"yes"`))
@@ -108,8 +108,8 @@ func TestValuesAreBounded(t *testing.T) {
 func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
-	limit := core.SizeLimit{Size: sizeOf}
-	limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def) + 300
+	limit := protocol.SizeLimit{Size: sizeOf}
+	limit.Limit = limit.Reserve(d.def) - protocol.InlineOrder(d.def) + 300
 	try := func(ev core.Event) protocol.Decision {
 		dec, err := protocol.Decide(d.def, d.order, d.task, ev,
 			protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
@@ -239,9 +239,9 @@ func TestAnswersSayWhy(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		d := newDesk(t, asked(`{"need":2}`))
 		d.decide(d.submit)
-		limit := core.SizeLimit{Size: sizeOf}
+		limit := protocol.SizeLimit{Size: sizeOf}
 		if limit.Limit = 1 << 20; full {
-			limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def)
+			limit.Limit = limit.Reserve(d.def) - protocol.InlineOrder(d.def)
 		}
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // causeForms are the causes that P4 lists (docs/explanation/protocol-commits.md). They stand in stored tasks,
@@ -14,7 +14,7 @@ var causeForms = regexp.MustCompile(`^(submit|reply/[^/]+/\d+/(done|failed|retry
 	`child/[^/]+/\d+/\d+|parent/\d+/(start|cancel|undo)|answer/[^/]*/[0-9a-f]{16})$`)
 
 // unknownCause returns a cause that a decision has stored and that P4 does not list, or "".
-func unknownCause(before, after *core.Task) string {
+func unknownCause(before, after *protocol.Task) string {
 	known := causesOf(orEmpty(before))
 	for _, c := range causesOf(after) {
 		if c != "" && !slices.Contains(known, c) && !causeForms.MatchString(c) {
@@ -24,7 +24,7 @@ func unknownCause(before, after *core.Task) string {
 	return ""
 }
 
-func causesOf(t *core.Task) []string {
+func causesOf(t *protocol.Task) []string {
 	all := []string{t.Start.Cause, t.End.Cause}
 	for i := range t.Steps {
 		s := &t.Steps[i]

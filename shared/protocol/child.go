@@ -52,14 +52,14 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		return "", nil
 	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
-		compensate(r.t, core.WhyParent, -1)
+		compensate(r.t, WhyParent, -1)
 		return "", nil
 	case mode == errForward:
-		r.startUndo(core.WhyParent)
+		r.startUndo(WhyParent)
 		return "", nil
 	case mode == processed && e.Ask == core.AskUndo:
-		t.Output, t.Reason = nil, core.Reason{}
-		r.startUndo(core.WhyParent)
+		t.Output, t.Reason = nil, Reason{}
+		r.startUndo(WhyParent)
 		return "", nil
 	}
 	if newer { // the report must contain the newer attempt

@@ -24,7 +24,7 @@ func (r *deciding) reject(reason string) (string, error) {
 	case r.Number == r.t.Commands.Number:
 		r.t.Commands.Remember(r.ID, r.Name, r.Number)
 	case r.Number > r.t.Commands.Number:
-		r.t.Commands.Remember(r.ID, core.AheadCommand, r.Number)
+		r.t.Commands.Remember(r.ID, AheadCommand, r.Number)
 	}
 	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
@@ -33,7 +33,7 @@ func (r *deciding) reject(reason string) (string, error) {
 // storeVerdict stores the verdict on a command. An erased task stores no text of the command's sender (P52,
 // erase removes content, not identity).
 func (r *deciding) storeVerdict(accepted bool, reason string) {
-	v := core.Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
+	v := Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
 	if r.t.Erased == nil {
 		v.By, v.Note = r.From.By, core.TrimMessage(r.From.Reason)
 	}
@@ -42,9 +42,9 @@ func (r *deciding) storeVerdict(accepted bool, reason string) {
 
 // addVerdict adds a verdict to a list of the task. If the document has no space for the verdict's texts,
 // addVerdict drops the texts.
-func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
+func (r *deciding) addVerdict(list *[]Verdict, v Verdict) {
 	all := append(slices.Clip(*list), v)
-	*list = all[max(0, len(all)-core.MaxVerdicts):]
+	*list = all[max(0, len(all)-MaxVerdicts):]
 	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		v.Drop()
 		all[len(all)-1] = v
@@ -108,16 +108,16 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	case r.t.PastPointOfNoReturn(r.def):
 		r.t.Commands.Remember(e.ID, "cancel", r.Number)
 		return r.reject("the order is past its point of no return")
-	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
+	case len(t.Commands.Refused["cancel"]) == MaxRefused:
 		return r.reject(tooManyCancels)
 	}
 	t.Undo.CancelAsked = true
 	r.accept("")
 	switch modeOf(t) {
 	case going:
-		compensate(r.t, core.WhyCancel, -1)
+		compensate(r.t, WhyCancel, -1)
 	case errForward:
-		r.startUndo(core.WhyCancel)
+		r.startUndo(WhyCancel)
 	case compensated: // the undo has ended, so the order becomes Cancelled and reports this new end
 		r.enterEnd(core.Cancelled, "")
 	}
@@ -126,15 +126,15 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 
 // startUndo starts or continues the undo of a task in Error. It also starts the undo of a Processed child.
 // It ends every wait of a step (P9a, a waiting step has two times).
-func (r *deciding) startUndo(why core.Why) {
+func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == core.Undoing {
-		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
+		t.Reason, t.Undo.Reason = t.Undo.Reason, Reason{}
 	}
 	leaveEnd(r.t)
 	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		s.Failures = core.Failures{Do: s.Failures.Do}
+		s.Failures = Failures{Do: s.Failures.Do}
 		endHold(s)
 		if s.AwaitsWake() {
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -147,7 +147,7 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 		return reason
 	}
 	r.accept("")
-	why := core.WhyOperator
+	why := WhyOperator
 	if r.t.Phase == core.Undoing { // the undo keeps its earlier reason
 		why = r.t.Undo.Why
 	}
@@ -215,7 +215,7 @@ func note(what, step string) string {
 func (r *deciding) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
-	t.ProcessState, t.Hops, t.Reason = core.Processing, 0, core.Reason{}
+	t.ProcessState, t.Hops, t.Reason = core.Processing, 0, Reason{}
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
@@ -223,7 +223,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		if s.State == core.Processed && s.Finish.Seq == 0 { // the step finished while the order was in Error
 			r.emitStepFinished(s)
 		}
-		s.Failures = core.Failures{}
+		s.Failures = Failures{}
 		endHold(s)
 		// An expression or rule that failed the step is evaluated again.
 		if s.State == core.Failed && !s.Attempted() {
@@ -246,22 +246,22 @@ func (r *deciding) resume(e core.Resubmit) {
 func (r *deciding) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
-	t.ProcessState, t.Undo.Why, t.Reason = core.Processing, "", core.Reason{}
-	t.Output, t.Hops, t.Deadline = nil, 0, core.Deadline{}
+	t.ProcessState, t.Undo.Why, t.Reason = core.Processing, "", Reason{}
+	t.Output, t.Hops, t.Deadline = nil, 0, Deadline{}
 	t.Run++
 	t.Commands.Forget()
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
-		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
+		t.Steps[i] = Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An operator's input is valid for one run. The new run gets only the input of this command (P51, a
 		// call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
 		if verdicts != nil {
-			t.Steps[i].Answers = &core.Answers{Round: 1, Verdicts: verdicts.Verdicts}
+			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
 		}
 	}
 	r.renewDeadline(e.Deadline)
@@ -291,7 +291,7 @@ func (r *deciding) closeCommand(ev core.Event) (refused string) {
 			s.OwnChildren().Stopped = true
 		}
 	}
-	r.t.Closing = &core.Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)}
+	r.t.Closing = &Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)}
 	r.enterEnd(core.Closed, "")
 	return ""
 }

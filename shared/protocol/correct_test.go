@@ -69,20 +69,20 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	} {
 		d := stopped(t)
 		x.before(d)
-		v := d.command(t, correcting(d, x.step, x.input), core.SizeLimit{}).Verdict
+		v := d.command(t, correcting(d, x.step, x.input), protocol.SizeLimit{}).Verdict
 		if v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
 			t.Errorf("%s: %+v, want %q", name, v, x.want)
 		}
 	}
 	d := stopped(t, grade(core.Plain))
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
-	if v := d.command(t, correcting(d, "b", corrected), core.SizeLimit{}).Verdict; !v.Accepted {
+	if v := d.command(t, correcting(d, "b", corrected), protocol.SizeLimit{}).Verdict; !v.Accepted {
 		t.Errorf("a plain service has no memory of keys: %+v", v)
 	}
 	d = begun(t, step("a", stopping),
 		func() core.StepDefinition { w := waitStep("w", core.Minute); w.After = []string{"a"}; return w }())
 	d.decide(failed("a", 1))
-	if v := d.command(t, correcting(d, "w", corrected), core.SizeLimit{}).Verdict; v.Accepted ||
+	if v := d.command(t, correcting(d, "w", corrected), protocol.SizeLimit{}).Verdict; v.Accepted ||
 		!strings.Contains(v.Reason, "calls no agent") {
 		t.Errorf("of a wait: %+v", v)
 	}
@@ -206,7 +206,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		x.change(&b)
 		dec := d.command(t, core.Move{ID: "m", Command: d.task.Commands.Number,
 			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))}},
-			core.SizeLimit{})
+			protocol.SizeLimit{})
 		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
 			(dec.Task.Step("b").Corrected != nil) != x.kept {
 			t.Errorf("%s: %+v, %+v", name, dec.Verdict, dec.Task.Step("b").Corrected)
@@ -219,11 +219,11 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 	c := step("c", after("b"), stopping)
 	c.Operation = "other"
 	def := target("new", step("a"), step("b", after("a"), stopping), c)
-	if all := core.Differences(d.def, def, d.task); len(all) != 1 {
+	if all := protocol.Differences(d.def, def, d.task); len(all) != 1 {
 		t.Errorf("%+v", all)
 	}
 	if dec := d.command(t, core.Move{ID: "m", Command: 1, To: core.Target{Definition: def}},
-		core.SizeLimit{}); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
+		protocol.SizeLimit{}); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
 		t.Errorf("the operation is another one: %+v", dec.Verdict)
 	}
 }
@@ -232,7 +232,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d := stopped(t)
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
-	room := core.SizeLimit{Limit: 100, Size: func(t *core.Task) (n int) {
+	room := protocol.SizeLimit{Limit: 100, Size: func(t *protocol.Task) (n int) {
 		for i := range t.Steps {
 			if g := t.Steps[i].Corrected; g != nil {
 				n += len(g.Input)

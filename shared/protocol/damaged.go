@@ -11,7 +11,7 @@ import (
 // parent depend only on the fields that can be read, so each actor may repeat them.
 //
 // ErrUnfit means that the message must stay in its queue. It may be decided after the document is restored.
-func damaged(t *core.Task, ev core.Event, at At) (Decision, error) {
+func damaged(t *Task, ev core.Event, at At) (Decision, error) {
 	r := &deciding{t: t.Clone(), at: at, about: aboutOf(ev, t)}
 	switch e := ev.(type) {
 	case nil, core.Settle:
@@ -66,20 +66,20 @@ func (r *deciding) reportDamage(parent *core.Parent) {
 func (r *deciding) closeDamaged() Decision {
 	t := r.t
 	r.accept(core.TrimMessage("the stored order could not be read: " + t.Damaged))
-	r.t = &core.Task{
+	r.t = &Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, ContentHash: t.ContentHash, Order: t.Order,
 		Priority: t.Priority, ReplyTo: t.ReplyTo, Parent: t.Parent, Run: t.Run, Commands: t.Commands,
 		Created: t.Created, Due: t.Due, Erased: t.Erased,
-		Reason:  core.Reason{Code: core.CodeDamaged, Text: core.TrimMessage(t.Damaged)},
-		Closing: &core.Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)},
+		Reason:  Reason{Code: core.CodeDamaged, Text: core.TrimMessage(t.Damaged)},
+		Closing: &Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)},
 	}
 	r.enterEnd(core.Closed, "")
-	core.Reindex(r.t, true)
+	Reindex(r.t, true)
 	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: core.Settles(nil, r.t, r.effects)}
+		Settles: Settles(nil, r.t, r.effects)}
 }
 
-func damageRefusal(t *core.Task) error {
+func damageRefusal(t *Task) error {
 	return core.Refuse(core.CodeDamaged, "the stored order %q cannot be read (%s), so it accepts only a close "+
 		"with its present command number (%d); restore it from a backup, or close it", t.OrderID, t.Damaged,
 		t.Commands.Number)

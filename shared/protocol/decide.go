@@ -17,7 +17,7 @@ import (
 // Ignored has the reason. The Decision then repeats the effects that the same event caused before (P12,
 // effects are emitted again). Decide removes the tokens of answers from the event, so that the task stores
 // none (P39, a token is an answer's permission).
-func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
+func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
 		return decideUnknown(def, order, ev, at)
@@ -51,11 +51,11 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	r.keepEndStates(task)
 	r.leftEnd(task)
 	r.storeTold(task)
-	core.Reindex(r.t, r.bySupervisor())
+	Reindex(r.t, r.bySupervisor())
 	r.at.SizeLimit.Trim(r.t)
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: core.Settles(r.def, r.t, r.effects),
+		Settles: Settles(r.def, r.t, r.effects),
 	}, nil
 }
 
@@ -63,14 +63,14 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 type deciding struct {
 	def   *core.Definition
 	order []byte
-	t     *core.Task
+	t     *Task
 	at    At
 	about
-	ended    bool        // true if the task entered an end, or Error
-	endSteps []core.Step // copy of the steps when the task entered Error
-	changed  bool        // true if the task has stored the verdict of a refusal
+	ended    bool   // true if the task entered an end, or Error
+	endSteps []Step // copy of the steps when the task entered Error
+	changed  bool   // true if the task has stored the verdict of a refusal
 	effects  []core.Effect
-	verdict  *core.Verdict
+	verdict  *Verdict
 	items    map[int]json.RawMessage // items of the list of step itemsOf, by index
 	itemsOf  int
 	asked    bool // true if the parent sent a request; an ended child then reports its end again
@@ -83,7 +83,7 @@ func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 // effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
 // erased task repeats only this report and the removal of the content (P52, erase removes content, not
 // identity).
-func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
+func (r *deciding) unchanged(task *Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
 		r.eraseContent()
@@ -102,13 +102,13 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 	}
 	return Decision{
 		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
-		Settles: core.Settles(r.def, task, r.effects),
+		Settles: Settles(r.def, task, r.effects),
 	}, nil
 }
 
 // moveOn advances the task. It does not for an event without a cause, because a repeated event could not emit
 // the effects again (P12). moveOn returns a reason if a Wake has changed nothing.
-func (r *deciding) moveOn(before *core.Task) (ignored string) {
+func (r *deciding) moveOn(before *Task) (ignored string) {
 	if r.err == nil && r.cause != "" {
 		r.advance()
 	}
@@ -189,10 +189,10 @@ func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decisio
 
 func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
 	at At) (Decision, error) {
-	t := &core.Task{
+	t := &Task{
 		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		Priority: e.Priority, ReplyTo: e.ReplyTo,
-		ProcessState: core.Processing, Created: at.Now, Steps: make([]core.Step, len(def.Steps)),
+		ProcessState: core.Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
 	}
 	if len(order) <= at.SizeLimit.InlineOrder(def) {
 		t.Order = order
@@ -200,7 +200,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		t.ContentHash = e.ContentHash
 	}
 	for i := range t.Steps {
-		t.Steps[i] = core.Step{Name: def.Steps[i].Name, State: core.Pending}
+		t.Steps[i] = Step{Name: def.Steps[i].Name, State: core.Pending}
 	}
 	r := &deciding{def: def, order: order, t: t, at: at, about: aboutOf(e, t)}
 	if err := r.pinKey(); err != nil {
@@ -217,18 +217,18 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	}
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
-		compensate(r.t, core.WhyParent, -1)
+		compensate(r.t, WhyParent, -1)
 	}
 	r.advance()
 	if r.err != nil {
 		return Decision{}, r.err
 	}
-	core.Reindex(t, false)
+	Reindex(t, false)
 	r.at.SizeLimit.Trim(r.t)
-	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: core.Settles(def, t, r.effects)}, nil
+	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
 }
 
-func setDeadline(t *core.Task, at core.Time) {
+func setDeadline(t *Task, at core.Time) {
 	t.Deadline.At = at
 	t.Deadline.Seq++
 }
@@ -237,30 +237,30 @@ func setDeadline(t *core.Task, at core.Time) {
 // arrives (P17, a cancel is kept).
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).From
-	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
+	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: from.By,
 		Note: core.TrimMessage(from.Reason)}
-	t := &core.Task{
+	t := &Task{
 		OrderID: e.OrderID, ProcessState: core.Cancelled,
-		Undo:     core.Reversal{Why: core.WhyCancel, CancelAsked: true},
-		Commands: core.Commands{Number: 1, Verdicts: []core.Verdict{v}}, Created: at.Now,
-		End: core.End{At: at.Now, Cause: "cancel/0"},
+		Undo:     Reversal{Why: WhyCancel, CancelAsked: true},
+		Commands: Commands{Number: 1, Verdicts: []Verdict{v}}, Created: at.Now,
+		End: End{At: at.Now, Cause: "cancel/0"},
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }
 
 // Decision is the result of Decide.
 type Decision struct {
-	Task    *core.Task // next task; the given task if nothing changed
-	Changed bool       // true if Task must be committed
+	Task    *Task // next task; the given task if nothing changed
+	Changed bool  // true if Task must be committed
 	// Effects lists the messages to send after the commit. It may have messages even if nothing changed
 	// (P12).
 	Effects []core.Effect
 	// Settles reports whether Effects include all messages about the present end. An actor that has sent all
-	// effects then commits core.Settled(Task) (P11, an end is reported until settled).
+	// effects then commits Settled(Task) (P11, an end is reported until settled).
 	Settles bool
-	Ignored string        // reason if the event changed nothing; otherwise ""
-	Verdict *core.Verdict // verdict on a command, or nil
+	Ignored string   // reason if the event changed nothing; otherwise ""
+	Verdict *Verdict // verdict on a command, or nil
 }
 
 // At is the context of a decision: the time, the instance that decides, and the instance's measurements of
@@ -278,6 +278,6 @@ type At struct {
 	// Told is the number up to which this process knows the statuses of the order to be sent (P27, the embedded
 	// runtime survives its queues).
 	Told      int
-	SizeLimit core.SizeLimit // limit of the stored document
-	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists
+	SizeLimit SizeLimit   // limit of the stored document
+	Tokens    core.Tokens // maker of tokens (P39); nil if no signing key exists
 }

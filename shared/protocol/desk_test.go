@@ -188,7 +188,7 @@ type desk struct {
 	def    *core.Definition
 	order  []byte
 	submit core.Submitted
-	task   *core.Task // task as stored
+	task   *protocol.Task // task as stored
 	now    core.Time
 	by     string
 	waits  map[string]core.Duration
@@ -269,7 +269,7 @@ func (d *desk) decideAll(events ...core.Event) (last protocol.Decision) {
 	return last
 }
 
-func (d *desk) commit(t *core.Task) {
+func (d *desk) commit(t *protocol.Task) {
 	d.Helper()
 	next := *t
 	next.Version = 1
@@ -285,15 +285,15 @@ func (d *desk) settle(dec protocol.Decision) {
 	if !dec.Settles {
 		d.Fatalf("it has not reported all of the end: %s", brief(dec.Effects))
 	}
-	d.commit(core.Settled(d.task))
+	d.commit(protocol.Settled(d.task))
 }
 
 // sweep acts as the Supervisor: it decides every overdue event, each on the task that the one before left.
 func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 	d.Helper()
-	events := core.SweepEvents(d.def, d.task, d.now)
+	events := protocol.SweepEvents(d.def, d.task, d.now)
 	if len(events) == 0 {
-		if pushed, moved := core.Push(d.task); moved {
+		if pushed, moved := protocol.Push(d.task); moved {
 			d.commit(pushed)
 		}
 		return nil
@@ -309,7 +309,7 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 }
 
 // stored returns the task as the state store would return it.
-func stored(t testing.TB, task *core.Task) *core.Task {
+func stored(t testing.TB, task *protocol.Task) *protocol.Task {
 	t.Helper()
 	b, err := state.EncodeTask(task)
 	if err != nil {
@@ -337,7 +337,7 @@ func snapshot(v any) string {
 }
 
 // faultOf checks a decision for what holds for every decision.
-func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev core.Event) error {
+func faultOf(def *core.Definition, before *protocol.Task, dec protocol.Decision, ev core.Event) error {
 	switch {
 	case dec.Changed == (dec.Ignored != ""):
 		return fmt.Errorf("changed is %v and the reason for ignoring it %q: exactly one is meant",
@@ -348,7 +348,7 @@ func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev 
 		return fmt.Errorf("P16: the Supervisor asks an agent: %s", brief(dec.Effects))
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isStatus):
 		return fmt.Errorf("P11: the Supervisor reports a status: %s", brief(dec.Effects))
-	case dec.Settles != core.Settles(def, orEmpty(dec.Task), dec.Effects):
+	case dec.Settles != protocol.Settles(def, orEmpty(dec.Task), dec.Effects):
 		return errors.New("P11: Settles is not what Settles says")
 	case !dec.Changed:
 		return nil
@@ -359,20 +359,20 @@ func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev 
 	return faultOfTask(def, dec.Task)
 }
 
-func orEmpty(t *core.Task) *core.Task {
+func orEmpty(t *protocol.Task) *protocol.Task {
 	if t == nil {
-		return &core.Task{}
+		return &protocol.Task{}
 	}
 	return t
 }
 
 // faultOfTask checks a document, before it is stored, for what holds for every document.
-func faultOfTask(def *core.Definition, t *core.Task) error {
+func faultOfTask(def *core.Definition, t *protocol.Task) error {
 	live := liveTime(t)
-	bucket, at := core.Index(t)
+	bucket, at := protocol.Index(t)
 	switch {
-	case core.Live(t) != live:
-		return fmt.Errorf("P9: the earliest live time is %s, the core says %s", live, core.Live(t))
+	case protocol.Live(t) != live:
+		return fmt.Errorf("P9: the earliest live time is %s, the core says %s", live, protocol.Live(t))
 	case t.AtRest() != (live == 0):
 		return fmt.Errorf("P9: at rest is %v and the earliest live time %q (%s)", t.AtRest(), live,
 			t.ProcessState)
@@ -418,7 +418,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 }
 
 // liveTime returns the earliest of the live times that P9 lists, or zero if there is none.
-func liveTime(t *core.Task) core.Time {
+func liveTime(t *protocol.Task) core.Time {
 	times := []core.Time{t.ResendTime()}
 	if t.ProcessState == core.Processing {
 		times = append(times, t.Deadline.At)
@@ -493,7 +493,7 @@ func brief(effects []core.Effect) string {
 }
 
 // states returns the states of the task and of its steps: "Processing: a Processing/1, b Pending/0".
-func states(t *core.Task) string {
+func states(t *protocol.Task) string {
 	words := make([]string, len(t.Steps))
 	for i := range t.Steps {
 		words[i] = fmt.Sprintf("%s %s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)

@@ -53,14 +53,14 @@ func FuzzDocument(f *testing.F) {
 			!errors.Is(err, core.ErrUnfit) {
 			t.Fatalf("restart: %v", err)
 		}
-		core.Push(task)
-		core.Settled(task)
+		protocol.Push(task)
+		protocol.Settled(task)
 	})
 }
 
 // eventsOn returns events whose run and attempt fit the document.
-func eventsOn(t *core.Task) (all []core.Event) {
-	all = append(core.SweepEvents(nil, t, noon),
+func eventsOn(t *protocol.Task) (all []core.Event) {
+	all = append(protocol.SweepEvents(nil, t, noon),
 		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Settle{},
 		core.ResendDue{},
 		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},

@@ -104,7 +104,7 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 func TestCollectedOutputsThatDoNotFit(t *testing.T) {
 	d := family(t, `["a"]`, collecting)
 	d.decide(d.submit)
-	limit := core.SizeLimit{Size: sizeOf}
+	limit := protocol.SizeLimit{Size: sizeOf}
 	limit.Limit = limit.Reserve(d.def) + 1_000
 	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
 		State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}

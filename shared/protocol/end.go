@@ -13,7 +13,7 @@ import (
 const maxOutput = 32 << 10
 
 func (r *deciding) started() {
-	r.t.Start = core.Start{}
+	r.t.Start = Start{}
 	if r.at.Now != r.t.Created {
 		r.t.Start.At = r.at.Now
 	}
@@ -38,9 +38,9 @@ func (r *deciding) enterProcessed() {
 		out, err := r.def.Expr.Output(env)
 		switch {
 		case err != nil:
-			r.t.Reason = core.Reason{Code: "expression", Text: core.TrimMessage("output: " + err.Error())}
+			r.t.Reason = Reason{Code: "expression", Text: core.TrimMessage("output: " + err.Error())}
 		case len(out) > maxOutput:
-			r.t.Reason = core.Reason{Code: core.CodeOutputTooLarge,
+			r.t.Reason = Reason{Code: core.CodeOutputTooLarge,
 				Text: "the workflow's output is over 32 KiB and was dropped"}
 		default:
 			r.keepOutput(out)
@@ -54,7 +54,7 @@ func (r *deciding) enterProcessed() {
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
-		r.t.Output, r.t.Reason = nil, core.Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
+		r.t.Output, r.t.Reason = nil, Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
 			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+
 				"of its steps and was dropped", len(out))}
 	}
@@ -99,15 +99,15 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 // end is reported until settled).
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
-	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
+	t.ProcessState, t.Phase, t.End = state, phase, End{At: r.at.Now, Cause: r.cause}
 	if r.ended = true; state == core.Error { // keepEndStates needs the steps only in Error
 		r.endSteps = slices.Clone(t.Steps)
 	}
-	status := r.def != nil && r.def.Notifies(core.EndKind(t)) && len(t.EndReceivers(r.def)) > 0
+	status := r.def != nil && r.def.Notifies(EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {
 		t.End.Seq = nextSeq(r.t)
 	}
-	alerts := core.RaisesAlert(r.def, t)
+	alerts := RaisesAlert(r.def, t)
 	if alerts {
 		t.End.Command = t.Commands.Number
 	}
@@ -140,8 +140,8 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-func leaveEnd(t *core.Task) {
-	t.End, t.Phase, t.Attention = core.End{}, "", false
+func leaveEnd(t *Task) {
+	t.End, t.Phase, t.Attention = End{}, "", false
 	for i := range t.Steps {
 		t.Steps[i].EndState = ""
 	}
@@ -150,7 +150,7 @@ func leaveEnd(t *core.Task) {
 // keepEndStates stores the state that a step had at the start of an Error, if the step changes later. A late
 // reply or an operator's fact may change a step. A repeated status of the Error must still have the same
 // bytes (P12, effects are emitted again).
-func (r *deciding) keepEndStates(before *core.Task) {
+func (r *deciding) keepEndStates(before *Task) {
 	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).
 	moved := before.Definition != r.t.Definition
@@ -180,8 +180,8 @@ func (r *deciding) emitFinal() {
 		}
 	}
 	r.notifyParent()
-	if core.RaisesAlert(r.def, t) {
-		r.emit(core.AlertOf(r.def, t))
+	if RaisesAlert(r.def, t) {
+		r.emit(AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
 		// A closed task cancels its open children (P48, close ends an order as it stands).
@@ -238,7 +238,7 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 
 // claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
 // only while the task goes forward. A claim of an undo always stands.
-func claimStands(t *core.Task, s *core.Step) bool {
+func claimStands(t *Task, s *Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && t.ProcessState == core.Processing
 }
@@ -246,7 +246,7 @@ func claimStands(t *core.Task, s *core.Step) bool {
 // Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
 // It is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
 // errors are ErrOrderNeeded and ErrUnfit.
-func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
+func Restart(def *core.Definition, order []byte, t *Task, at At) (Decision, error) {
 	if t.Damaged != "" {
 		return damaged(t, nil, at)
 	}
@@ -279,6 +279,6 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		return Decision{}, r.err
 	}
 	return Decision{Task: t, Effects: r.effects, Ignored: "restarted",
-			Settles: core.Settles(def, t, r.effects)},
+			Settles: Settles(def, t, r.effects)},
 		nil
 }

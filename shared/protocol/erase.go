@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"slices"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -29,7 +31,7 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	t.ContentHash = e.KnownHash
 	t.Erase()
 	r.accept("")
-	t.Erased = &core.Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
+	t.Erased = &Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
 	r.eraseContent()
 	return ""
 }
@@ -37,5 +39,63 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 func (r *deciding) eraseContent() {
 	if r.t.ContentHash != "" {
 		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})
+	}
+}
+
+func (s *Step) erase() {
+	s.Output, s.Unknown = nil, nil
+	if s.Error != nil {
+		e := *s.Error
+		e.Message = ""
+		s.Error = &e
+	}
+	if s.Corrected != nil {
+		c := *s.Corrected
+		c.Input, c.Reason = nil, ""
+		s.Corrected = &c
+	}
+	if s.Claim.Progress != nil {
+		p := *s.Claim.Progress
+		p.Note = ""
+		s.Claim.Progress = &p
+	}
+	if s.Children != nil {
+		c := *s.Children
+		c.Results, c.Reason = nil, ""
+		s.Children = &c
+	}
+	if s.Answers != nil {
+		a := *s.Answers
+		a.Who, a.NotSelf, a.Votes = nil, "", nil
+		a.Verdicts = slices.Clone(a.Verdicts)
+		for i := range a.Verdicts {
+			a.Verdicts[i].eraseAnswer()
+		}
+		s.Answers = &a
+	}
+}
+
+// eraseAnswer removes the texts from the verdict of an answer, because they may name people.
+func (v *Verdict) eraseAnswer() {
+	if v.Command == "answer" {
+		v.By, v.Reason, v.Note = "", "", ""
+	}
+}
+
+// Erase removes the data that people and services have sent. States, times, counts, codes, hashes, and the
+// names of the senders of commands stay. Undelivered statuses are given up, because their outputs are removed.
+func (t *Task) Erase() {
+	t.Order, t.Output, t.Unknown, t.Undelivered = nil, nil, nil, nil
+	t.Reason.Text, t.Undo.Reason.Text = "", ""
+	if t.Closing != nil {
+		t.Closing = &Closing{By: t.Closing.By}
+	}
+	t.Commands.Verdicts = slices.Clone(t.Commands.Verdicts)
+	for i := range t.Commands.Verdicts {
+		t.Commands.Verdicts[i].Note = ""
+		t.Commands.Verdicts[i].eraseAnswer()
+	}
+	for i := range t.Steps {
+		t.Steps[i].erase()
 	}
 }

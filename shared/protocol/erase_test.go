@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -16,7 +17,7 @@ const secret = "anna@example.com"
 
 // ended returns an order at rest that has the secret in every place of a document for data of people and
 // services.
-func ended(state core.State) *core.Task {
+func ended(state core.State) *protocol.Task {
 	text, value := "of "+secret, json.RawMessage(`"`+secret+`"`)
 	of := core.Compensated
 	if state == core.Processed {
@@ -27,22 +28,22 @@ func ended(state core.State) *core.Task {
 	t.Order = value
 	t.Output = value
 	t.Reason.Text = text
-	t.Undo.Reason = core.Reason{Step: "a", Code: "refused", Text: text}
+	t.Undo.Reason = protocol.Reason{Step: "a", Code: "refused", Text: text}
 	t.Unknown = map[string]json.RawMessage{"later": value}
-	t.Closing = &core.Closing{By: "ann", Reason: text}
-	t.Commands.Verdicts = []core.Verdict{
+	t.Closing = &protocol.Closing{By: "ann", Reason: text}
+	t.Commands.Verdicts = []protocol.Verdict{
 		{ID: "v1", Command: "cancel", By: "ann", Note: text},
 		{ID: "v2", Command: "answer", By: secret, Reason: text, Note: text},
 	}
 	s := &t.Steps[0]
 	s.Output, s.Unknown = value, map[string]json.RawMessage{"later": value}
-	s.Error = &core.StepError{Code: "refused", Message: text, Attempt: 1}
-	s.Corrected = &core.Corrected{Input: value, Command: 1, By: "ann", Reason: text}
-	s.Claim.Progress = &core.StepProgress{Percent: 50, Note: text}
-	s.Children = &core.Children{Count: 1, Reason: text, Results: []core.Collected{{Output: value}}}
-	s.Answers = &core.Answers{Round: 1, Who: []string{secret}, NotSelf: secret,
-		Votes: []core.Vote{{By: secret, Value: value}},
-		Verdicts: []core.Verdict{{ID: "v3", Command: "answer", By: secret, Reason: text, Note: text,
+	s.Error = &protocol.StepError{Code: "refused", Message: text, Attempt: 1}
+	s.Corrected = &protocol.Corrected{Input: value, Command: 1, By: "ann", Reason: text}
+	s.Claim.Progress = &protocol.StepProgress{Percent: 50, Note: text}
+	s.Children = &protocol.Children{Count: 1, Reason: text, Results: []protocol.Collected{{Output: value}}}
+	s.Answers = &protocol.Answers{Round: 1, Who: []string{secret}, NotSelf: secret,
+		Votes: []protocol.Vote{{By: secret, Value: value}},
+		Verdicts: []protocol.Verdict{{ID: "v3", Command: "answer", By: secret, Reason: text, Note: text,
 			Accepted: true}}}
 	return t
 }
@@ -73,7 +74,7 @@ func TestErasedOrder(t *testing.T) {
 			t.Errorf("%s: it still holds the secret: %s, %v", end, after, err)
 		}
 		e, s := dec.Task, &dec.Task.Steps[0]
-		if e.Erased == nil || *e.Erased != (core.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
+		if e.Erased == nil || *e.Erased != (protocol.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
 			e.ProcessState != end || e.Commands.Number != 5 ||
 			e.ContentHash != "c0ffee" || e.End.At != d.task.End.At || e.Reason.Code != d.task.Reason.Code ||
 			e.Closing.By != "ann" || e.Apart() {
@@ -158,7 +159,7 @@ func TestErasedOrderStoresNoTextOfLaterCommands(t *testing.T) {
 			question := asked(`"pay?"`).Steps[0]
 			d := newDesk(t, workflow(step("a"), step("b"), question))
 			d.task = ended(end)
-			d.task.Steps = append(d.task.Steps, core.Step{Name: question.Name, State: core.Skipped})
+			d.task.Steps = append(d.task.Steps, protocol.Step{Name: question.Name, State: core.Skipped})
 			d.decide(erase("e1"))
 			dec, err := d.try(ev)
 			require.NoError(t, err, "%s, %s", end, name)

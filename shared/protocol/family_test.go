@@ -20,7 +20,7 @@ type household struct {
 	*rapid.T
 	now    core.Time
 	defs   map[string]*core.Definition
-	tasks  map[string]*core.Task
+	tasks  map[string]*protocol.Task
 	orders map[string]json.RawMessage
 	bag    []letter
 	losses int // losses that may still happen
@@ -40,7 +40,7 @@ type letter struct {
 }
 
 func newHousehold(rt *rapid.T) *household {
-	h := &household{T: rt, now: noon, tasks: map[string]*core.Task{}, orders: map[string]json.RawMessage{},
+	h := &household{T: rt, now: noon, tasks: map[string]*protocol.Task{}, orders: map[string]json.RawMessage{},
 		losses:  rapid.IntRange(0, 4).Draw(rt, "losses"),
 		refused: map[string]bool{}, standing: map[string]bool{}, fenced: map[string]bool{},
 		defs: map[string]*core.Definition{}}
@@ -93,7 +93,7 @@ func (h *household) ids() []string { return slices.Sorted(maps.Keys(h.tasks)) }
 
 // decide lets a task decide an event, and commits. If dies is set, the process ends before it has sent
 // anything. It returns the verdict of a command.
-func (h *household) decide(id string, ev core.Event, dies bool) *core.Verdict {
+func (h *household) decide(id string, ev core.Event, dies bool) *protocol.Verdict {
 	task := h.tasks[id]
 	var def *core.Definition
 	switch e := ev.(type) {
@@ -125,7 +125,7 @@ func (h *household) decide(id string, ev core.Event, dies bool) *core.Verdict {
 		h.send(e)
 	}
 	if dec.Settles {
-		h.tasks[id] = core.Settled(h.tasks[id])
+		h.tasks[id] = protocol.Settled(h.tasks[id])
 	}
 	return dec.Verdict
 }
@@ -193,7 +193,7 @@ func (h *household) sweep() {
 func (h *household) sweepAll() {
 	for _, id := range h.ids() {
 		task := h.tasks[id]
-		for _, ev := range core.SweepEvents(h.defs[task.Definition], task, h.now) {
+		for _, ev := range protocol.SweepEvents(h.defs[task.Definition], task, h.now) {
 			h.decide(id, ev, false)
 		}
 	}
@@ -228,12 +228,12 @@ func (h *household) operate(cancels bool) {
 }
 
 // move pins a stopped task to another definition, and lets it continue, or leaves that to a later command.
-func (h *household) move(id string, task *core.Task) {
+func (h *household) move(id string, task *protocol.Task) {
 	to, number := h.defs["p2"], task.Commands.Number
 	if id != "p" {
 		to = h.defs[rapid.SampledFrom([]string{"c2", "c3"}).Draw(h.T, "to")]
 	}
-	var v *core.Verdict
+	var v *protocol.Verdict
 	if rapid.Bool().Draw(h.T, "goes on") {
 		v = h.decide(id, core.Resubmit{ID: h.command(), Command: number, To: &core.Target{Definition: to}},
 			false)
@@ -292,7 +292,7 @@ func (h *household) bounded() {
 	if len(s.Children.Open) > e.Concurrency {
 		h.Fatalf("%d children are open, %d may be", len(s.Children.Open), e.Concurrency)
 	}
-	if !p.Terminal() && p.ProcessState != core.Error && core.Live(p) == 0 {
+	if !p.Terminal() && p.ProcessState != core.Error && protocol.Live(p) == 0 {
 		h.Fatalf("no time leads on%s", h.shown())
 	}
 }

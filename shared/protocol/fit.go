@@ -8,7 +8,7 @@ import (
 
 // Unfit returns ErrUnfit with the fault if a stored task does not fit its definition, and nil otherwise.
 // This check turns a damaged document into an error of its task, instead of a panic.
-func Unfit(def *core.Definition, t *core.Task) error {
+func Unfit(def *core.Definition, t *Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
 			core.ErrUnfit)
@@ -35,7 +35,7 @@ func Unfit(def *core.Definition, t *core.Task) error {
 	return nil
 }
 
-func knownTaskState(t *core.Task) bool {
+func knownTaskState(t *Task) bool {
 	switch t.ProcessState {
 	case core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Closed:
 		return true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // P16, P23a. What the Supervisor decides holds now, not only when its sweep began.
@@ -178,10 +179,10 @@ func TestBacklogIsNotCounted(t *testing.T) {
 // InlineOrder does not look at the steps.
 func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 	def := &core.Definition{}
-	last := core.InlineOrder(def)
+	last := protocol.InlineOrder(def)
 	for _, name := range []string{"reserve", "charge", "book", "notify"} {
 		def.Steps = append(def.Steps, core.StepDefinition{Name: name})
-		if room := core.InlineOrder(def); room >= last {
+		if room := protocol.InlineOrder(def); room >= last {
 			t.Errorf("%d bytes with step %s, %d without", room, name, last)
 		} else {
 			last = room
@@ -191,7 +192,7 @@ func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 		t.Errorf("%d bytes beside the four steps that cost.md measures with an order of 308", last)
 	}
 	def.Steps = append(def.Steps, def.Steps...)
-	if room := core.InlineOrder(def); room != 100 {
+	if room := protocol.InlineOrder(def); room != 100 {
 		t.Errorf("%d bytes beside eight steps, want the least", room)
 	}
 }
@@ -234,7 +235,7 @@ func TestStepsDoneInErrorAreReportedByTheResubmit(t *testing.T) {
 	d := newDesk(t, workflow(step("a", stopping), step("b"), step("c")))
 	d.def.Notify = append(d.def.Notify, core.StatusStarted, core.StatusStepFinished)
 	d.decideAll(d.submit, failed("a", 1))
-	d.commit(core.Settled(d.task))
+	d.commit(protocol.Settled(d.task))
 	for _, name := range []string{"c", "b"} {
 		if effects := d.decide(done(name, 1)).Effects; len(effects) > 0 {
 			t.Errorf("in Error %s was reported: %s", name, brief(effects))
@@ -336,11 +337,11 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 func TestUndoKeepsItsReason(t *testing.T) {
 	d := begun(t, step("a", func(s *core.StepDefinition) { s.Undo.Retry.MaxFailures = 1 }))
 	d.decideAll(cancel("c1"), undoFailed("a", 2))
-	if d.task.ProcessState != core.Error || d.task.Undo.Why != core.WhyCancel {
+	if d.task.ProcessState != core.Error || d.task.Undo.Why != protocol.WhyCancel {
 		t.Fatalf("%s, %s", d.task.ProcessState, d.task.Undo.Why)
 	}
 	d.decide(core.UndoCommand{ID: "u1", Command: d.task.Commands.Number})
-	if d.task.Undo.Why != core.WhyCancel {
+	if d.task.Undo.Why != protocol.WhyCancel {
 		t.Errorf("it compensates because of %s", d.task.Undo.Why)
 	}
 }

@@ -71,7 +71,7 @@ func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
 			KnownHash: "c0ffee"})
 		d.decide(failed("b", 1))
-		d.commit(core.Settled(d.task))
+		d.commit(protocol.Settled(d.task))
 		dec, err := protocol.Decide(d.def, d.order, d.task,
 			core.Move{ID: "m", To: core.Target{Definition: x.to}},
 			protocol.At{Now: d.now})

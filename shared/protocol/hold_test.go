@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // P45. An agent that makes no call for an hour, its circuit breaker open or its credentials expired, costs
@@ -187,7 +188,7 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 	d := begun(t, step("a", failures(3),
 		func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))
 	from, attempt := d.now, 0
-	answer := func(code string, after core.Duration) *core.StepError {
+	answer := func(code string, after core.Duration) *protocol.StepError {
 		attempt++
 		d.decide(coded(later("a", attempt), code))
 		if d.task.ProcessState == core.Error {

@@ -11,7 +11,7 @@ import (
 // wait or a question it returns the values that the claim stored, because these values stay valid after a
 // move (P49, move pins another definition). The error is ErrOrderNeeded, ErrUnfit, or an error of the
 // expression.
-func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
+func InputOf(def *core.Definition, order []byte, t *Task, step int) (json.RawMessage, error) {
 	if err := Unfit(def, t); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.R
 
 // asWaited returns the input of a wait. If the definition's value has changed since the claim, it returns
 // the stored end of the wait instead (P49).
-func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
+func asWaited(t *Task, s *Step, until json.RawMessage, spread core.Duration) json.RawMessage {
 	if now, err := readEnd(until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {
 		return until

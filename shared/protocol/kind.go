@@ -22,13 +22,13 @@ type kind interface {
 	// resume continues a step that waits after a Resubmit.
 	resume(r *deciding, i int)
 	// validState reports whether the step may be in its present state.
-	validState(s *core.Step, d *core.StepDefinition) bool
+	validState(s *Step, d *core.StepDefinition) bool
 }
 
 type prepared struct {
 	input    json.RawMessage // input of a call
 	wakeAt   core.Time       // end of the wait, or of the time for an answer
-	answers  *core.Answers   // record of answers, for a step that waits for an answer
+	answers  *Answers        // record of answers, for a step that waits for an answer
 	children int             // number of children to start
 	atOnce   bool            // true if the step ends with its claim
 }

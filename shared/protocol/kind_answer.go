@@ -18,7 +18,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	if r.err != nil || err != nil {
 		return prepared{}, err
 	}
-	a, timeout, err := core.ReadQuestion(text, d.Timeout)
+	a, timeout, err := ReadQuestion(text, d.Timeout)
 	if err != nil {
 		return prepared{}, err
 	}
@@ -30,7 +30,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	case s.Decided(): // the question is asked again (P35)
 		a.Round++
 	case s.Answers != nil: // early answers count from now on (P36, answers may come early, late or twice)
-		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
+		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v Vote) bool {
 			// A Move may have changed the allowed values (P49, move pins another definition).
 			_, wrong := r.def.AnswerValue(i, v.Value)
 			return wrong != "" || a.Excludes(v.By) != ""
@@ -44,9 +44,9 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 }
 
 func (answerKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, core.Claim{})
+	r.take(i, core.Waiting, Claim{})
 	s := &r.t.Steps[i]
-	var early []core.Vote
+	var early []Vote
 	if r.err == nil && s.Answers != nil && !s.Decided() {
 		early = s.Answers.Votes
 	}
@@ -81,7 +81,7 @@ func (answerKind) resume(r *deciding, i int) {
 	}
 }
 
-func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
+func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
 	switch s.State {
 	case core.Skipped:
 		return !s.Attempted()
@@ -102,10 +102,10 @@ func (r *deciding) look(i int) {
 		if r.t.ProcessState != core.Processing || r.at.Now < s.Wait.At {
 			return
 		}
-		decided = core.Decided{Value: d.Answer.TimeoutValue, By: core.ByTimeout}
+		decided = Decided{Value: d.Answer.TimeoutValue, By: ByTimeout}
 		if decided.Value == nil {
 			decided.Value = json.RawMessage("null")
-			r.decide(i, decided, &core.StepError{Code: core.CodeAnswerTimeout,
+			r.decide(i, decided, &StepError{Code: core.CodeAnswerTimeout,
 				Message: "no answer came in time"})
 			return
 		}
@@ -118,7 +118,7 @@ func (r *deciding) look(i int) {
 	}
 }
 
-func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
+func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 	d := r.def.Steps[i].Answer
 	if d.Refuse == "" || !r.orderKnown() {
 		return nil
@@ -128,23 +128,23 @@ func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 	refused, err := r.def.Expr.Refused(i, env)
 	switch {
 	case err != nil:
-		return &core.StepError{Code: "expression", Message: "refuse: " + err.Error()}
+		return &StepError{Code: "expression", Message: "refuse: " + err.Error()}
 	case !refused:
 		return nil
-	case decided.By == core.ByTimeout:
-		return &core.StepError{Code: core.CodeAnswerRefused,
+	case decided.By == ByTimeout:
+		return &StepError{Code: core.CodeAnswerRefused,
 			Message: "no answer came in time, which counts as " +
 				string(decided.Value)}
 	case d.Event != "":
-		return &core.StepError{Code: core.CodeAnswerRefused,
+		return &StepError{Code: core.CodeAnswerRefused,
 			Message: "the event " + d.Event + " came with a value that the workflow refuses"}
 	}
-	return &core.StepError{Code: core.CodeAnswerRefused, Message: decided.By + " answered " +
+	return &StepError{Code: core.CodeAnswerRefused, Message: decided.By + " answered " +
 		string(decided.Value)}
 }
 
 // decide ends the round. The decision becomes the step's output, even if the step fails.
-func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
+func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
 	output, err := core.Marshal(decided)

@@ -36,7 +36,7 @@ func (callKind) woken(*deciding, int) {} // advance claims it
 
 func (callKind) resume(*deciding, int) {} // a call does not wait
 
-func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
+func (callKind) validState(s *Step, d *core.StepDefinition) bool {
 	claimed := s.Attempted() && s.Attempt > 0
 	switch s.State {
 	case core.Pending, core.Failed:
@@ -59,7 +59,7 @@ func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 // request).
 func (r *deciding) takeCall(i int, op core.Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
+	c, state := Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
 		core.Processing
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating

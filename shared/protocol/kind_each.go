@@ -87,9 +87,9 @@ func (r *deciding) item(i, n int) (json.RawMessage, error) {
 }
 
 func (eachKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, core.Claim{})
+	r.take(i, core.Waiting, Claim{})
 	s := &r.t.Steps[i]
-	c := &core.Children{Count: p.children}
+	c := &Children{Count: p.children}
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
@@ -120,7 +120,7 @@ func (r *deciding) fillChildren(i int) {
 			c.Fail(n, "expression", err.Error())
 			continue
 		}
-		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
 		r.ask(i, n, core.AskStart, order)
 	}
 }
@@ -222,7 +222,7 @@ func (eachKind) resume(r *deciding, i int) {
 	r.askAgain(i)
 }
 
-func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
+func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
 	switch s.State {
 	case core.Skipped:
@@ -257,7 +257,7 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	case s.Claim.Undo && e.State != core.ChildCompensated:
 		return "the child is to be undone, and is not yet", nil
 	}
-	c.Close(func(o core.OpenChild) bool { return o.Index == e.Parent.Index })
+	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
 	switch {
 	case s.Claim.Undo:
 	case e.State == core.ChildProcessed:
@@ -299,7 +299,7 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 	c := s.Children
 	before, size := c.Results, 0
-	c.Results = append(slices.Clip(before), core.Collected{Index: e.Parent.Index, Output: e.Output})
+	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: e.Output})
 	for _, have := range c.Results {
 		size += len(have.Output) + collectedSize
 	}
@@ -396,10 +396,10 @@ func (r *deciding) undoChildren(i int) bool {
 			r.claimLater(i)
 			return false
 		}
-		r.take(i, core.Waiting, core.Claim{Undo: true})
+		r.take(i, core.Waiting, Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil
 		for n := range c.Open {
-			c.Open[n] = core.OpenChild{Index: c.Open[n].Index, Cause: r.cause}
+			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}
 		}
 	}
 	r.askOpen(i, "")
@@ -425,7 +425,7 @@ func (r *deciding) fillUndo(i int) bool {
 		if c.Cursor--; err != nil { // a child without an order was never started
 			continue
 		}
-		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
 		r.ask(i, n, core.AskUndo, order)
 	}
 	if c.Cursor > 0 || len(c.Open) > 0 {

@@ -20,6 +20,6 @@ func (failKind) woken(*deciding, int) {}
 
 func (failKind) resume(*deciding, int) {}
 
-func (failKind) validState(s *core.Step, _ *core.StepDefinition) bool {
+func (failKind) validState(s *Step, _ *core.StepDefinition) bool {
 	return !s.Attempted() && (s.State == core.Pending || s.State == core.Skipped || s.State == core.Failed)
 }

@@ -36,7 +36,7 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 
 // endOfWait returns the time at which the wait of a step ends: until, plus a part of spread. The part
 // depends on the order's ID, and on the number of attempts before the claim.
-func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
+func endOfWait(t *Task, s *Step, attempts int, until core.Time, spread core.Duration) core.Time {
 	if spread <= 0 {
 		return until
 	}
@@ -68,7 +68,7 @@ var errNoEnd = errors.New(`the end of the wait is neither a length, like "48h", 
 	`"2026-11-21T10:00:00Z"`)
 
 func (waitKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, core.Claim{})
+	r.take(i, core.Waiting, Claim{})
 	r.t.Steps[i].Wait.Until = p.wakeAt
 	if p.atOnce {
 		r.finish(i, nil)
@@ -108,7 +108,7 @@ func (waitKind) resume(r *deciding, i int) {
 	r.wait(i, s.Wait.At)
 }
 
-func (waitKind) validState(s *core.Step, _ *core.StepDefinition) bool {
+func (waitKind) validState(s *Step, _ *core.StepDefinition) bool {
 	switch s.State {
 	case core.Pending, core.Failed, core.Skipped:
 		return !s.Attempted()

@@ -21,7 +21,7 @@ func moving(t *testing.T) *desk {
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
 	d.task = fixture("Error-forward", "Processed", core.Failed)
 	d.task.End.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
-	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.task.Steps = append(d.task.Steps, protocol.Step{Name: "c", State: core.Pending})
 	d.now = noon + 100_000
 	return d
 }
@@ -138,9 +138,9 @@ func TestEachPartOfADefinitionIsCompared(t *testing.T) {
 		}
 		was := reflect.ValueOf(v.Interface())
 		v.Set(other)
-		found := core.Differences(whole(), changed, &core.Task{})
+		found := protocol.Differences(whole(), changed, &protocol.Task{})
 		if len(found) == 0 || slices.ContainsFunc(found,
-			func(d core.Difference) bool { return d.What == "" }) {
+			func(d protocol.Difference) bool { return d.What == "" }) {
 			t.Errorf("the differences are %+v where %s is another one", found, at)
 		}
 		v.Set(was)
@@ -154,7 +154,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 	to := target("fedcba", step("new"), step("a"))
 	to.Output = json.RawMessage(`{"x":1}`)
 	var got []string
-	for _, x := range core.Differences(d.def, to, d.task) {
+	for _, x := range protocol.Differences(d.def, to, d.task) {
 		got = append(got, fmt.Sprintf("%s|%s|%v", x.Step, x.What, x.Refused))
 	}
 	want := []string{
@@ -211,10 +211,10 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
-	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.task.Steps = append(d.task.Steps, protocol.Step{Name: "c", State: core.Pending})
 	d.task.End.ResendAt, d.task.Due = 0, 0
 	d.task.Steps[0].Claim.Agent = "east-agent"
-	d.task.Attempts.Last = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
+	d.task.Attempts.Last = []protocol.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
 		Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
 	other := step("a")
 	other.Agent = "courier"
@@ -247,40 +247,40 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	input := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
 	input.Steps[1].Input = json.RawMessage(`"other"`)
 	for name, x := range map[string]struct {
-		change func(*core.Task)
+		change func(*protocol.Task)
 		to     core.Target
 		number int
 		want   string
 	}{
-		"in flight": {func(t *core.Task) {
+		"in flight": {func(t *protocol.Task) {
 			t.Steps[1].State = core.Processing
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
-		"an undo": {func(t *core.Task) {
+		"an undo": {func(t *protocol.Task) {
 			t.ProcessState, t.Phase = core.Compensating, ""
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
-		"unreported": {func(t *core.Task) {
+		"unreported": {func(t *protocol.Task) {
 			t.End.ResendAt = noon
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "not been reported"},
-		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
-		"unknown": {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4,
+		"other workflow": {func(*protocol.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
+		"unknown": {func(*protocol.Task) {}, core.Target{Absent: "no such definition"}, 4,
 			"no such definition"},
-		"old number": {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3,
+		"old number": {func(*protocol.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3,
 			"another command"},
-		"a fact": {func(t *core.Task) {
+		"a fact": {func(t *protocol.Task) {
 			t.Steps[1].Resolved, t.Steps[1].NoEffect = &core.Resolved{Fact: core.NotHappened, Command: 4,
 				At: noon}, noon
 		}, core.Target{Definition: input}, 4, ""},
-		"a proof by the service": {func(t *core.Task) { t.Steps[1].NoEffect = noon },
+		"a proof by the service": {func(t *protocol.Task) { t.Steps[1].NoEffect = noon },
 			core.Target{Definition: input}, 4, ""},
-		"a fact that a late reply has contradicted": {func(t *core.Task) {
+		"a fact that a late reply has contradicted": {func(t *protocol.Task) {
 			t.Steps[1].State, t.Steps[1].Resolved = core.Processed,
 				&core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, "its input"},
-		"a fact in the undo": {func(t *core.Task) {
+		"a fact in the undo": {func(t *protocol.Task) {
 			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, ""},
-		"undone by its service": {func(t *core.Task) {
+		"undone by its service": {func(t *protocol.Task) {
 			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
 		}, core.Target{Definition: input}, 4, "its input"},
@@ -296,7 +296,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	}
 }
 
-func (d *desk) command(t *testing.T, ev core.Event, room core.SizeLimit) protocol.Decision {
+func (d *desk) command(t *testing.T, ev core.Event, room protocol.SizeLimit) protocol.Decision {
 	t.Helper()
 	dec, err := protocol.Decide(d.def, d.order, d.task, ev, protocol.At{Now: d.now, By: "s", SizeLimit: room})
 	if err != nil || dec.Verdict == nil {
@@ -312,14 +312,14 @@ func TestMoveThatComesTwice(t *testing.T) {
 	move := core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))}}
-	d.commit(d.command(t, move, core.SizeLimit{}).Task)
+	d.commit(d.command(t, move, protocol.SizeLimit{}).Task)
 	d.def = move.To.Definition
-	if again := d.command(t, move, core.SizeLimit{}); again.Changed || !again.Verdict.Accepted ||
+	if again := d.command(t, move, protocol.SizeLimit{}); again.Changed || !again.Verdict.Accepted ||
 		len(again.Effects) > 0 {
 		t.Errorf("the same message: %+v", again)
 	}
 	move.ID = "other"
-	if late := d.command(t, move, core.SizeLimit{}); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
+	if late := d.command(t, move, protocol.SizeLimit{}); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
 		t.Errorf("another one with the old number: %+v", late.Verdict)
 	}
 }
@@ -329,7 +329,7 @@ func TestMoveThatComesTwice(t *testing.T) {
 func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
-	room := core.SizeLimit{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
+	room := protocol.SizeLimit{Limit: 350, Size: func(t *protocol.Task) int { return 100 * len(t.Steps) }}
 	if v := d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
 		t.Errorf("three steps: %+v", v)
@@ -351,7 +351,7 @@ func TestMoveGoesOn(t *testing.T) {
 	b.State, b.CompleteBy, b.Wait.At = core.Pending, d.now+60_000, d.now+50_000
 	dec := d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("d", after("a")))}}, core.SizeLimit{})
+			step("d", after("a")))}}, protocol.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
 		dec.Task.Step("d").Claim.Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
 		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
@@ -360,7 +360,7 @@ func TestMoveGoesOn(t *testing.T) {
 	d.task.Steps[2].State, d.task.Reason.Step, d.task.Reason.Code = core.Failed, "c", "expression"
 	dec = d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("c", after("b")))}}, core.SizeLimit{})
+			step("c", after("b")))}}, protocol.SizeLimit{})
 	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
 		t.Errorf("a step whose expression failed is %+v", c)
 	}
@@ -372,14 +372,14 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
 	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
-	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, core.SizeLimit{}).Verdict
+	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, protocol.SizeLimit{}).Verdict
 	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
 	d = moving(t)
 	d.task.ProcessState = core.Compensated
 	d.task.Phase = ""
-	d.task.Undo.Why = core.WhyFailure
+	d.task.Undo.Why = protocol.WhyFailure
 	d.task.Attention = false
 	for i := range 2 {
 		d.task.Steps[i].State, d.task.Steps[i].Claim.Undo, d.task.Steps[i].Output = core.Compensated, true,
@@ -391,7 +391,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){
 		0: func(core.Environment) (bool, error) { return false, nil }}}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
-		core.SizeLimit{})
+		protocol.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
 		dec.Task.Attempts.Removed["b"] != inAttempt {
 		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
@@ -415,7 +415,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 		to.Agents[name] = a
 	}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
-		core.SizeLimit{})
+		protocol.SizeLimit{})
 	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
 		dec.Task.End.Cause != d.task.End.Cause {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
@@ -428,7 +428,7 @@ func TestMoveDoesNotReportAgain(t *testing.T) {
 	d.task.End.Cause, d.task.End.Seq, d.task.Reason.Step = "reply/b/3/failed", 1, "b"
 	dec := d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("d", after("b")))}}, core.SizeLimit{})
+			step("d", after("b")))}}, protocol.SizeLimit{})
 	d.commit(dec.Task)
 	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
 	again, err := protocol.Decide(d.def, d.order, d.task,
@@ -490,7 +490,7 @@ func TestMoveOfAChild(t *testing.T) {
 			if resubmit {
 				ev = core.Resubmit{ID: "m", Command: 4, To: &to}
 			}
-			dec := d.command(t, ev, core.SizeLimit{})
+			dec := d.command(t, ev, protocol.SizeLimit{})
 			if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) ||
 				(dec.Task.Definition == x.to.Hash) != v.Accepted {
 				t.Errorf("%s, resubmit %v: %+v, it pins %s; want %q", name, resubmit, *v, dec.Task.Definition,

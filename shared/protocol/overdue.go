@@ -19,7 +19,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	if forward && e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
 		return r.backlog(i), nil
 	}
-	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
+	r.recordAttempt(i, OutcomeOverdue, core.CodeTimeout)
 	r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
 	if !forward {
 		giveUp(s)
@@ -42,7 +42,7 @@ func (r *deciding) claimLater(i int) {
 		return
 	}
 	if s.State != core.Waiting {
-		r.recordAttempt(i, core.OutcomeSuperseded, "")
+		r.recordAttempt(i, OutcomeSuperseded, "")
 		release(s)
 		s.State = core.UndoWait
 	}
@@ -51,7 +51,7 @@ func (r *deciding) claimLater(i int) {
 
 // wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends a new
 // Wake.
-func (r *deciding) wakeNow(s *core.Step) {
+func (r *deciding) wakeNow(s *Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
 }
@@ -65,7 +65,7 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	if e.Backlog && r.t.ProcessState != core.Error {
 		return r.backlog(i), nil
 	}
-	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
+	r.recordAttempt(i, OutcomeOverdue, core.CodeTimeout)
 	r.recordFailure(i, core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
 	r.retryUndo(i, 0)
 	return "", nil
@@ -76,7 +76,7 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 // that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
+	r.recordAttempt(i, OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
 	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
 	if s.Failures.Queued >= d.MaxQueueTime {
@@ -111,12 +111,12 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	case !r.t.Deadline.At.Passed(r.at.Now):
 		return notYet, nil
 	}
-	r.t.Reason = core.Reason{Code: "deadline", Text: "the deadline of the order has passed"}
+	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
 	if r.def.OnDeadline != core.OnFailureUndo || r.t.PastPointOfNoReturn(r.def) {
 		r.stopForOperator(core.Forward)
 		return "", nil
 	}
-	compensate(r.t, core.WhyDeadline, -1)
+	compensate(r.t, WhyDeadline, -1)
 	return "", nil
 }
 
@@ -146,7 +146,7 @@ func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-func sameStates(a, b *core.Task) bool {
+func sameStates(a, b *Task) bool {
 	if a.ProcessState != b.ProcessState {
 		return false
 	}

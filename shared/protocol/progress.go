@@ -28,7 +28,7 @@ func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 		until = r.at.Now.Add(d.Timeout)
 	}
 	s.CompleteBy = max(s.CompleteBy, min(until, s.Claim.StopBy))
-	s.Claim.Progress = &core.StepProgress{Percent: min(max(e.Percent, 0), 100), Note: core.ShortNote(e.Note),
+	s.Claim.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note),
 		At: r.at.Now}
 	if r.notifies(core.StatusProgress) {
 		r.tell(r.t.Status(core.Status{Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,

@@ -109,7 +109,7 @@ func TestAMoveGivesAnOpenQuestionItsNewReminders(t *testing.T) {
 			if by := d.task.Step("w").CompleteBy; by != noon.Add(c.next) {
 				t.Errorf("the question is looked at again at %s, want %s", by, noon.Add(c.next))
 			}
-			if late := core.SweepEvents(d.def, d.task, noon.Add(c.next-1)); len(late) > 0 {
+			if late := protocol.SweepEvents(d.def, d.task, noon.Add(c.next-1)); len(late) > 0 {
 				t.Errorf("before that the Supervisor finds %+v", late)
 			}
 			d.wait(c.next - 3*core.Hour)

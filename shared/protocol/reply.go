@@ -32,20 +32,20 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
 	s.State, s.Output, s.Claim.Allowance = core.Processed, output, 0
-	s.Finish, s.NoEffect = core.Finish{At: r.at.Now}, 0
+	s.Finish, s.NoEffect = Finish{At: r.at.Now}, 0
 	if r.t.ProcessState != core.Error {
 		r.emitStepFinished(s)
 	}
 }
 
-func (r *deciding) emitStepFinished(s *core.Step) {
+func (r *deciding) emitStepFinished(s *Step) {
 	if r.notifies(core.StatusStepFinished) {
 		s.Finish.Seq, s.Finish.Cause = nextSeq(r.t), r.cause
 		r.tell(r.t.FinishedStatus(s))
 	}
 }
 
-func release(s *core.Step) {
+func release(s *Step) {
 	endAttempt(s)
 	endHold(s)
 	s.CompleteBy, s.Wait.At = 0, 0
@@ -53,19 +53,19 @@ func release(s *core.Step) {
 
 // endAttempt ends the present attempt. It stores the attempt's stopBy in Stops, and keeps only a few values
 // of the claim.
-func endAttempt(s *core.Step) {
+func endAttempt(s *Step) {
 	c := s.Claim
 	if c.Undo {
 		s.Stops.Undo = max(s.Stops.Undo, c.StopBy)
 	} else {
 		s.Stops.Do = max(s.Stops.Do, c.StopBy)
 	}
-	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
+	s.Claim = Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
 // giveUp ends an attempt without success. The call may have taken effect. The step no longer waits for a
 // reply.
-func giveUp(s *core.Step) {
+func giveUp(s *Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
 		s.State = core.UndoWait
@@ -74,7 +74,7 @@ func giveUp(s *core.Step) {
 }
 
 // handBack returns a step to the state in which a Wake can claim it (P9a, a waiting step has two times).
-func handBack(s *core.Step) {
+func handBack(s *Step) {
 	s.State = core.Pending
 	if s.Claim.Undo {
 		s.State = core.UndoWait
@@ -153,7 +153,7 @@ func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 }
 
 // retryWait returns the backoff, or the interval of the extended wait after MaxFailures failures.
-func retryWait(t *core.Task, s *core.Step, retry core.Retry) core.Duration {
+func retryWait(t *Task, s *Step, retry core.Retry) core.Duration {
 	if s.Failures.Do < retry.MaxFailures {
 		return backoffWait(retry.Backoff, s.Failures.Do, jitter(t.OrderID, t.Run, s.Name, s.Attempt))
 	}
@@ -161,13 +161,13 @@ func retryWait(t *core.Task, s *core.Step, retry core.Retry) core.Duration {
 }
 
 // handBack hands a step back. A Wake claims the step again at wakeAt (P9a).
-func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
+func (r *deciding) handBack(s *Step, wakeAt core.Time) {
 	handBack(s)
 	r.scheduleWake(s, wakeAt)
 }
 
 // handBackUncharged hands a step back without counting a hop (P23, a hop budget bounds claims).
-func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
+func (r *deciding) handBackUncharged(s *Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
 	}
@@ -176,7 +176,7 @@ func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 
 // scheduleWake makes a step wait until wakeAt, and emits the Wake. If the Wake is lost, the Supervisor sends
 // a new Wake after Definition.Grace (P9a).
-func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
+func (r *deciding) scheduleWake(s *Step, wakeAt core.Time) {
 	s.Wait.At = wakeAt
 	s.CompleteBy = wakeAt.Add(r.def.Grace)
 	if wakeAt > r.at.Now || r.bySupervisor() { // otherwise advance goes on at once
@@ -184,11 +184,11 @@ func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	}
 }
 
-func (r *deciding) wake(s *core.Step, at core.Time) {
+func (r *deciding) wake(s *Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
-func (r *deciding) wakeEarly(s *core.Step) {
+func (r *deciding) wakeEarly(s *Step) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, Early: true})
 }
 
@@ -199,15 +199,15 @@ func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	if !s.InFlight() {
 		return
 	}
-	r.t.Attempts.Last = append(slices.Clip(r.t.Attempts.Last), core.Attempt{
+	r.t.Attempts.Last = append(slices.Clip(r.t.Attempts.Last), Attempt{
 		Step: s.Name, Number: s.Attempt, Undo: s.Claim.Undo, Began: s.Claim.At, Ended: r.at.Now,
 		Outcome: outcome, Code: core.ShortCode(code), Agent: s.Claim.Agent,
 	})
-	r.t.DropAttempts(core.MaxAttempts)
+	r.t.DropAttempts(MaxAttempts)
 }
 
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
-	r.t.Steps[i].Error = &core.StepError{
+	r.t.Steps[i].Error = &StepError{
 		Code:    strings.ToValidUTF8(code[:min(len(code), core.MaxCode)], ""),
 		Message: core.TrimMessage(core.RedactText(message)),
 		At:      r.at.Now, Attempt: attempt,
@@ -243,7 +243,7 @@ func (r *deciding) applyPolicy(i int) {
 	case r.stopsOnFailure(i):
 		r.enterError(core.Forward, i)
 	default:
-		compensate(r.t, core.WhyFailure, i)
+		compensate(r.t, WhyFailure, i)
 	}
 }
 
@@ -256,7 +256,7 @@ func (r *deciding) stopsOnFailure(i int) bool {
 
 // compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
 // failed is the step that is the reason, or -1.
-func compensate(t *core.Task, why core.Why, failed int) {
+func compensate(t *Task, why Why, failed int) {
 	t.ProcessState, t.Undo.Why = core.Compensating, why
 	if failed >= 0 {
 		t.Reason = t.Steps[failed].FailureReason()
@@ -268,7 +268,7 @@ func (r *deciding) stepUndone(i int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-func undone(s *core.Step) {
+func undone(s *Step) {
 	s.State = core.Compensated
 	release(s)
 }
@@ -308,7 +308,7 @@ type hold struct {
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
-		last = &core.StepError{}
+		last = &StepError{}
 	}
 	if e.Code != core.CodeNotYet {
 		h := hold{r.at.Now, last.Polling, d.MaxQueueTime,
@@ -370,7 +370,7 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 }
 
 // endHold ends a series of uncounted hand-backs. The last failure stays for people to see.
-func endHold(s *core.Step) {
+func endHold(s *Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
 		last.Since, last.Polling = 0, 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // An end that is reported at once shall not move its index entry first: the resend time is the due time
@@ -22,14 +23,14 @@ func TestResendTimeLeavesTheIndex(t *testing.T) {
 			def.ResendAfter = tt.tellAfter
 			d := newDesk(t, def)
 			d.decide(d.submit)
-			_, due := core.Index(d.task)
+			_, due := protocol.Index(d.task)
 			d.wait(core.Second)
 			end := d.decide(done("a", 1))
 			if d.task.ProcessState != core.Processed || d.task.End.ResendAt != noon.Add(tt.want) {
 				t.Errorf("%s, to be reported again %s after noon, want %s", d.task.ProcessState,
 					d.task.End.ResendAt.Sub(noon), tt.want)
 			}
-			if _, at := core.Index(d.task); at != min(due, d.task.End.ResendAt) {
+			if _, at := protocol.Index(d.task); at != min(due, d.task.End.ResendAt) {
 				t.Errorf("indexed at %s, was at %s", at, due)
 			}
 			d.settle(end)

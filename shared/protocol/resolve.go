@@ -43,7 +43,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 
 // resolvesUndo reports whether a fact about the step is about its undo. This is also the case for a step
 // that is undone alone (P42, orders can go on after failures).
-func resolvesUndo(t *core.Task, i int) bool {
+func resolvesUndo(t *Task, i int) bool {
 	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait
 }
 

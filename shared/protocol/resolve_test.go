@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func happened(d *desk, step string, output json.RawMessage) core.Resolve {
@@ -39,19 +40,19 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		before func(*desk)
 		fact   core.Fact
 		output json.RawMessage
-		limit  core.SizeLimit
+		limit  protocol.SizeLimit
 		want   string // "" where it is accepted
 	}{
-		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), core.SizeLimit{}, ""},
-		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), core.SizeLimit{},
+		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), protocol.SizeLimit{}, ""},
+		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), protocol.SizeLimit{},
 			"the limit is 49152"},
 		"no room": {func(*desk) {}, core.Happened, text(4001),
-			core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the order's document"},
-		"did not happen": {func(*desk) {}, core.NotHappened, corrected, core.SizeLimit{},
+			protocol.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the order's document"},
+		"did not happen": {func(*desk) {}, core.NotHappened, corrected, protocol.SizeLimit{},
 			"only a step that happened"},
-		"undone": {func(*desk) {}, core.Undone, corrected, core.SizeLimit{},
+		"undone": {func(*desk) {}, core.Undone, corrected, protocol.SizeLimit{},
 			"only a step that happened"},
-		"order is undone": {undoStops, core.Happened, corrected, core.SizeLimit{}, "is being undone"},
+		"order is undone": {undoStops, core.Happened, corrected, protocol.SizeLimit{}, "is being undone"},
 	} {
 		d := stopped(t)
 		x.before(d)
@@ -72,7 +73,7 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	if alone.task.ProcessState != core.Error || alone.task.Step("b").State != core.UndoWait {
 		t.Fatalf("%s", states(alone.task))
 	}
-	if v := alone.command(t, happened(alone, "b", corrected), core.SizeLimit{}).Verdict; v.Accepted ||
+	if v := alone.command(t, happened(alone, "b", corrected), protocol.SizeLimit{}).Verdict; v.Accepted ||
 		!strings.Contains(v.Reason, "is being undone") {
 		t.Errorf("of a step that is undone alone: %+v", v)
 	}
@@ -87,7 +88,7 @@ func undoStops(d *desk) {
 	d.wait(core.Hour)
 }
 
-func sizeOfOutputs(t *core.Task) int {
+func sizeOfOutputs(t *protocol.Task) int {
 	n := 0
 	for i := range t.Steps {
 		n += len(t.Steps[i].Output)

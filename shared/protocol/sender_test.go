@@ -30,7 +30,7 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	}
 	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
 	// room for nothing but what must be stored
-	full := core.SizeLimit{Limit: 1, Size: func(t *core.Task) int {
+	full := protocol.SizeLimit{Limit: 1, Size: func(t *protocol.Task) int {
 		n := 1
 		for _, v := range t.Commands.Verdicts {
 			n += len(v.By) + len(v.Note)

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -20,7 +21,7 @@ func (r *deciding) notifies(kind core.StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
 
-func nextSeq(t *core.Task) int {
+func nextSeq(t *Task) int {
 	t.StatusSeq++
 	return t.StatusSeq
 }
@@ -34,7 +35,7 @@ func (r *deciding) tell(status core.SendStatus) {
 
 // storeTold stores up to which number the statuses were sent. The status of an unsettled end may not have been
 // sent yet.
-func (r *deciding) storeTold(before *core.Task) {
+func (r *deciding) storeTold(before *Task) {
 	told := r.at.Told
 	if end := before.End; end.ResendAt != 0 && end.Seq > 0 {
 		told = min(told, end.Seq-1)
@@ -44,7 +45,7 @@ func (r *deciding) storeTold(before *core.Task) {
 
 // leftEnd emits the final status of an unsettled end that the task has left, because the task cannot repeat
 // this status later (P12, effects are emitted again).
-func (r *deciding) leftEnd(before *core.Task) {
+func (r *deciding) leftEnd(before *Task) {
 	if before.End.ResendAt == 0 || before.End.Seq == 0 || before.End.Seq == r.t.End.Seq || r.bySupervisor() {
 		return
 	}
@@ -77,7 +78,7 @@ func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
 		return isErased, nil
 	}
 	now := r.at.Now
-	u := core.Undelivered{ReplyTo: e.ReplyTo, First: e.First, Since: now, Reason: core.ShortNote(e.Reason),
+	u := core.Undelivered{ReplyTo: e.ReplyTo, First: e.First, Since: now, Reason: ShortNote(e.Reason),
 		ResendAt: now.Add(r.resendAfter())}
 	all := slices.Clone(t.Undelivered)
 	i := slices.IndexFunc(all, func(u core.Undelivered) bool { return u.ReplyTo == e.ReplyTo })
@@ -143,4 +144,127 @@ func (r *deciding) resend() {
 			r.emit(status)
 		}
 	}
+}
+
+// Status returns a status message of the task with the common fields filled in.
+func (t *Task) Status(s core.Status) core.SendStatus {
+	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
+	return core.SendStatus{ReplyTo: t.ReplyTo, Status: s}
+}
+
+// StartedStatus returns the status "started" of the task's last start.
+func (t *Task) StartedStatus() core.SendStatus {
+	return t.Status(core.Status{Kind: core.StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
+}
+
+// FinishedStatus returns the status "step finished" of a step.
+func (t *Task) FinishedStatus(s *Step) core.SendStatus {
+	return t.Status(core.Status{Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
+		Step:   s.Name,
+		Output: s.Output})
+}
+
+// EndReceivers returns the reply-to names that get the final status.
+func (t *Task) EndReceivers(def *core.Definition) (names []string) {
+	if t.ReplyTo != "" {
+		names = append(names, t.ReplyTo)
+	}
+	if def != nil && def.Events && t.ReplyTo != core.Events {
+		names = append(names, core.Events)
+	}
+	return names
+}
+
+// FinalStatus returns the final status of the present end.
+func (t *Task) FinalStatus() core.SendStatus {
+	s := core.Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
+		Output: t.Output,
+		Code:   t.Reason.Code, Message: t.Reason.Text}
+	if t.Closing != nil {
+		s.By, s.Reason = t.Closing.By, t.Closing.Reason
+	}
+	for i := range t.Steps {
+		step := &t.Steps[i]
+		s.Steps = append(s.Steps,
+			core.StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
+				Attempts: step.Attempt})
+	}
+	return t.Status(s)
+}
+
+// StatusesSince returns the numbered statuses for a receiver, from the number first on. The event bus gets
+// only the status of the present end.
+func (t *Task) StatusesSince(receiver string, first int) (all []core.SendStatus) {
+	if receiver == "" {
+		return nil
+	}
+	for n := max(first, 1); n <= t.StatusSeq; n++ {
+		if receiver != t.ReplyTo && n != t.End.Seq {
+			continue
+		}
+		s := t.numbered(n)
+		s.ReplyTo = receiver
+		all = append(all, s)
+	}
+	return all
+}
+
+// numbered returns the status with the number n.
+func (t *Task) numbered(n int) core.SendStatus {
+	switch n {
+	case t.Start.Seq:
+		return t.StartedStatus()
+	case t.End.Seq:
+		return t.FinalStatus()
+	}
+	for i := range t.Steps {
+		if t.Steps[i].Finish.Seq == n {
+			return t.FinishedStatus(&t.Steps[i])
+		}
+	}
+	return t.Status(core.Status{Kind: core.StatusSuperseded, Seq: n, At: t.Created})
+}
+
+// Postponed reports whether the statuses to a receiver wait for the resend time of an Undelivered.
+func (t *Task) Postponed(receiver string) bool {
+	return slices.ContainsFunc(t.Undelivered, func(u core.Undelivered) bool {
+		return u.ReplyTo == receiver && u.ResendAt != 0
+	})
+}
+
+// ResendTime returns the earliest time to send an unsettled end or an undelivered status again. It returns
+// zero if everything was reported, or given up.
+func (t *Task) ResendTime() core.Time {
+	at := t.End.ResendAt
+	for _, u := range t.Undelivered {
+		at = earliest(at, u.ResendAt)
+	}
+	return at
+}
+
+// Delivered returns the task without the Undelivered whose statuses are all among the sent effects. It
+// returns the same task if there are none.
+func Delivered(t *Task, sent []core.Effect) *Task {
+	var rest []core.Undelivered
+	for _, u := range t.Undelivered {
+		if u.ResendAt == 0 || !hasStatuses(sent, t.StatusesSince(u.ReplyTo, u.First)) {
+			rest = append(rest, u)
+		}
+	}
+	if len(rest) == len(t.Undelivered) {
+		return t
+	}
+	c := t.Clone()
+	c.Undelivered = rest
+	Reindex(c, false)
+	return c
+}
+
+func hasStatuses(sent []core.Effect, all []core.SendStatus) bool {
+	return !slices.ContainsFunc(all, func(want core.SendStatus) bool {
+		return !slices.ContainsFunc(sent, func(e core.Effect) bool {
+			s, ok := e.(core.SendStatus)
+			return ok && s.ReplyTo == want.ReplyTo && s.Status.Seq == want.Status.Seq
+		})
+	})
 }

@@ -364,10 +364,10 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 	case crash:
 		s.printf("  the process dies before it has sent anything")
 	case dec.Settles:
-		s.commit(core.Settled(s.task))
+		s.commit(protocol.Settled(s.task))
 		s.printf("  reported")
 	}
-	if got := core.Delivered(s.task, dec.Effects); got != s.task && !crash {
+	if got := protocol.Delivered(s.task, dec.Effects); got != s.task && !crash {
 		s.commit(got)
 		s.printf("  delivered")
 	}
@@ -496,9 +496,9 @@ func (s *story) answer(words []string, run int, opts map[string]string) core.Eve
 }
 
 func (s *story) sweepAll(backlog string) {
-	events := core.SweepEvents(s.def, s.task, s.now)
+	events := protocol.SweepEvents(s.def, s.task, s.now)
 	if len(events) == 0 {
-		pushed, moved := core.Push(s.task)
+		pushed, moved := protocol.Push(s.task)
 		if moved {
 			s.commit(pushed)
 		}
@@ -518,7 +518,7 @@ func (s *story) sweepAll(backlog string) {
 		s.printf("supervisor: %s", name(ev))
 		s.print(before, dec)
 		if dec.Settles {
-			s.commit(core.Settled(s.task))
+			s.commit(protocol.Settled(s.task))
 			s.printf("  reported")
 		}
 	}
@@ -534,14 +534,14 @@ func (s *story) restart() {
 	}
 	s.printEffects(dec.Effects)
 	if dec.Settles {
-		s.commit(core.Settled(s.task))
+		s.commit(protocol.Settled(s.task))
 		s.printf("  reported")
 	}
 	s.printIndex()
 }
 
 // print shows what a decision changed, and commits it.
-func (s *story) print(before *core.Task, dec protocol.Decision) {
+func (s *story) print(before *protocol.Task, dec protocol.Decision) {
 	if dec.Ignored != "" {
 		s.printf("  ignored: %s", dec.Ignored)
 	}
@@ -556,7 +556,7 @@ func (s *story) print(before *core.Task, dec protocol.Decision) {
 	s.printEffects(dec.Effects)
 }
 
-func (s *story) printChanges(before, after *core.Task) {
+func (s *story) printChanges(before, after *protocol.Task) {
 	if was := describe(before); was != describe(after) {
 		s.printf("  %s", describe(after))
 	}
@@ -593,7 +593,7 @@ func (s *story) printIndex() {
 		}
 		s.printf("  %s has no status from number %d on: %s; %s", u.ReplyTo, u.First, u.Reason, again)
 	}
-	switch bucket, at := core.Index(s.task); bucket {
+	switch bucket, at := protocol.Index(s.task); bucket {
 	case "":
 		s.printf("  at rest")
 	default:
@@ -601,7 +601,7 @@ func (s *story) printIndex() {
 	}
 }
 
-func describe(t *core.Task) string {
+func describe(t *protocol.Task) string {
 	if t == nil {
 		return ""
 	}
@@ -618,7 +618,7 @@ func describe(t *core.Task) string {
 	return text
 }
 
-func describeStep(s *core.Step) string {
+func describeStep(s *protocol.Step) string {
 	text := fmt.Sprintf("%s %s", s.Name, s.State)
 	if s.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)
@@ -651,14 +651,14 @@ func describeStep(s *core.Step) string {
 	return text
 }
 
-func describeError(e *core.StepError) string {
+func describeError(e *protocol.StepError) string {
 	if e == nil {
 		return ""
 	}
 	return fmt.Sprintf("error of attempt %d at %s, %s: %s", e.Attempt, clock(e.At), e.Code, e.Message)
 }
 
-func describeChildren(c *core.Children) (text string) {
+func describeChildren(c *protocol.Children) (text string) {
 	if c == nil {
 		return ""
 	}
@@ -678,7 +678,7 @@ func describeChildren(c *core.Children) (text string) {
 	return text
 }
 
-func describeAnswers(s *core.Step) (text string) {
+func describeAnswers(s *protocol.Step) (text string) {
 	if s.Answers == nil {
 		return ""
 	}
@@ -689,7 +689,7 @@ func describeAnswers(s *core.Step) (text string) {
 	for _, v := range s.Answers.Votes {
 		text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 	}
-	var d core.Decided
+	var d protocol.Decided
 	if s.Output != nil && json.Unmarshal(s.Output, &d) == nil {
 		text += fmt.Sprintf(", decided %s by %s", d.Value, d.By)
 	}

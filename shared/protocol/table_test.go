@@ -146,22 +146,22 @@ var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo"
 const inRun, inAttempt = 1, 3
 
 // fixture is a task in a mode whose first step is in a state.
-func fixture(mode, state string, other core.State) *core.Task {
+func fixture(mode, state string, other core.State) *protocol.Task {
 	first, phase, _ := strings.Cut(mode, "-")
-	t := &core.Task{
+	t := &protocol.Task{
 		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee",
-		Run: inRun, Commands: core.Commands{Number: 4},
+		Run: inRun, Commands: protocol.Commands{Number: 4},
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop",
 		StatusSeq: 1,
-		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: core.First{Nth: 1}},
-			{Name: "b", Attempt: inAttempt, First: core.First{Nth: 2}, State: other}},
+		Steps: []protocol.Step{{Name: "a", Attempt: inAttempt, First: protocol.First{Nth: 1}},
+			{Name: "b", Attempt: inAttempt, First: protocol.First{Nth: 2}, State: other}},
 	}
 	a, b := &t.Steps[0], &t.Steps[1]
 	a.State = core.State(state)
 	if state == "new" {
 		a.State = core.Pending
 	}
-	for _, s := range []*core.Step{a, b} {
+	for _, s := range []*protocol.Step{a, b} {
 		s.Claim.At, s.Stops.Do, s.Stops.Undo = noon-90_000, noon-60_000, noon-60_000
 		s.Claim.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
@@ -186,7 +186,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 		t.End.Seq = 1
 		t.End.ResendAt = noon
 	}
-	t.Due = core.Live(t)
+	t.Due = protocol.Live(t)
 	return t
 }
 
@@ -324,7 +324,7 @@ func TestTaskTransitionTable(t *testing.T) {
 				}
 				if mode == "Processing" || mode == "Compensating" {
 					d.task.Deadline.At = noon
-					d.task.Due = core.Live(d.task)
+					d.task.Due = protocol.Live(d.task)
 				}
 			}
 			if got := outcomeOf(d, taskEvent(event)); got != want {

@@ -204,7 +204,7 @@ func TestH14SupervisorDiesAfterItsCommit(t *testing.T) {
 	d := begun(t, step("a", failures(1)))
 	d.wait(31 * core.Second)
 	d.expect(d.sweep(), "Compensating: a UndoWait/1", "wake a/1") // never sent
-	if bucket, at := core.Index(d.task); bucket != "due" || at != d.now.Add(d.def.Grace) {
+	if bucket, at := protocol.Index(d.task); bucket != "due" || at != d.now.Add(d.def.Grace) {
 		t.Fatalf("indexed in %q at %s", bucket, at)
 	}
 	d.wait(d.def.Grace)
@@ -216,7 +216,7 @@ func TestH14SupervisorDiesAfterItsCommit(t *testing.T) {
 func TestH15ErrorWithABranchInFlightStaysDue(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b", grade(core.Idempotent)))
 	d.settle(d.decide(failed("a", 1)))
-	if bucket, at := core.Index(d.task); bucket != "due" || at != d.task.Steps[1].CompleteBy {
+	if bucket, at := protocol.Index(d.task); bucket != "due" || at != d.task.Steps[1].CompleteBy {
 		t.Fatalf("b is in flight and the task indexed in %q at %s", bucket, at)
 	}
 	d.decide(core.UndoCommand{ID: "u1", Command: 0})
@@ -229,7 +229,7 @@ func TestH15ErrorWithABranchInFlightStaysDue(t *testing.T) {
 	alone := begun(t, step("a", stopping), step("b"))
 	alone.settle(alone.decide(failed("a", 1)))
 	alone.decide(done("b", 1))
-	if bucket, at := core.Index(alone.task); bucket != "attention" || at != alone.task.End.At {
+	if bucket, at := protocol.Index(alone.task); bucket != "attention" || at != alone.task.End.At {
 		t.Errorf("nothing is in flight any more, indexed in %q at %s", bucket, at)
 	}
 }
@@ -240,18 +240,18 @@ func TestH16PushKeepsTheDueOfATaskThatRuns(t *testing.T) {
 	d := begun(t, step("a"))
 	old := d.task
 	d.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Command: 0})
-	stale, _ := core.Push(old)
+	stale, _ := protocol.Push(old)
 	if stale.Version != old.Version || old.Version == d.task.Version {
 		t.Fatal("the push of an old document would hit the new run")
 	}
 	d.wait(core.Minute)
 	d.decide(reply("a", 1, 3, core.Do, core.OutcomeRetryLater)) // due stays where it was: early
-	pushed, moved := core.Push(d.task)
-	if bucket, at := core.Index(pushed); !moved || bucket != "due" || at != core.Live(d.task) ||
+	pushed, moved := protocol.Push(d.task)
+	if bucket, at := protocol.Index(pushed); !moved || bucket != "due" || at != protocol.Live(d.task) ||
 		pushed.Version != d.task.Version {
-		t.Errorf("moved %v, %q at %s, want %s", moved, bucket, at, core.Live(d.task))
+		t.Errorf("moved %v, %q at %s, want %s", moved, bucket, at, protocol.Live(d.task))
 	}
-	if _, moved := core.Push(pushed); moved {
+	if _, moved := protocol.Push(pushed); moved {
 		t.Error("a second push moves it again")
 	}
 }
@@ -371,7 +371,7 @@ func TestH25ErrorClearsTheTimesOfWaitingSteps(t *testing.T) {
 	if b := d.task.Steps[1]; b.Wait.At != 0 || b.CompleteBy != 0 {
 		t.Errorf("b waits until %s, rescue at %s", b.Wait.At, b.CompleteBy)
 	}
-	if bucket, _ := core.Index(d.task); bucket != "attention" {
+	if bucket, _ := protocol.Index(d.task); bucket != "attention" {
 		t.Errorf("it stands in %q", bucket)
 	}
 	d.ignored(wake("b", 1))
@@ -406,7 +406,7 @@ func TestH27OnlyTheSenderOfTheEndSettles(t *testing.T) {
 	stopped := begun(t, step("a", stopping))
 	dec := stopped.decide(failed("a", 1))
 	for i := range dec.Effects { // an Error is reported by status and alert together
-		if core.Settles(stopped.def, stopped.task, dec.Effects[i:i+1]) {
+		if protocol.Settles(stopped.def, stopped.task, dec.Effects[i:i+1]) {
 			t.Errorf("%s alone counts as all", brief(dec.Effects[i:i+1]))
 		}
 	}
@@ -463,7 +463,7 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	d.decideAll(later("b", 1), failed("a", 1))
-	d.commit(core.Settled(d.task))
+	d.commit(protocol.Settled(d.task))
 	firsts := []int{d.task.Steps[0].First.Nth, d.task.Steps[1].First.Nth}
 	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects,
 		"Processing: a Processing/2, b Processing/2", "do a/2, do b/2")
@@ -477,7 +477,7 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 func TestH32UnreportedEndSurvivesTheProcess(t *testing.T) {
 	d := begun(t, step("a"))
 	first := snapshot(d.decide(done("a", 1)).Effects) // put into a queue that dies with the process
-	if bucket, _ := core.Index(d.task); d.task.End.ResendAt == 0 || bucket != "due" {
+	if bucket, _ := protocol.Index(d.task); d.task.End.ResendAt == 0 || bucket != "due" {
 		t.Fatalf("unreported, and in %q", bucket)
 	}
 	dec, err := protocol.Restart(d.def, d.order, d.task, protocol.At{Now: d.now})
@@ -574,7 +574,7 @@ func TestUnfitDocument(t *testing.T) {
 func neverBegan(d *desk, s core.StepDefinition) {
 	d.def = workflow(s)
 	d.def.Hash = d.task.Definition
-	d.task.Steps[0] = core.Step{Name: s.Name, State: core.Compensated}
+	d.task.Steps[0] = protocol.Step{Name: s.Name, State: core.Compensated}
 }
 
 // P12. A repeated report of an Error is the same as the first, whatever has happened to its steps and

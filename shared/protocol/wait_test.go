@@ -255,12 +255,12 @@ func TestTasksThatOnlyWait(t *testing.T) {
 		{core.Error, core.Waiting, core.Failed, false},
 		{core.Processed, core.Processed, core.Processed, false},
 	} {
-		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
-			{Name: "w", First: core.First{Nth: 1}, State: c.wait},
-			{Name: "a", First: core.First{Nth: 2}, State: c.call},
+		task := &protocol.Task{ProcessState: c.task, Steps: []protocol.Step{
+			{Name: "w", First: protocol.First{Nth: 1}, State: c.wait},
+			{Name: "a", First: protocol.First{Nth: 2}, State: c.call},
 			{Name: "later", State: core.Pending},
 		}}
-		if got := core.OnlyWaits(task); got != c.want {
+		if got := protocol.OnlyWaits(task); got != c.want {
 			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 const (
@@ -33,7 +33,7 @@ type cache struct {
 }
 
 type entry struct {
-	task  *core.Task
+	task  *protocol.Task
 	order []byte // order, if it has an item or row of its own
 	size  int
 }
@@ -48,7 +48,7 @@ func newCache(tasks, maxBytes int) *cache {
 
 func (c *cache) stripe(id string) *uint32 { return &c.gens[maphash.String(c.seed, id)%stripes] }
 
-func (c *cache) task(id string) *core.Task {
+func (c *cache) task(id string) *protocol.Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(id); ok {
@@ -82,7 +82,7 @@ func (c *cache) generation(id string) uint32 {
 }
 
 // loaded caches a task that has not ended, if no commit of the task began or ended during the load.
-func (c *cache) loaded(t *core.Task, gen uint32) {
+func (c *cache) loaded(t *protocol.Task, gen uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if *c.stripe(t.OrderID) == gen && !t.Terminal() {
@@ -128,7 +128,7 @@ func (c *cache) drop(id string) {
 
 // set caches a task and its order. A nil order means the order in the cache. set never replaces a newer
 // version of the task.
-func (c *cache) set(t *core.Task, order []byte) {
+func (c *cache) set(t *protocol.Task, order []byte) {
 	e, known := c.entries.Get(t.OrderID)
 	if !known {
 		e = &entry{}
@@ -148,7 +148,7 @@ func (c *cache) set(t *core.Task, order []byte) {
 	}
 }
 
-func weight(t *core.Task) int {
+func weight(t *protocol.Task) int {
 	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {
 		n += 512 + len(t.Steps[i].Output)

@@ -15,12 +15,13 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // usualTask is a finished order of four steps as it is stored most of the time.
-func usualTask() *core.Task {
-	t := &core.Task{
+func usualTask() *protocol.Task {
+	t := &protocol.Task{
 		OrderID: "order-000123", Version: 6, Workflow: "order",
 		Definition:  "0123456789abcdef0123456789abcdef",
 		ContentHash: "fedcba9876543210fedcba9876543210", ReplyTo: "shop", ProcessState: core.Processing,
@@ -30,10 +31,10 @@ func usualTask() *core.Task {
 	for i, name := range []string{"reserve-inventory", "charge-payment", "book-shipment",
 		"send-confirmation"} {
 		at := born.Add(core.Duration(20 * i))
-		s := core.Step{
-			Name: name, State: core.Processed, Attempt: 1, First: core.First{Nth: i + 1, At: at},
-			Claim: core.Claim{At: at, Allowance: 30_000},
-			Stops: core.Stops{Do: at + 40_000, Undo: at + 41_000}, Finish: core.Finish{At: at + 15},
+		s := protocol.Step{
+			Name: name, State: core.Processed, Attempt: 1, First: protocol.First{Nth: i + 1, At: at},
+			Claim: protocol.Claim{At: at, Allowance: 30_000},
+			Stops: protocol.Stops{Do: at + 40_000, Undo: at + 41_000}, Finish: protocol.Finish{At: at + 15},
 			Output: json.RawMessage(fmt.Sprintf(`{"id":"x-%d"}`, i)),
 		}
 		if i == 3 {
@@ -51,8 +52,8 @@ func usualTask() *core.Task {
 }
 
 // fullTask has every field set, and no two times equal.
-func fullTask(t testing.TB) *core.Task {
-	task := &core.Task{}
+func fullTask(t testing.TB) *protocol.Task {
+	task := &protocol.Task{}
 	n := int64(born)
 	fill(t, reflect.ValueOf(task).Elem(), &n)
 	task.Damaged = "" // never stored
@@ -100,7 +101,7 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 	}
 }
 
-func encode(t testing.TB, task *core.Task) []byte {
+func encode(t testing.TB, task *protocol.Task) []byte {
 	t.Helper()
 	b, err := state.EncodeTask(task)
 	if err != nil {
@@ -114,8 +115,8 @@ func encode(t testing.TB, task *core.Task) []byte {
 
 // A field that is added to the task and not to the codec is found here.
 func TestEveryFieldOfATaskIsStored(t *testing.T) {
-	empty := &core.Task{Steps: []core.Step{}}
-	for name, task := range map[string]*core.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
+	empty := &protocol.Task{Steps: []protocol.Step{}}
+	for name, task := range map[string]*protocol.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
 		got, err := state.DecodeTask(encode(t, task))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -128,26 +129,26 @@ func TestEveryFieldOfATaskIsStored(t *testing.T) {
 
 // A time that is Created itself is not one that is absent.
 func TestTimesAtCreationAreStored(t *testing.T) {
-	fields := []func(*core.Step) *core.Time{
-		func(s *core.Step) *core.Time {
+	fields := []func(*protocol.Step) *core.Time{
+		func(s *protocol.Step) *core.Time {
 			return &s.Claim.At
-		}, func(s *core.Step) *core.Time { return &s.First.At },
-		func(s *core.Step) *core.Time {
+		}, func(s *protocol.Step) *core.Time { return &s.First.At },
+		func(s *protocol.Step) *core.Time {
 			return &s.CompleteBy
-		}, func(s *core.Step) *core.Time { return &s.Claim.StopBy },
-		func(s *core.Step) *core.Time {
+		}, func(s *protocol.Step) *core.Time { return &s.Claim.StopBy },
+		func(s *protocol.Step) *core.Time {
 			return &s.Stops.Do
-		}, func(s *core.Step) *core.Time { return &s.Stops.Undo },
-		func(s *core.Step) *core.Time {
+		}, func(s *protocol.Step) *core.Time { return &s.Stops.Undo },
+		func(s *protocol.Step) *core.Time {
 			return &s.Wait.At
-		}, func(s *core.Step) *core.Time { return &s.Finish.At },
+		}, func(s *protocol.Step) *core.Time { return &s.Finish.At },
 	}
 	stride := 1
 	if testing.Short() {
 		stride = 17
 	}
 	for mask := 0; mask < 1<<(2*len(fields)); mask += stride { // each: zero, Created, later, earlier than Created
-		task := &core.Task{OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
+		task := &protocol.Task{OrderID: "x", Created: born, Steps: []protocol.Step{{Name: "a", State: core.Pending}}}
 		for i, f := range fields {
 			*f(&task.Steps[0]) = [...]core.Time{0, born, born + 5, born - 5}[mask>>(2*i)&3]
 		}
@@ -408,16 +409,16 @@ func TestUnreadableDocuments(t *testing.T) {
 }
 
 func TestUnwritableTasks(t *testing.T) {
-	for name, spoil := range map[string]func(*core.Task){
-		"time":   func(x *core.Task) { x.Due = 1 << 60 },
-		"output": func(x *core.Task) { x.Steps[0].Output = json.RawMessage(`{"a":`) },
+	for name, spoil := range map[string]func(*protocol.Task){
+		"time":   func(x *protocol.Task) { x.Due = 1 << 60 },
+		"output": func(x *protocol.Task) { x.Steps[0].Output = json.RawMessage(`{"a":`) },
 		// DecodeTask would refuse these, and the order could never be read again.
-		"bytes":         func(x *core.Task) { x.Steps[0].Output = json.RawMessage("[\"a\xffb\"]") },
-		"half a pair":   func(x *core.Task) { x.Steps[0].Output = json.RawMessage(`{"n":"\ud83d"}`) },
-		"half in a key": func(x *core.Task) { x.Order = json.RawMessage(`{"\ud83d":1}`) },
-		"key twice":     func(x *core.Task) { x.Steps[0].Output = json.RawMessage(`{"a":1,"a":2}`) },
-		"part": func(x *core.Task) {
-			x.Steps[0].Answers = &core.Answers{Votes: []core.Vote{{Value: json.RawMessage(`"\ud83d"`)}}}
+		"bytes":         func(x *protocol.Task) { x.Steps[0].Output = json.RawMessage("[\"a\xffb\"]") },
+		"half a pair":   func(x *protocol.Task) { x.Steps[0].Output = json.RawMessage(`{"n":"\ud83d"}`) },
+		"half in a key": func(x *protocol.Task) { x.Order = json.RawMessage(`{"\ud83d":1}`) },
+		"key twice":     func(x *protocol.Task) { x.Steps[0].Output = json.RawMessage(`{"a":1,"a":2}`) },
+		"part": func(x *protocol.Task) {
+			x.Steps[0].Answers = &protocol.Answers{Votes: []protocol.Vote{{Value: json.RawMessage(`"\ud83d"`)}}}
 		},
 	} {
 		task := usualTask()
@@ -488,37 +489,37 @@ func TestImpossibleTimesAndCountsAreRefused(t *testing.T) {
 
 func impossible(t *testing.T, never core.Time) {
 	t.Helper()
-	answers := func(change func(a *core.Answers)) func(*core.Task) {
-		return func(t *core.Task) { t.Steps[0].Answers = &core.Answers{Round: 1}; change(t.Steps[0].Answers) }
+	answers := func(change func(a *protocol.Answers)) func(*protocol.Task) {
+		return func(t *protocol.Task) { t.Steps[0].Answers = &protocol.Answers{Round: 1}; change(t.Steps[0].Answers) }
 	}
-	children := func(c core.Children) func(*core.Task) {
-		return func(t *core.Task) { t.Steps[0].Children = &c }
+	children := func(c protocol.Children) func(*protocol.Task) {
+		return func(t *protocol.Task) { t.Steps[0].Children = &c }
 	}
-	for name, change := range map[string]func(*core.Task){
-		"verdict": func(t *core.Task) {
-			t.Commands.Verdicts = []core.Verdict{{ID: "v", Command: "undo",
+	for name, change := range map[string]func(*protocol.Task){
+		"verdict": func(t *protocol.Task) {
+			t.Commands.Verdicts = []protocol.Verdict{{ID: "v", Command: "undo",
 				At: never}}
 		},
-		"vote": answers(func(a *core.Answers) { a.Votes = []core.Vote{{At: never}} }),
+		"vote": answers(func(a *protocol.Answers) { a.Votes = []protocol.Vote{{At: never}} }),
 		"verdict of answer": answers(
-			func(a *core.Answers) { a.Verdicts = []core.Verdict{{ID: "v", At: never}} }),
-		"progress": func(t *core.Task) {
-			t.Steps[0].Claim.Progress = &core.StepProgress{Percent: 1,
+			func(a *protocol.Answers) { a.Verdicts = []protocol.Verdict{{ID: "v", At: never}} }),
+		"progress": func(t *protocol.Task) {
+			t.Steps[0].Claim.Progress = &protocol.StepProgress{Percent: 1,
 				At: never}
 		},
-		"attempt": func(t *core.Task) {
-			t.Attempts.Last = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
+		"attempt": func(t *protocol.Task) {
+			t.Attempts.Last = []protocol.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
 		},
-		"end of an attempt": func(t *core.Task) {
-			t.Attempts.Last = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}}
+		"end of an attempt": func(t *protocol.Task) {
+			t.Attempts.Last = []protocol.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}}
 		},
-		"creation": func(t *core.Task) { t.Created = never },
-		"count":    children(core.Children{Count: -1}), "next": children(core.Children{Next: -1}),
-		"started": children(core.Children{Started: -1}),
-		"cursor":  children(core.Children{Cursor: -1}), "failed": children(core.Children{Failed: -1}),
-		"rounds":     children(core.Children{Rounds: -1}),
-		"open child": children(core.Children{Count: 1, Open: []core.OpenChild{{Index: -1}}}),
-		"result":     children(core.Children{Count: 1, Results: []core.Collected{{Index: -1}}}),
+		"creation": func(t *protocol.Task) { t.Created = never },
+		"count":    children(protocol.Children{Count: -1}), "next": children(protocol.Children{Next: -1}),
+		"started": children(protocol.Children{Started: -1}),
+		"cursor":  children(protocol.Children{Cursor: -1}), "failed": children(protocol.Children{Failed: -1}),
+		"rounds":     children(protocol.Children{Rounds: -1}),
+		"open child": children(protocol.Children{Count: 1, Open: []protocol.OpenChild{{Index: -1}}}),
+		"result":     children(protocol.Children{Count: 1, Results: []protocol.Collected{{Index: -1}}}),
 	} {
 		task := usualTask()
 		change(task)
@@ -536,17 +537,17 @@ func impossible(t *testing.T, never core.Time) {
 // those in flight may take, and all failures together.
 func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 	at := core.Time(1_800_000_000_000)
-	task := &core.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
-		Steps: []core.Step{
-			{Name: "done", State: core.Processed, Attempt: 1, Claim: core.Claim{By: "z", At: at + 9000},
-				CompleteBy: at + 1000, Failures: core.Failures{Do: 4}},
-			{Name: "first", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "a", At: at + 10},
-				CompleteBy: at + 7000, Failures: core.Failures{Do: 1}},
-			{Name: "last", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "b", At: at + 30},
+	task := &protocol.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
+		Steps: []protocol.Step{
+			{Name: "done", State: core.Processed, Attempt: 1, Claim: protocol.Claim{By: "z", At: at + 9000},
+				CompleteBy: at + 1000, Failures: protocol.Failures{Do: 4}},
+			{Name: "first", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "a", At: at + 10},
+				CompleteBy: at + 7000, Failures: protocol.Failures{Do: 1}},
+			{Name: "last", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "b", At: at + 30},
 				CompleteBy: at + 9000},
-			{Name: "middle", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "c", At: at + 20},
-				CompleteBy: at + 5000, Failures: core.Failures{Do: 2}},
-			{Name: "endless", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "d", At: at + 10}},
+			{Name: "middle", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "c", At: at + 20},
+				CompleteBy: at + 5000, Failures: protocol.Failures{Do: 2}},
+			{Name: "endless", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "d", At: at + 10}},
 		}}
 	doc, err := state.EncodeTask(task)
 	if err != nil {

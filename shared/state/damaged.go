@@ -7,13 +7,14 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // TaskOf returns the task in a record. If its document cannot be read, or belongs to another version or order,
 // Task.Damaged states the reason, and the task holds what can still be read (P60, a damaged order is set
 // aside). The only error is ErrNewerTask.
-func TaskOf(r *port.Record) (*core.Task, error) {
+func TaskOf(r *port.Record) (*protocol.Task, error) {
 	t, err := DecodeTask(r.Document)
 	switch {
 	case r.Changed:
@@ -32,16 +33,16 @@ func TaskOf(r *port.Record) (*core.Task, error) {
 
 // remains returns what can be read of a damaged task: what the store keeps beside the document, and members
 // of the document that do not depend on others.
-func remains(r *port.Record, damage string) *core.Task {
-	read := &core.Task{}
+func remains(r *port.Record, damage string) *protocol.Task {
+	read := &protocol.Task{}
 	// after an error, no member can be read
 	if members, err := rawjson.Members(r.Document); err == nil {
 		salvage(read, members)
 	}
 	if read.OrderID != "" && read.OrderID != r.ID { // the document of another order
-		read = &core.Task{}
+		read = &protocol.Task{}
 	}
-	t := &core.Task{
+	t := &protocol.Task{
 		OrderID: r.ID, Version: r.Version, Workflow: r.Workflow, Created: core.TimeOf(r.Created),
 		ProcessState: core.State(r.State), Attention: r.Bucket == port.AttentionBucket, Damaged: damage,
 		Definition: read.Definition, ContentHash: read.ContentHash, Order: read.Order, Priority: read.Priority,
@@ -58,7 +59,7 @@ func remains(r *port.Record, damage string) *core.Task {
 }
 
 // salvage reads the members that can be read, and leaves out the others.
-func salvage(x *core.Task, members map[string]json.RawMessage) {
+func salvage(x *protocol.Task, members map[string]json.RawMessage) {
 	for i := range taskFields.fields {
 		f := &taskFields.fields[i]
 		before := *x

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -29,18 +30,18 @@ func TestRemainsOfADamagedTask(t *testing.T) {
 		Bucket: port.DueBucket, IndexAt: due, Hash: "column"}
 	for name, c := range map[string]struct {
 		from, to string
-		change   func(*core.Task)
+		change   func(*protocol.Task)
 	}{
-		"a number out of range": {`"Version":3`, `"Version":30000000000000000000`, func(*core.Task) {}},
-		"a broken parent":       {`"task":"p"`, `"task":7`, func(x *core.Task) { x.Parent = nil }},
+		"a number out of range": {`"Version":3`, `"Version":30000000000000000000`, func(*protocol.Task) {}},
+		"a broken parent":       {`"task":"p"`, `"task":7`, func(x *protocol.Task) { x.Parent = nil }},
 		"a broken name": {`"replyTo":"shop"`, `"replyTo":{}`,
-			func(x *core.Task) { x.ReplyTo = "" }},
-		"no JSON": {`{`, `[`, func(x *core.Task) {
-			*x = core.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+			func(x *protocol.Task) { x.ReplyTo = "" }},
+		"no JSON": {`{`, `[`, func(x *protocol.Task) {
+			*x = protocol.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
 				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
 		}},
-		"the document of another order": {`"OrderID":"o-1"`, `"OrderID":"o-2"`, func(x *core.Task) {
-			*x = core.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+		"the document of another order": {`"OrderID":"o-1"`, `"OrderID":"o-2"`, func(x *protocol.Task) {
+			*x = protocol.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
 				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
 		}},
 	} {
@@ -50,7 +51,7 @@ func TestRemainsOfADamagedTask(t *testing.T) {
 			got, err := state.TaskOf(&record)
 			require.NoError(t, err)
 			require.NotEmpty(t, got.Damaged)
-			want := &core.Task{OrderID: "o-1", Version: 3, Workflow: "order", Created: born,
+			want := &protocol.Task{OrderID: "o-1", Version: 3, Workflow: "order", Created: born,
 				ProcessState: core.Processing, Due: core.TimeOf(due), Definition: whole.Definition,
 				ContentHash: "h", ReplyTo: "shop", Parent: whole.Parent, Run: whole.Run,
 				Commands: whole.Commands, Steps: whole.Steps}

@@ -9,26 +9,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
 // writes them again, so that old and new code can run together. It returns ErrNewerTask for a newer schema.
-func DecodeTask(data []byte) (*core.Task, error) {
+func DecodeTask(data []byte) (*protocol.Task, error) {
 	if !valid(data) {
 		return nil,
 			fmt.Errorf(
 				"decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup",
 				len(data))
 	}
-	t := &core.Task{}
+	t := &protocol.Task{}
 	if err := taskFields.read(&decoder{t}, t, data, &t.Unknown); err != nil {
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
 	}
 	return t, nil
 }
 
-type decoder struct{ task *core.Task }
+type decoder struct{ task *protocol.Task }
 
 func (d *decoder) steps(v []byte) error {
 	members, err := rawjson.Members(v)
@@ -37,12 +38,12 @@ func (d *decoder) steps(v []byte) error {
 	}
 	type place struct {
 		n    int
-		step core.Step
+		step protocol.Step
 	}
 	places := make([]place, 0, len(members))
 	// The loop may go in any order, because the places are sorted below.
 	for name, text := range members {
-		p := place{step: core.Step{Name: name}}
+		p := place{step: protocol.Step{Name: name}}
 		s := step{Step: &p.step}
 		if err := stepFields.read(d, &s, text, &p.step.Unknown); err != nil {
 			return fmt.Errorf("step %q: %w", name, err)
@@ -53,7 +54,7 @@ func (d *decoder) steps(v []byte) error {
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.step.Name, b.step.Name))
 	})
-	d.task.Steps = make([]core.Step, len(places))
+	d.task.Steps = make([]protocol.Step, len(places))
 	for i := range places {
 		d.task.Steps[i] = places[i].step
 	}

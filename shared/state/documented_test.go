@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // TestEveryMemberIsDocumented checks that docs/reference/document.md lists every member of a stored document,
@@ -64,11 +65,11 @@ func TestOtherObjectsAreDocumented(t *testing.T) {
 		name string
 		of   any
 	}{
-		{"verdicts", core.Verdict{}}, {"closed", core.Closing{}}, {"erased", core.Erasure{}},
-		{"parent", core.Parent{}}, {"resolved", core.Resolved{}}, {"progress", core.StepProgress{}},
-		{"answers", core.Answers{}}, {"answers.votes", core.Vote{}},
-		{"children", core.Children{}}, {"children.open", core.OpenChild{}},
-		{"children.results", core.Collected{}},
+		{"verdicts", protocol.Verdict{}}, {"closed", protocol.Closing{}}, {"erased", protocol.Erasure{}},
+		{"parent", core.Parent{}}, {"resolved", core.Resolved{}}, {"progress", protocol.StepProgress{}},
+		{"answers", protocol.Answers{}}, {"answers.votes", protocol.Vote{}},
+		{"children", protocol.Children{}}, {"children.open", protocol.OpenChild{}},
+		{"children.results", protocol.Collected{}},
 	} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(o.of)) {
 			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")

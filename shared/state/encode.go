@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -32,7 +33,7 @@ var errNegative = errors.New("a number of children is negative")
 //
 // It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
 // not JSON.
-func EncodeTask(t *core.Task) ([]byte, error) {
+func EncodeTask(t *protocol.Task) ([]byte, error) {
 	w := newWriter()
 	defer w.release()
 	b, err := w.task(t)
@@ -41,7 +42,7 @@ func EncodeTask(t *core.Task) ([]byte, error) {
 
 // task returns the document of a task. The document is a part of the writer's buffer, and is valid until
 // release.
-func (w *writer) task(t *core.Task) ([]byte, error) {
+func (w *writer) task(t *protocol.Task) ([]byte, error) {
 	start := len(w.b)
 	w.created, w.err = t.Created, nil
 	taskFields.write(w, t, t.Unknown)
@@ -170,14 +171,14 @@ func (w *writer) fail(err error) {
 	}
 }
 
-func stepsField() field[core.Task] {
-	return field[core.Task]{
+func stepsField() field[protocol.Task] {
+	return field[protocol.Task]{
 		name: "Steps", says: "each step by its name, see below",
-		put: (*writer).steps, take: func(d *decoder, _ *core.Task, v []byte) error { return d.steps(v) },
+		put: (*writer).steps, take: func(d *decoder, _ *protocol.Task, v []byte) error { return d.steps(v) },
 	}
 }
 
-func (w *writer) steps(name *label, t *core.Task) {
+func (w *writer) steps(name *label, t *protocol.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
 	var s step // one variable for all steps, because each variable costs an allocation

@@ -12,10 +12,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-func ended(id string, version int64) *core.Task {
+func ended(id string, version int64) *protocol.Task {
 	t := task(id, version)
 	t.ProcessState, t.Due = core.Processed, 0
 	return t
@@ -24,7 +25,7 @@ func ended(id string, version int64) *core.Task {
 // P8: whatever a commit and a load do to each other, what is kept afterwards is what the store has. An
 // older version would open a task again that has ended.
 func TestOlderVersionNeverComesBack(t *testing.T) {
-	commit := func(s *state.Store, next *core.Task) {
+	commit := func(s *state.Store, next *protocol.Task) {
 		if err := s.Commit(ctx, []state.Change{{Task: next}})[0]; err != nil {
 			t.Error(err)
 		}
@@ -139,7 +140,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	inline := apart("o-2", 1)
 	inline.Order = []byte(`{"n":2}`)
-	for _, task := range []*core.Task{inline, task("o-3", 1)} { // the other one is a tombstone
+	for _, task := range []*protocol.Task{inline, task("o-3", 1)} { // the other one is a tombstone
 		if err := s.Commit(ctx, []state.Change{{Task: task, Order: task.Order}})[0]; err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -225,12 +226,12 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-func schemaField() field[core.Task] {
-	return field[core.Task]{
+func schemaField() field[protocol.Task] {
+	return field[protocol.Task]{
 		name: "Schema",
 		says: "major version of this form; a program that knows only older ones leaves the document alone",
-		put:  func(w *writer, name *label, _ *core.Task) { w.integer(name, TaskSchema) },
-		take: func(_ *decoder, _ *core.Task, v []byte) error {
+		put:  func(w *writer, name *label, _ *protocol.Task) { w.integer(name, TaskSchema) },
+		take: func(_ *decoder, _ *protocol.Task, v []byte) error {
 			schema, err := readInt[int](v)
 			if err == nil && schema > TaskSchema {
 				err = fmt.Errorf("%d: %w", schema, ErrNewerTask)
@@ -241,9 +242,9 @@ func schemaField() field[core.Task] {
 }
 
 // derived makes a field that is written for people and the console. The decoder ignores it.
-func derived(name, says string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
-	return field[core.Task]{
+func derived(name, says string, put func(w *writer, name *label, t *protocol.Task)) field[protocol.Task] {
+	return field[protocol.Task]{
 		name: name, says: says, put: put,
-		take: func(*decoder, *core.Task, []byte) error { return nil },
+		take: func(*decoder, *protocol.Task, []byte) error { return nil },
 	}
 }

@@ -4,112 +4,113 @@ import (
 	"encoding/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // step is a step with its index in the definition.
 type step struct {
-	*core.Step
+	*protocol.Step
 	n int
 }
 
 var taskFields = tableOf(
 	schemaField(),
-	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),
+	text("OrderID", "ID of the order", func(t *protocol.Task) *string { return &t.OrderID }),
 	moment("Created", "time when the order was accepted",
-		func(t *core.Task) *core.Time { return &t.Created }),
+		func(t *protocol.Task) *core.Time { return &t.Created }),
 	state("ProcessState", "state of the order as a whole",
-		func(t *core.Task) *core.State { return &t.ProcessState }),
+		func(t *protocol.Task) *core.State { return &t.ProcessState }),
 	derived("LockedBy", "instance that made the last claim of the steps in flight", lockedBy),
 	derived("CompleteBy", "earliest complete-by time of the steps in flight", completeBy),
 	derived("FailureCount", "number of failures of all steps together", failureCount),
 	integer("Version", "number that grows by one with each write; the condition of each write",
-		func(t *core.Task) *int64 { return &t.Version }),
-	text("Workflow", "name of the workflow", func(t *core.Task) *string { return &t.Workflow }),
+		func(t *protocol.Task) *int64 { return &t.Version }),
+	text("Workflow", "name of the workflow", func(t *protocol.Task) *string { return &t.Workflow }),
 	text("Definition", "hash of the definition that the task runs",
-		func(t *core.Task) *string { return &t.Definition }),
+		func(t *protocol.Task) *string { return &t.Definition }),
 	text("tokenKey", "ID of the key that makes the tokens of answers",
-		func(t *core.Task) *string { return &t.TokenKey }),
+		func(t *protocol.Task) *string { return &t.TokenKey }),
 	text("content",
 		"hash of what was submitted, if the order is kept apart under it, or erased; absent if it stands "+
-			"in `Order`", func(t *core.Task) *string { return &t.ContentHash }),
+			"in `Order`", func(t *protocol.Task) *string { return &t.ContentHash }),
 	raw("Order", "the order as submitted; absent if it is kept apart",
-		func(t *core.Task) *json.RawMessage { return &t.Order }),
-	text("priority", "priority as submitted", func(t *core.Task) *string { return &t.Priority }),
+		func(t *protocol.Task) *json.RawMessage { return &t.Order }),
+	text("priority", "priority as submitted", func(t *protocol.Task) *string { return &t.Priority }),
 	text("replyTo", "logical name of the queue or bus that gets the status messages",
-		func(t *core.Task) *string { return &t.ReplyTo }),
+		func(t *protocol.Task) *string { return &t.ReplyTo }),
 	text("phase", "direction in which the task was going; in Error only",
-		func(t *core.Task) *core.Phase { return &t.Phase }),
-	text("why", "why the task is undone", func(t *core.Task) *core.Why { return &t.Undo.Why }),
+		func(t *protocol.Task) *core.Phase { return &t.Phase }),
+	text("why", "why the task is undone", func(t *protocol.Task) *protocol.Why { return &t.Undo.Why }),
 	integer("run", "number of times that the task was started again from the beginning",
-		func(t *core.Task) *int { return &t.Run }),
+		func(t *protocol.Task) *int { return &t.Run }),
 	integer("command", "number of accepted commands, and of full lists of refused ones",
-		func(t *core.Task) *int { return &t.Commands.Number }),
+		func(t *protocol.Task) *int { return &t.Commands.Number }),
 	part("verdicts", "verdicts on the last commands",
-		func(t *core.Task) *[]core.Verdict { return &t.Commands.Verdicts },
-		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
+		func(t *protocol.Task) *[]protocol.Verdict { return &t.Commands.Verdicts },
+		func(v []protocol.Verdict) bool { return len(v) == 0 }, checkVerdicts),
 	part("refused",
 		"short hashes of the IDs of commands that this run has refused, by command; under `command` those "+
 			"of all runs whose number was ahead of the task",
-		func(t *core.Task) *map[string][]string { return &t.Commands.Refused },
+		func(t *protocol.Task) *map[string][]string { return &t.Commands.Refused },
 		func(m map[string][]string) bool { return len(m) == 0 }, nil),
 	list("attempts", "the last 16 attempts that did not end done, of all runs, oldest first; see below",
-		func(t *core.Task) *[]core.Attempt { return &t.Attempts.Last }, attemptFields),
+		func(t *protocol.Task) *[]protocol.Attempt { return &t.Attempts.Last }, attemptFields),
 	part("earlier",
 		"number of attempts before these that did not end done: `failed`, `later` (retry-later), `overdue`, "+
 			"`superseded`",
-		func(t *core.Task) *core.Earlier { return &t.Attempts.Earlier },
-		func(e core.Earlier) bool { return e == core.Earlier{} }, nil),
+		func(t *protocol.Task) *protocol.Earlier { return &t.Attempts.Earlier },
+		func(e protocol.Earlier) bool { return e == protocol.Earlier{} }, nil),
 	boolean("cancelAsked", "true if the caller asked to cancel the order",
-		func(t *core.Task) *bool { return &t.Undo.CancelAsked }),
+		func(t *protocol.Task) *bool { return &t.Undo.CancelAsked }),
 	stepsField(),
-	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops }),
-	integer("seq", "number of the last status message", func(t *core.Task) *int { return &t.StatusSeq }),
+	integer("hops", "forward claims since the last command", func(t *protocol.Task) *int { return &t.Hops }),
+	integer("seq", "number of the last status message", func(t *protocol.Task) *int { return &t.StatusSeq }),
 	integer("told",
 		"number up to which the statuses were sent, or are in `undelivered`, before the last write",
-		func(t *core.Task) *int { return &t.Told }),
+		func(t *protocol.Task) *int { return &t.Told }),
 	list("undelivered", "receivers that could not get a status; see below",
-		func(t *core.Task) *[]core.Undelivered { return &t.Undelivered }, undeliveredFields),
+		func(t *protocol.Task) *[]core.Undelivered { return &t.Undelivered }, undeliveredFields),
 	integer("startSeq", `number of the last status "started"`,
-		func(t *core.Task) *int { return &t.Start.Seq }),
-	text("startCause", "cause of the run", func(t *core.Task) *string { return &t.Start.Cause }),
+		func(t *protocol.Task) *int { return &t.Start.Seq }),
+	text("startCause", "cause of the run", func(t *protocol.Task) *string { return &t.Start.Cause }),
 	after("startAt", "time when the run began, or was taken up again, if that was after Created",
-		func(t *core.Task) *core.Time { return &t.Start.At }),
+		func(t *protocol.Task) *core.Time { return &t.Start.At }),
 	after("ended", "time when the task entered its end, or Error",
-		func(t *core.Task) *core.Time { return &t.End.At }),
-	integer("endSeq", "number of the final status", func(t *core.Task) *int { return &t.End.Seq }),
-	text("endCause", "cause of the end", func(t *core.Task) *string { return &t.End.Cause }),
-	text("endStep", "step that failed", func(t *core.Task) *string { return &t.Reason.Step }),
+		func(t *protocol.Task) *core.Time { return &t.End.At }),
+	integer("endSeq", "number of the final status", func(t *protocol.Task) *int { return &t.End.Seq }),
+	text("endCause", "cause of the end", func(t *protocol.Task) *string { return &t.End.Cause }),
+	text("endStep", "step that failed", func(t *protocol.Task) *string { return &t.Reason.Step }),
 	text("endCode", "why the task stopped or was undone, a short stable word",
-		func(t *core.Task) *string { return &t.Reason.Code }),
-	text("endText", "the same for people", func(t *core.Task) *string { return &t.Reason.Text }),
+		func(t *protocol.Task) *string { return &t.Reason.Code }),
+	text("endText", "the same for people", func(t *protocol.Task) *string { return &t.Reason.Text }),
 	text("whyStep", "step because of which the task is undone, if its undo has stopped",
-		func(t *core.Task) *string { return &t.Undo.Reason.Step }),
+		func(t *protocol.Task) *string { return &t.Undo.Reason.Step }),
 	text("whyCode", "why the task is undone, if its undo has stopped, a short stable word",
-		func(t *core.Task) *string { return &t.Undo.Reason.Code }),
-	text("whyText", "the same for people", func(t *core.Task) *string { return &t.Undo.Reason.Text }),
+		func(t *protocol.Task) *string { return &t.Undo.Reason.Code }),
+	text("whyText", "the same for people", func(t *protocol.Task) *string { return &t.Undo.Reason.Text }),
 	integer("endCommand", "number of the command when the task entered Error",
-		func(t *core.Task) *int { return &t.End.Command }),
+		func(t *protocol.Task) *int { return &t.End.Command }),
 	pointer("closed", "who closed the task, and why",
-		func(t *core.Task) **core.Closing { return &t.Closing }, nil),
+		func(t *protocol.Task) **protocol.Closing { return &t.Closing }, nil),
 	pointer("erased", "who erased the order's content, its outputs and notes, why and when",
-		func(t *core.Task) **core.Erasure { return &t.Erased }, checkErasure),
+		func(t *protocol.Task) **protocol.Erasure { return &t.Erased }, checkErasure),
 	part("removed",
 		"attempts of the steps that a move to another definition removed, by name",
-		func(t *core.Task) *map[string]int { return &t.Attempts.Removed },
+		func(t *protocol.Task) *map[string]int { return &t.Attempts.Removed },
 		func(m map[string]int) bool { return len(m) == 0 }, nil),
 	pointer("parent", "step that the task is a child of",
-		func(t *core.Task) **core.Parent { return &t.Parent }, nil),
-	raw("output", "output of the workflow", func(t *core.Task) *json.RawMessage { return &t.Output }),
+		func(t *protocol.Task) **core.Parent { return &t.Parent }, nil),
+	raw("output", "output of the workflow", func(t *protocol.Task) *json.RawMessage { return &t.Output }),
 	after("deadline", "time by which the order has to be done",
-		func(t *core.Task) *core.Time { return &t.Deadline.At }),
+		func(t *protocol.Task) *core.Time { return &t.Deadline.At }),
 	integer("deadlineSeq", "number of deadlines that were set in this run",
-		func(t *core.Task) *int { return &t.Deadline.Seq }),
+		func(t *protocol.Task) *int { return &t.Deadline.Seq }),
 	after("resend", "time at which an unreported end is reported again",
-		func(t *core.Task) *core.Time { return &t.End.ResendAt }),
+		func(t *protocol.Task) *core.Time { return &t.End.ResendAt }),
 	after("due", "time at which the Supervisor looks at the task",
-		func(t *core.Task) *core.Time { return &t.Due }),
+		func(t *protocol.Task) *core.Time { return &t.Due }),
 	boolean("attention", "true if the task stands in the operator's list",
-		func(t *core.Task) *bool { return &t.Attention }),
+		func(t *protocol.Task) *bool { return &t.Attention }),
 )
 
 var stepFields = tableOf(
@@ -156,55 +157,55 @@ var stepFields = tableOf(
 	raw("output", "output that the agent returned", func(s *step) *json.RawMessage { return &s.Output }),
 	after("noEffect", "time since which it is proven that no attempt of this run has had an effect",
 		func(s *step) *core.Time { return &s.NoEffect }),
-	object("error", "last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
+	object("error", "last failure", func(s *step) **protocol.StepError { return &s.Error }, errorFields),
 	text("failed", "code of the failure after which the order goes on without it",
 		func(s *step) *string { return &s.FailureCode }),
 	pointer("resolved", "fact that an operator stated",
 		func(s *step) **core.Resolved { return &s.Resolved }, nil),
 	object("corrected", "input that an operator gave the step in this run, instead of the definition's",
-		func(s *step) **core.Corrected { return &s.Corrected }, correctedFields),
+		func(s *step) **protocol.Corrected { return &s.Corrected }, correctedFields),
 	pointer("progress", "last progress that the attempt in flight reported",
-		func(s *step) **core.StepProgress { return &s.Claim.Progress }, checkProgress),
+		func(s *step) **protocol.StepProgress { return &s.Claim.Progress }, checkProgress),
 	pointer("answers", "answers by round; only for a step that is answered from outside",
-		func(s *step) **core.Answers { return &s.Answers }, checkAnswers),
+		func(s *step) **protocol.Answers { return &s.Answers }, checkAnswers),
 	pointer("children", "state of the step's child tasks",
-		func(s *step) **core.Children { return &s.Children }, checkChildren),
+		func(s *step) **protocol.Children { return &s.Children }, checkChildren),
 )
 
 var errorFields = tableOf(
-	text("code", "a short stable word", func(e *core.StepError) *string { return &e.Code }),
-	text("message", "for people", func(e *core.StepError) *string { return &e.Message }),
-	after("at", "time of the failure", func(e *core.StepError) *core.Time { return &e.At }),
+	text("code", "a short stable word", func(e *protocol.StepError) *string { return &e.Code }),
+	text("message", "for people", func(e *protocol.StepError) *string { return &e.Message }),
+	after("at", "time of the failure", func(e *protocol.StepError) *core.Time { return &e.At }),
 	integer("attempt", "number of the attempt that failed",
-		func(e *core.StepError) *int { return &e.Attempt }),
+		func(e *protocol.StepError) *int { return &e.Attempt }),
 	after("since",
 		"time when the step was first returned uncounted because its agent made no call that could have "+
 			"had an effect, if every attempt since then was returned like this",
-		func(e *core.StepError) *core.Time { return &e.Since }),
+		func(e *protocol.StepError) *core.Time { return &e.Since }),
 	after("polling", "first of these times at which the service answered not-yet",
-		func(e *core.StepError) *core.Time { return &e.Polling }),
+		func(e *protocol.StepError) *core.Time { return &e.Polling }),
 )
 
 var correctedFields = tableOf(
-	raw("input", "input that the agent gets", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
+	raw("input", "input that the agent gets", func(c *protocol.Corrected) *json.RawMessage { return &c.Input }),
 	integer("command", "number of the command that gave it",
-		func(c *core.Corrected) *int { return &c.Command }),
-	text("by", "person who gave it", func(c *core.Corrected) *string { return &c.By }),
-	text("reason", "reason for it", func(c *core.Corrected) *string { return &c.Reason }),
-	after("at", "time of the command", func(c *core.Corrected) *core.Time { return &c.At }),
+		func(c *protocol.Corrected) *int { return &c.Command }),
+	text("by", "person who gave it", func(c *protocol.Corrected) *string { return &c.By }),
+	text("reason", "reason for it", func(c *protocol.Corrected) *string { return &c.Reason }),
+	after("at", "time of the command", func(c *protocol.Corrected) *core.Time { return &c.At }),
 )
 
 var attemptFields = tableOf(
-	text("step", "step of the attempt", func(a *core.Attempt) *string { return &a.Step }),
-	integer("attempt", "number of the claim", func(a *core.Attempt) *int { return &a.Number }),
-	boolean("undo", "true if the attempt was an undo", func(a *core.Attempt) *bool { return &a.Undo }),
+	text("step", "step of the attempt", func(a *protocol.Attempt) *string { return &a.Step }),
+	integer("attempt", "number of the claim", func(a *protocol.Attempt) *int { return &a.Number }),
+	boolean("undo", "true if the attempt was an undo", func(a *protocol.Attempt) *bool { return &a.Undo }),
 	text("agent", "agent, if the definition of the task names another one, or another one first",
-		func(a *core.Attempt) *string { return &a.Agent }),
-	after("began", "time when the attempt began", func(a *core.Attempt) *core.Time { return &a.Began }),
-	after("ended", "time when the attempt ended", func(a *core.Attempt) *core.Time { return &a.Ended }),
+		func(a *protocol.Attempt) *string { return &a.Agent }),
+	after("began", "time when the attempt began", func(a *protocol.Attempt) *core.Time { return &a.Began }),
+	after("ended", "time when the attempt ended", func(a *protocol.Attempt) *core.Time { return &a.Ended }),
 	text("outcome", "`failed`, `retry-later`, `overdue`, or `superseded`: undone before a reply came",
-		func(a *core.Attempt) *core.Outcome { return &a.Outcome }),
-	text("code", "reason, a short stable word", func(a *core.Attempt) *string { return &a.Code }),
+		func(a *protocol.Attempt) *core.Outcome { return &a.Outcome }),
+	text("code", "reason, a short stable word", func(a *protocol.Attempt) *string { return &a.Code }),
 )
 
 var undeliveredFields = tableOf(
@@ -218,7 +219,7 @@ var undeliveredFields = tableOf(
 		func(u *core.Undelivered) *core.Time { return &u.ResendAt }),
 )
 
-func lockedBy(w *writer, name *label, t *core.Task) {
+func lockedBy(w *writer, name *label, t *protocol.Task) {
 	var locked string
 	var claimed core.Time
 	for i := range t.Steps {
@@ -231,7 +232,7 @@ func lockedBy(w *writer, name *label, t *core.Task) {
 	}
 }
 
-func completeBy(w *writer, name *label, t *core.Task) {
+func completeBy(w *writer, name *label, t *protocol.Task) {
 	var by core.Time
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.InFlight() && s.CompleteBy != 0 && (by == 0 || s.CompleteBy < by) {
@@ -243,7 +244,7 @@ func completeBy(w *writer, name *label, t *core.Task) {
 	}
 }
 
-func failureCount(w *writer, name *label, t *core.Task) {
+func failureCount(w *writer, name *label, t *protocol.Task) {
 	failures := 0
 	for i := range t.Steps {
 		failures += t.Steps[i].Failures.Do
@@ -253,7 +254,7 @@ func failureCount(w *writer, name *label, t *core.Task) {
 	}
 }
 
-func checkAnswers(a *core.Answers) error {
+func checkAnswers(a *protocol.Answers) error {
 	if !a.RemindedAt.InRange() {
 		return errRange
 	}
@@ -265,9 +266,9 @@ func checkAnswers(a *core.Answers) error {
 	return checkVerdicts(a.Verdicts)
 }
 
-func checkErasure(e *core.Erasure) error { return checkTime(e.At) }
+func checkErasure(e *protocol.Erasure) error { return checkTime(e.At) }
 
-func checkProgress(p *core.StepProgress) error { return checkTime(p.At) }
+func checkProgress(p *protocol.StepProgress) error { return checkTime(p.At) }
 
 func checkTime(t core.Time) error {
 	if !t.InRange() {
@@ -276,7 +277,7 @@ func checkTime(t core.Time) error {
 	return nil
 }
 
-func checkChildren(c *core.Children) error {
+func checkChildren(c *protocol.Children) error {
 	for _, n := range []int{c.Count, c.Next, c.Started, c.Cursor, c.Failed, c.Rounds} {
 		if n < 0 {
 			return errNegative
@@ -295,7 +296,7 @@ func checkChildren(c *core.Children) error {
 	return nil
 }
 
-func checkVerdicts(all []core.Verdict) error {
+func checkVerdicts(all []protocol.Verdict) error {
 	for i := range all {
 		if !all[i].At.InRange() {
 			return errRange

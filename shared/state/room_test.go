@@ -23,8 +23,8 @@ import (
 type full struct {
 	t        *rapid.T
 	def      *core.Definition
-	room     core.SizeLimit
-	task     *core.Task
+	room     protocol.SizeLimit
+	task     *protocol.Task
 	now      core.Time
 	n        int
 	reported map[int]string // statuses by number
@@ -149,7 +149,7 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 }
 
 // decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
-func (f *full) decide(ev core.Event) *core.Task {
+func (f *full) decide(ev core.Event) *protocol.Task {
 	f.t.Helper()
 	at := protocol.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room}
 	if f.task != nil {
@@ -180,9 +180,9 @@ func (f *full) decide(ev core.Event) *core.Task {
 	if f.unmeasured {
 		return &next
 	}
-	pushed, _ := core.Push(&next)
-	for what, task := range map[string]*core.Task{"it": &next, "pushed": pushed,
-		"settled": core.Settled(&next)} {
+	pushed, _ := protocol.Push(&next)
+	for what, task := range map[string]*protocol.Task{"it": &next, "pushed": pushed,
+		"settled": protocol.Settled(&next)} {
 		if n := state.Size(task); n > port.MaxDocument || n == 0 {
 			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState,
 				what, n, port.MaxDocument)
@@ -246,7 +246,7 @@ func (f *full) event() core.Event {
 	}
 }
 
-func (f *full) childEnded(s *core.Step, index int, state core.ChildState, output int) core.Event {
+func (f *full) childEnded(s *protocol.Step, index int, state core.ChildState, output int) core.Event {
 	e := core.ChildEnded{Parent: core.Parent{OrderID: f.task.OrderID, Run: f.task.Run, Step: s.Name,
 		Index: index, Attempt: s.Attempt}, State: state, Output: text(output)}
 	if state != core.ChildProcessed {
@@ -256,7 +256,7 @@ func (f *full) childEnded(s *core.Step, index int, state core.ChildState, output
 }
 
 // answer is right or wrong, by one of as many as may answer.
-func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string, int) int) core.Event {
+func (f *full) answer(s *protocol.Step, a *core.Answer, id string, draw func(string, int) int) core.Event {
 	ev := core.Answered{ID: id, Run: f.task.Run, Step: s.Name, Round: 1,
 		By: persons()[draw("by", core.MaxVoters)]}
 	if s.Answers != nil {
@@ -274,7 +274,7 @@ func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string,
 }
 
 // reply of a failure says noEffect, which counts for a point of no return.
-func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
+func (f *full) reply(s *protocol.Step, draw func(string, int) int) core.Event {
 	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
 		Outcome: core.OutcomeDone}
 	if s.Claim.Undo {
@@ -315,7 +315,7 @@ func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 // fill lets some steps end, and gives the next one the largest output that is kept.
 func (f *full) fill() {
 	for left := rapid.IntRange(0, len(f.task.Steps)-1).Draw(f.t, "before"); ; left-- {
-		i := slices.IndexFunc(f.task.Steps, func(s core.Step) bool { return s.State == core.Processing })
+		i := slices.IndexFunc(f.task.Steps, func(s protocol.Step) bool { return s.State == core.Processing })
 		if i < 0 {
 			return
 		}
@@ -480,8 +480,8 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 			{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry,
 				OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
-	var longest *core.Task
-	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	var longest *protocol.Task
+	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
 	var zero []string
 	var look func(at string, v reflect.Value)
 	look = func(at string, v reflect.Value) {
@@ -512,7 +512,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 	def.Steps[0] = answerStep(def.Steps[0], true)
 	def.Link()
-	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
 	if n := len(longest.Steps[0].Answers.Votes); n != core.MaxVoters {
 		t.Errorf("it has room for %d votes", n)
 	}
@@ -533,8 +533,8 @@ func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
 		{Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
 			OnFailure: core.OnFailureStop}}}
 	def.Link()
-	var longest *core.Task
-	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	var longest *protocol.Task
+	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
 	if ask, one := longest.Steps[0].FailureCode, longest.Steps[1].FailureCode; ask == "" || one != "" {
 		t.Errorf("it has room for the codes %q and %q", ask, one)
 	}
@@ -545,8 +545,8 @@ func TestTheReserveCountsChildren(t *testing.T) {
 	def := &core.Definition{Schema: 1, Name: "full",
 		Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
 	def.Link()
-	var longest *core.Task
-	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(
+	var longest *protocol.Task
+	n := protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(
 		def)
 	c := longest.Steps[0].Children
 	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" ||
@@ -564,10 +564,10 @@ func TestNoRoomToSpare(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second,
 			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
-	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
+	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: protocol.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
 	at.SizeLimit.Limit = at.SizeLimit.Reserve(def) + 50
-	decide := func(task *core.Task, ev core.Event) protocol.Decision {
+	decide := func(task *protocol.Task, ev core.Event) protocol.Decision {
 		t.Helper()
 		d, err := protocol.Decide(def, []byte(`{}`), task, ev, at)
 		if err != nil || state.Size(d.Task) > at.SizeLimit.Limit {
@@ -622,16 +622,16 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
+			task := &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
 				Phase: c.phase, Created: now - 100_000,
-				Steps: []core.Step{
-					{Name: "one", State: core.Processed, Attempt: 1, First: core.First{Nth: 1},
+				Steps: []protocol.Step{
+					{Name: "one", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1},
 						Output: text(100),
-						Finish: core.Finish{At: now - 1000}},
+						Finish: protocol.Finish{At: now - 1000}},
 					{Name: "two", State: core.Processing, Attempt: 2,
-						First: core.First{Nth: 2, At: now - 9000},
-						Claim: core.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
-						Stops: core.Stops{Do: now - 500}},
+						First: protocol.First{Nth: 2, At: now - 9000},
+						Claim: protocol.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
+						Stops: protocol.Stops{Do: now - 500}},
 				}}
 			failures := 1
 			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
@@ -676,12 +676,12 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			}}
 		def.Link()
 		const now = 1_800_000_000_000
-		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
-			Created: now - 100_000, Steps: []core.Step{
-				{Name: "pay", State: core.Pending, Attempt: 2, First: core.First{Nth: 1, At: now - 9000},
-					Failures: core.Failures{Do: 2},
-					Claim:    core.Claim{At: now - 9000}, Wait: core.StepWait{At: now + 1000},
-					CompleteBy: now + 9000, Stops: core.Stops{Do: now - 500},
+		task := &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
+			Created: now - 100_000, Steps: []protocol.Step{
+				{Name: "pay", State: core.Pending, Attempt: 2, First: protocol.First{Nth: 1, At: now - 9000},
+					Failures: protocol.Failures{Do: 2},
+					Claim:    protocol.Claim{At: now - 9000}, Wait: protocol.StepWait{At: now + 1000},
+					CompleteBy: now + 9000, Stops: protocol.Stops{Do: now - 500},
 					NoEffect: now - 700},
 			}}
 		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,

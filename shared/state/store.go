@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Config holds the dependencies and limits of a Store. Store, Definitions, Compile and Encode are required.
@@ -36,7 +37,7 @@ type Config struct {
 	// Limit is the size of the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
 	// Inline is the size of the longest order that is stored within its document, in bytes. 0 means the
-	// result of core.InlineOrder.
+	// result of protocol.InlineOrder.
 	Inline int
 	// Tombstones means that the store keeps the hash of each ended order after the order has expired (P26,
 	// an ID never runs twice). Commit gives the store this hash when an ended order comes to rest.
@@ -66,16 +67,16 @@ func New(cfg Config) *Store {
 }
 
 // Room is the size limit of a store whose documents have at most port.MaxDocument bytes.
-var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
+var Room = protocol.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
 // Room returns the size limit of this store's documents. Decisions must observe the limit.
-func (s *Store) Room() core.SizeLimit {
-	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
+func (s *Store) Room() protocol.SizeLimit {
+	return protocol.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
 }
 
 // Size returns the length of a task's document. It returns 0 if the document cannot be encoded, because
 // Commit reports that error.
-func Size(t *core.Task) int {
+func Size(t *protocol.Task) int {
 	doc, err := EncodeTask(t)
 	if err != nil {
 		return 0
@@ -89,7 +90,7 @@ func (s *Store) Port() port.Store { return s.cfg.Store }
 // Loaded is one result of Load. Task is nil if no task is stored. Task.Damaged is set if the stored document
 // cannot be read. Err is about this task only, for example ErrNewerTask.
 type Loaded struct {
-	Task *core.Task
+	Task *protocol.Task
 	Err  error
 }
 
@@ -133,7 +134,7 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 // Order returns a task's order. The result is empty if a Cancel came before the order (P17, a cancel is
 // kept), or if an operator erased the order. Order reads the store only if the order has an item or row of
 // its own. It can return port.ErrNotFound.
-func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
+func (s *Store) Order(ctx context.Context, t *protocol.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
 	}
@@ -154,7 +155,7 @@ type contents interface {
 }
 
 // OrderOf returns a task's order as submitted, for readers without a cache. It can return port.ErrNotFound.
-func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
+func OrderOf(ctx context.Context, s contents, t *protocol.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
 	}
@@ -166,7 +167,7 @@ func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 }
 
 // Cached returns the cached task, or nil. It reads no store.
-func (s *Store) Cached(id string) *core.Task {
+func (s *Store) Cached(id string) *protocol.Task {
 	if s.cache == nil {
 		return nil
 	}
@@ -182,8 +183,8 @@ func (s *Store) Forget(id string) {
 
 // Change is one conditional write of a task. Task.Version is one more than the stored version.
 type Change struct {
-	Task   *core.Task
-	Before *core.Task // task that Task replaces, for OnCommit only; nil for a new task
+	Task   *protocol.Task
+	Before *protocol.Task // task that Task replaces, for OnCommit only; nil for a new task
 	// Order is the order as submitted. Commit stores it if the task is new and its order has an item or row
 	// of its own.
 	Order []byte
@@ -258,7 +259,7 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w",
 			t.OrderID, len(doc), s.cfg.Limit, port.ErrTooLarge)
 	}
-	bucket, at := core.Index(t)
+	bucket, at := protocol.Index(t)
 	w := port.Write{
 		Record: port.Record{
 			ID: t.OrderID, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,

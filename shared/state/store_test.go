@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -68,14 +69,14 @@ func open(cached, bytes int) (*state.Store, *counting) {
 		CacheBytes: bytes}), under
 }
 
-func task(id string, version int64) *core.Task {
-	return &core.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing,
+func task(id string, version int64) *protocol.Task {
+	return &protocol.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing,
 		Created: born, Due: born + 1000,
-		Steps: []core.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
+		Steps: []protocol.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
 }
 
 // apart is a task that keeps its order apart.
-func apart(id string, version int64) *core.Task {
+func apart(id string, version int64) *protocol.Task {
 	t := task(id, version)
 	t.ContentHash = strings.Repeat("f", 64)
 	return t
@@ -88,7 +89,7 @@ func create(t testing.TB, s *state.Store, id string) {
 	}
 }
 
-func load(t testing.TB, s *state.Store, id string) *core.Task {
+func load(t testing.TB, s *state.Store, id string) *protocol.Task {
 	t.Helper()
 	l := s.Load(ctx, []string{id})
 	if l[0].Err != nil {

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/stepkeeper/stepkeeper/shared/core"
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
 
 // Children is the state of a step's child orders.
 type Children struct {
@@ -24,14 +27,14 @@ type Parent struct {
 	Index   int    `json:"index" doc:"index of the item in the step's list, from 0"`
 }
 
-func parentOf(t *core.Task) *Parent {
+func parentOf(t *protocol.Task) *Parent {
 	if t.Parent == nil {
 		return nil
 	}
 	return &Parent{OrderID: t.Parent.OrderID, Step: t.Parent.Step, Index: t.Parent.Index}
 }
 
-func childrenOf(t *core.Task, s *core.Step, def *core.Each) *Children {
+func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	v := &Children{Workflow: def.Workflow, Tolerate: def.Tolerate}
 	c := s.Children
 	if c == nil {

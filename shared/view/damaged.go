@@ -25,7 +25,7 @@ const mostDamaged = 20
 
 // Fitted returns the task. If the task does not fit its definition, or err states that the definition cannot be
 // read, it returns a damaged copy (P60, a damaged order is set aside).
-func Fitted(t *core.Task, def *core.Definition, err error) *core.Task {
+func Fitted(t *protocol.Task, def *core.Definition, err error) *protocol.Task {
 	if t.Damaged == "" && err == nil {
 		err = protocol.Unfit(def, t)
 	}

@@ -33,7 +33,7 @@ type LaterCommand struct {
 // Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
 // inputs of the attempted steps, and the commands that the task would accept. The view has no inputs if def
 // or order is nil, or if the task was moved after it was undone.
-func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
+func Detailed(t *protocol.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
@@ -55,9 +55,9 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 // movedAfterEnd reports whether a Compensated task was moved to another definition for its next run (P49,
 // move pins another definition). The inputs and messages of the last run do not follow from the new
 // definition.
-func movedAfterEnd(t *core.Task) bool {
+func movedAfterEnd(t *protocol.Task) bool {
 	return t.ProcessState == core.Compensated &&
-		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {
+		slices.ContainsFunc(t.Commands.Verdicts, func(v protocol.Verdict) bool {
 			return v.Command == "move" && v.Accepted && v.At >= t.End.At
 		})
 }
@@ -65,7 +65,7 @@ func movedAfterEnd(t *core.Task) bool {
 // Pinned completes v, the view of t. It adds the definition that new orders get, and the commands with which
 // the task would accept a move to this definition. It adds nothing if t has this definition already, or is
 // Processed, Cancelled or Closed.
-func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
+func (v *Task) Pinned(t *protocol.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed
 	if final || def == nil || deployed == nil || deployed.Hash == t.Definition {
@@ -102,12 +102,12 @@ func acceptedBy(d protocol.Decision, err error) bool {
 
 // Plan describes the result of a possible move to another definition.
 type Plan struct {
-	OrderID     string            `json:"orderId"`
-	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
-	Accepted    bool              `json:"accepted" doc:"true if the move would be accepted now"`
-	Reason      string            `json:"reason,omitempty"`
-	Differences []core.Difference `json:"differences" nullable:"false"`
-	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
+	OrderID     string                `json:"orderId"`
+	Definition  string                `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
+	Accepted    bool                  `json:"accepted" doc:"true if the move would be accepted now"`
+	Reason      string                `json:"reason,omitempty"`
+	Differences []protocol.Difference `json:"differences" nullable:"false"`
+	Documents   *Documents            `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
 // Documents holds the stored form of an order, for a program that continues the order elsewhere, such as the
@@ -121,7 +121,7 @@ type Documents struct {
 // DocumentsOf encodes a task, its order, and the definitions def and to. The parameter def is the task's own
 // definition. The parameter to is another definition, or nil. DocumentsOf also encodes the definitions of the
 // child orders, and calls load to read them.
-func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
+func DocumentsOf(t *protocol.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
 	if err != nil {
@@ -158,9 +158,9 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 }
 
 // PlanOf decides a move of a task, and stores nothing. room is the size limit of the store.
-func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
-	room core.SizeLimit) Plan {
-	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
+func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
+	room protocol.SizeLimit) Plan {
+	p := Plan{OrderID: t.OrderID, Differences: []protocol.Difference{}}
 	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
 		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
@@ -173,7 +173,7 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	}
 	if def != nil && to.Definition != nil {
 		p.Definition = to.Definition.Hash
-		p.Differences = append(p.Differences, core.Differences(def, to.Definition, t)...)
+		p.Differences = append(p.Differences, protocol.Differences(def, to.Definition, t)...)
 	}
 	return p
 }
@@ -181,7 +181,7 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 // accepts returns the commands that the task would accept now, and the commands that it would accept later.
 // It decides each command with the task's present command number, and stores nothing. It decides a refused
 // command again for the time from which no call can take effect any more.
-func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
+func accepts(t *protocol.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
 	all = []Command{}
@@ -221,7 +221,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 
 // quietFrom returns the time from which no call of a step can take effect any more. If step is "", it
 // considers all steps. It returns 0 if the task is not in Error.
-func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
+func quietFrom(t *protocol.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {
 		return 0
 	}

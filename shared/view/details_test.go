@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -17,7 +18,7 @@ type expressions struct{ core.Expressions }
 func (expressions) Input(_ int, e core.Environment) (json.RawMessage, error) { return e.Order, nil }
 
 // stopped is a task in Error whose only step is in doubt since t0.
-func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
+func stopped(keyRetention core.Duration) (*protocol.Task, *core.Definition) {
 	d := &core.Definition{Name: "order", Hash: "abc", HopBudget: 100, Expr: expressions{},
 		Agents: map[string]core.AgentDefinition{"payment": {KeyRetention: keyRetention}},
 		Steps: []core.StepDefinition{{Name: "charge", Agent: "payment", Operation: "charge",
@@ -26,14 +27,14 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 			Retry: core.Retry{MaxFailures: 1},
 			Undo:  &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
 	d.Link()
-	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
-			ProcessState: core.Error, Phase: core.Forward, Commands: core.Commands{Number: 2}, Created: t0,
-			End:    core.End{At: t0 + 5000},
-			Reason: core.Reason{Step: "charge", Code: "timeout", Text: "no answer"},
-			Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1,
-				First: core.First{Nth: 1, At: t0},
-				Claim: core.Claim{At: t0}, Stops: core.Stops{Do: t0 + 60_000},
-				Failures: core.Failures{Do: 1}}}},
+	return &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
+			ProcessState: core.Error, Phase: core.Forward, Commands: protocol.Commands{Number: 2}, Created: t0,
+			End:    protocol.End{At: t0 + 5000},
+			Reason: protocol.Reason{Step: "charge", Code: "timeout", Text: "no answer"},
+			Steps: []protocol.Step{{Name: "charge", State: core.Failed, Attempt: 1,
+				First: protocol.First{Nth: 1, At: t0},
+				Claim: protocol.Claim{At: t0}, Stops: protocol.Stops{Do: t0 + 60_000},
+				Failures: protocol.Failures{Do: 1}}}},
 		d
 }
 
@@ -47,7 +48,7 @@ func TestAccepts(t *testing.T) {
 		name      string
 		retention core.Duration
 		at        core.Time
-		edit      func(*core.Task)
+		edit      func(*protocol.Task)
 		yes, no   []view.Command
 	}{
 		{"while the last attempt may take effect", 0, t0 + 10_000, nil,
@@ -58,17 +59,17 @@ func TestAccepts(t *testing.T) {
 				resolve(core.NotHappened)}, nil},
 		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
 			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
-		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.Undo.CancelAsked = true }, nil,
+		{"it was cancelled already", 0, t0 + 70_000, func(t *protocol.Task) { t.Undo.CancelAsked = true }, nil,
 			[]view.Command{{Command: "cancel"}}},
 		{"handed back, and in doubt all the same", 0, t0 + 70_000,
-			func(t *core.Task) { t.Steps[0].State = core.Pending },
+			func(t *protocol.Task) { t.Steps[0].State = core.Pending },
 			[]view.Command{resolve(core.Happened)}, nil},
-		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) {
-			t.Steps[0] = core.Step{Name: "charge", State: core.Failed, Failures: core.Failures{Do: 1}}
+		{"no step was asked", 0, t0 + 70_000, func(t *protocol.Task) {
+			t.Steps[0] = protocol.Step{Name: "charge", State: core.Failed, Failures: protocol.Failures{Do: 1}}
 		},
 			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
-		{"a refused command had the ID trial", 0, t0 + 70_000, func(t *core.Task) {
-			t.Commands.Verdicts = []core.Verdict{{ID: "trial", Command: "resubmit"}}
+		{"a refused command had the ID trial", 0, t0 + 70_000, func(t *protocol.Task) {
+			t.Commands.Verdicts = []protocol.Verdict{{ID: "trial", Command: "resubmit"}}
 		},
 			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}}, nil},
 	} {
@@ -135,7 +136,7 @@ func TestInputs(t *testing.T) {
 		t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
 		t.Errorf("%s", got)
 	}
-	task.Steps[0] = core.Step{Name: "charge", State: core.Pending}
+	task.Steps[0] = protocol.Step{Name: "charge", State: core.Pending}
 	task.ProcessState, task.Phase = core.Processing, ""
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
 		t0.Std()).Steps[0].Input; got != nil {
@@ -150,22 +151,22 @@ func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 	def.AlertUndone = true
 	task.ProcessState = core.Compensated
 	task.Phase = ""
-	task.Undo.Why = core.WhyFailure
+	task.Undo.Why = protocol.WhyFailure
 	task.Steps[0].State = core.Failed
 	for _, x := range []struct {
 		name    string
-		verdict core.Verdict
+		verdict protocol.Verdict
 		shown   bool
 	}{
-		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.End.At + 1}, true},
-		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.End.At + 1},
+		{"not moved", protocol.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.End.At + 1}, true},
+		{"the move was refused", protocol.Verdict{ID: "m", Command: "move", Accepted: false, At: task.End.At + 1},
 			true},
-		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true,
+		{"moved in the run before", protocol.Verdict{ID: "m", Command: "move", Accepted: true,
 			At: task.End.At - 1}, true},
-		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.End.At + 1},
+		{"moved after its end", protocol.Verdict{ID: "m", Command: "move", Accepted: true, At: task.End.At + 1},
 			false},
 	} {
-		task.Commands.Verdicts = []core.Verdict{x.verdict}
+		task.Commands.Verdicts = []protocol.Verdict{x.verdict}
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
 		alerted := slices.ContainsFunc(v.Messages,
 			func(m view.Message) bool { return m.Kind == view.MessageAlert })
@@ -182,33 +183,33 @@ func TestPinned(t *testing.T) {
 	resubmit := view.Command{Command: "resubmit", Definition: "latest"}
 	move := view.Command{Command: "move", Definition: "latest"}
 	child := &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
-	is := func(s core.State) func(*core.Task) {
-		return func(t *core.Task) { t.ProcessState, t.Phase = s, "" }
+	is := func(s core.State) func(*protocol.Task) {
+		return func(t *protocol.Task) { t.ProcessState, t.Phase = s, "" }
 	}
 	for name, c := range map[string]struct {
-		edit     func(*core.Task)
+		edit     func(*protocol.Task)
 		deployed func(*core.Definition) // nil if none is deployed
 		named    bool
 		offers   []view.Command
 	}{
-		"in Error": {func(*core.Task) {}, func(*core.Definition) {}, true,
+		"in Error": {func(*protocol.Task) {}, func(*core.Definition) {}, true,
 			[]view.Command{resubmit, move}},
-		"the same": {func(*core.Task) {}, func(d *core.Definition) { d.Hash = "abc" },
+		"the same": {func(*protocol.Task) {}, func(d *core.Definition) { d.Hash = "abc" },
 			false, nil},
-		"not known": {func(*core.Task) {}, nil, false, nil},
-		"a step in doubt is different": {func(*core.Task) {},
+		"not known": {func(*protocol.Task) {}, nil, false, nil},
+		"a step in doubt is different": {func(*protocol.Task) {},
 			func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
 		"Compensated": {is(core.Compensated), func(*core.Definition) {}, true,
 			[]view.Command{resubmit, move}},
-		"a child in Error": {func(t *core.Task) {
+		"a child in Error": {func(t *protocol.Task) {
 			t.Parent = child
 		}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
-		"a Compensated child": {func(t *core.Task) {
+		"a Compensated child": {func(t *protocol.Task) {
 			is(core.Compensated)(t)
 			t.Parent = child
 		}, func(*core.Definition) {}, true, nil},
 		"being undone": {is(core.Compensating), func(*core.Definition) {}, true, nil},
-		"in flight": {func(t *core.Task) {
+		"in flight": {func(t *protocol.Task) {
 			is(core.Processing)(t)
 			t.Steps[0].State = core.Processing
 		}, func(*core.Definition) {}, true, nil},
@@ -249,7 +250,7 @@ func TestPlanOf(t *testing.T) {
 		{"the document has room", 400_000, ""},
 		{"the reserve does not fit", 20_000, "do not fit into a document of 20000 bytes"},
 	} {
-		room := core.SizeLimit{Limit: c.limit, Size: func(t *core.Task) int { return 15_000 * len(t.Steps) }}
+		room := protocol.SizeLimit{Limit: c.limit, Size: func(t *protocol.Task) int { return 15_000 * len(t.Steps) }}
 		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`),
 			(t0 + 70_000).Std(), room)
 		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
@@ -265,7 +266,7 @@ func TestDocumentsOf(t *testing.T) {
 	each := core.StepDefinition{Name: "parts", Each: &core.Each{Workflow: "child", Definition: child.Hash}}
 	def := &core.Definition{Name: "parent", Hash: strings.Repeat("a", 32), Steps: []core.StepDefinition{each}}
 	to := &core.Definition{Name: "parent", Hash: strings.Repeat("b", 32), Steps: []core.StepDefinition{each}}
-	task := &core.Task{OrderID: "o", Workflow: "parent", Definition: def.Hash}
+	task := &protocol.Task{OrderID: "o", Workflow: "parent", Definition: def.Hash}
 	stored := map[string]*core.Definition{child.Hash: child}
 	load := func(hash string) (*core.Definition, error) { return stored[hash], nil }
 	d, err := view.DocumentsOf(task, json.RawMessage(`{"n":1}`), def, to, load)
@@ -279,10 +280,10 @@ func TestDocumentsOf(t *testing.T) {
 		t.Errorf("without another definition: %+v, %v", d, err)
 	}
 	for name, c := range map[string]struct {
-		task *core.Task
+		task *protocol.Task
 		def  *core.Definition
 	}{
-		"its task":       {&core.Task{OrderID: "o", Output: json.RawMessage("{")}, def},
+		"its task":       {&protocol.Task{OrderID: "o", Output: json.RawMessage("{")}, def},
 		"its definition": {task, &core.Definition{Name: "parent", Hash: "d", Output: json.RawMessage("{")}},
 	} {
 		if d, err := view.DocumentsOf(c.task, nil, c.def, nil, load); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -41,69 +42,69 @@ func everyKind() *core.Definition {
 }
 
 // underWay returns a task of everyKind whose steps are all in progress.
-func underWay() *core.Task {
-	began := func(name string, state core.State, at int) core.Step {
-		return core.Step{Name: name, State: state, Attempt: 1, First: core.First{Nth: 1, At: second(at)},
-			Claim: core.Claim{At: second(at)}}
+func underWay() *protocol.Task {
+	began := func(name string, state core.State, at int) protocol.Step {
+		return protocol.Step{Name: name, State: state, Attempt: 1, First: protocol.First{Nth: 1, At: second(at)},
+			Claim: protocol.Claim{At: second(at)}}
 	}
-	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
-		ProcessState: core.Processing, Run: 1, Commands: core.Commands{Number: 3, Verdicts: []core.Verdict{
+	t := &protocol.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
+		ProcessState: core.Processing, Run: 1, Commands: protocol.Commands{Number: 3, Verdicts: []protocol.Verdict{
 			{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)},
 			{ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)},
 		}}, Priority: "high", ReplyTo: "shop", StatusSeq: 4,
-		Start: core.Start{Seq: 1, At: second(1)}, Created: second(0),
-		Deadline: core.Deadline{At: second(900)}, Undo: core.Reversal{CancelAsked: true},
+		Start: protocol.Start{Seq: 1, At: second(1)}, Created: second(0),
+		Deadline: protocol.Deadline{At: second(900)}, Undo: protocol.Reversal{CancelAsked: true},
 		Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
-		Attempts: core.Attempts{Last: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2),
+		Attempts: protocol.Attempts{Last: []protocol.Attempt{{Step: "fenced", Number: 1, Began: second(2),
 			Ended:   second(3),
 			Outcome: core.OutcomeRetryLater, Code: "busy"},
 			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5),
-				Outcome: core.OutcomeSuperseded}}, Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3,
+				Outcome: protocol.OutcomeSuperseded}}, Earlier: protocol.Earlier{Failed: 1, Later: 2, Overdue: 3,
 			Superseded: 4}},
-		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
+		Steps: []protocol.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
 			began("pause", core.Waiting, 12), began("agree", core.Waiting, 13),
 			began("paid", core.Processed, 14),
 			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15),
 			began("child", core.Processing, 16), began("again", core.Pending, 17)}}
-	at := func(name string) *core.Step { return t.Step(name) }
-	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2,
-		First: core.First{Nth: 1, At: second(2)}, Claim: core.Claim{At: second(10), StopBy: second(50),
-			By: "i", Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)}},
+	at := func(name string) *protocol.Step { return t.Step(name) }
+	*at("fenced") = protocol.Step{Name: "fenced", State: core.Processing, Attempt: 2,
+		First: protocol.First{Nth: 1, At: second(2)}, Claim: protocol.Claim{At: second(10), StopBy: second(50),
+			By: "i", Progress: &protocol.StepProgress{Percent: 40, Note: "packing", At: second(20)}},
 		CompleteBy: second(60),
-		Stops:      core.Stops{Do: second(70)},
-		Failures:   core.Failures{Do: 1}, Error: &core.StepError{
+		Stops:      protocol.Stops{Do: second(70)},
+		Failures:   protocol.Failures{Do: 1}, Error: &protocol.StepError{
 			Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3),
 		},
-		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
+		Corrected: &protocol.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
 			At: second(9)}}
 	at("plain").Finish.At = second(12)
 	at("plain").Finish.Seq = 3
 	at("plain").Output = json.RawMessage(`{"m":1}`)
 	at("plain").NoEffect = second(12)
-	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon",
+	at("plain").Error, at("plain").Resolved = &protocol.StepError{Code: core.CodeNotYet, Message: "soon",
 		At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").Wait.At = second(300)
 	at("agree").CompleteBy, at("agree").Wait.At = second(600), second(600)
-	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
-		Reminded: 1, Votes: []core.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
-		Verdicts: []core.Verdict{
+	at("agree").Answers = &protocol.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
+		Reminded: 1, Votes: []protocol.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
+		Verdicts: []protocol.Verdict{
 			{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)},
 			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},
 			{ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)},
 		}}
-	at("paid").Answers, at("paid").Finish.At = &core.Answers{
-		Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
-	at("parts").Children = &core.Children{
+	at("paid").Answers, at("paid").Finish.At = &protocol.Answers{
+		Votes: []protocol.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
+	at("parts").Children = &protocol.Children{
 		Count: 9, Next: 6,
-		Open: []core.OpenChild{
+		Open: []protocol.OpenChild{
 			{Index: 3, State: string(core.ChildError)},
 			{Index: 4, State: string(core.ChildClosed)},
 			{Index: 5},
 		},
 		Failed: 1, FailedAt: []int{1}, Reason: "part 1: late",
 	}
-	at("child").Children = &core.Children{Count: 1, Next: 1,
-		Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
+	at("child").Children = &protocol.Children{Count: 1, Next: 1,
+		Open: []protocol.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
 	at("again").Failures.Do, at("again").Wait.At, at("again").Claim.Agent = 1, second(80), "van"
 	return t
 }
@@ -112,7 +113,7 @@ func underWay() *core.Task {
 // ones.
 func TestShown(t *testing.T) {
 	var b strings.Builder
-	show := func(name string, x *core.Task, def *core.Definition) {
+	show := func(name string, x *protocol.Task, def *core.Definition) {
 		v := view.Detailed(x, def, json.RawMessage(`{"total":1}`), second(100).Std())
 		fmt.Fprintf(&b, "== %s\n", name)
 		steps, messages := v.Steps, v.Messages
@@ -143,17 +144,17 @@ func TestShown(t *testing.T) {
 	x := underWay()
 	x.ProcessState = core.Error
 	x.Phase = core.Undoing
-	x.Undo.Why = core.WhyFailure
+	x.Undo.Why = protocol.WhyFailure
 	x.End.At = second(700)
 	x.End.Seq = 5
 	x.Reason.Code = "refused"
 	x.Reason.Step = "again"
 	x.Reason.Text = "the van is gone"
 	x.End.ResendAt = second(730)
-	x.Undo.Reason = core.Reason{Step: "plain", Code: "timeout", Text: "no answer"}
+	x.Undo.Reason = protocol.Reason{Step: "plain", Code: "timeout", Text: "no answer"}
 	show("in Error, and its agents are at work", x, def)
 	x = underWay()
-	x.ProcessState, x.Undo.Why = core.Compensating, core.WhyCancel
+	x.ProcessState, x.Undo.Why = core.Compensating, protocol.WhyCancel
 	for _, name := range []string{"fenced", "parts", "child", "again"} {
 		x.Step(name).Claim.Undo, x.Step(name).Failures.Undo, x.Step(name).Claim.At = true, 1, second(90)
 	}
@@ -172,15 +173,15 @@ func TestShown(t *testing.T) {
 		x.Steps[i].Wait.At = 0
 	}
 	show("processed", x, def)
-	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}
+	x.ProcessState, x.Closing = core.Closed, &protocol.Closing{By: "ann", Reason: "refunded"}
 	show("closed", x, def)
-	x.ProcessState, x.Erased = core.Processed, &core.Erasure{By: "ann", Reason: "asked to", At: second(800)}
-	x.Commands.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann",
+	x.ProcessState, x.Erased = core.Processed, &protocol.Erasure{By: "ann", Reason: "asked to", At: second(800)}
+	x.Commands.Verdicts = []protocol.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann",
 		Note: "asked to",
 		At:   second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
 	show("erased", x, def)
-	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled,
-		Created: second(0), End: core.End{At: second(0)}}, nil)
+	show("cancelled before it came", &protocol.Task{OrderID: "o", ProcessState: core.Cancelled,
+		Created: second(0), End: protocol.End{At: second(0)}}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestShown(t *testing.T) {
 func TestWaits(t *testing.T) {
 	x := underWay()
 	for i := range 9 {
-		x.Steps = append(x.Steps, core.Step{Name: fmt.Sprint("s", i), State: core.Processing})
+		x.Steps = append(x.Steps, protocol.Step{Name: fmt.Sprint("s", i), State: core.Processing})
 	}
 	if all := view.SummaryOf(x).Waits; len(all) != 8 || all[0].For != view.WaitAgent {
 		t.Errorf("%+v", all)

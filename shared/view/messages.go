@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Message is a message that a task has received or sent. It is derived from the stored document (P12,
@@ -49,7 +50,7 @@ const (
 )
 
 type messages struct {
-	task *core.Task
+	task *protocol.Task
 	def  *core.Definition
 	all  []Message
 }
@@ -62,7 +63,7 @@ func (m *messages) add(at core.Time, way, kind, peer, what string, more func(*Me
 	m.all = append(m.all, msg)
 }
 
-func messagesOf(t *core.Task, def *core.Definition) []Message {
+func messagesOf(t *protocol.Task, def *core.Definition) []Message {
 	m := &messages{task: t, def: def}
 	m.beginning()
 	attempts, _ := attemptsOf(t, def)
@@ -130,7 +131,7 @@ func operation(d *core.StepDefinition, undo bool) string {
 	return d.Operation
 }
 
-func (m *messages) step(s *core.Step, d *core.StepDefinition) {
+func (m *messages) step(s *protocol.Step, d *core.StepDefinition) {
 	if s.FirstClaim() == 0 {
 		return
 	}
@@ -164,13 +165,13 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 
 // calls adds the requests of a step to its agent, and the replies. It leaves out the messages that the method
 // attempt adds.
-func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
+func (m *messages) calls(s *protocol.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {
 		agent = s.AskedAgent(d)
 	}
 	listed := func(number int, began core.Time) bool {
-		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {
+		return slices.ContainsFunc(m.task.Attempts.Last, func(a protocol.Attempt) bool {
 			return a.Step == s.Name && (a.Number == number || a.Began == began)
 		})
 	}
@@ -202,7 +203,7 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-func (m *messages) children(s *core.Step) {
+func (m *messages) children(s *protocol.Step) {
 	c := s.Children
 	if c == nil {
 		return
@@ -230,7 +231,7 @@ func (m *messages) end() {
 	}
 	if t.End.Seq > 0 {
 		for _, name := range t.EndReceivers(m.def) {
-			m.add(t.End.At, sent, MessageStatus, name, string(core.EndKind(t)), func(x *Message) {
+			m.add(t.End.At, sent, MessageStatus, name, string(protocol.EndKind(t)), func(x *Message) {
 				reported(x)
 				x.Seq = t.End.Seq
 				x.Code = t.Reason.Code
@@ -240,9 +241,9 @@ func (m *messages) end() {
 		}
 	}
 	if t.Parent != nil {
-		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
+		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(protocol.EndKind(t)), reported)
 	}
-	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
+	if protocol.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
 		m.add(t.End.At, sent, MessageAlert, "", string(t.ProcessState),
 			func(x *Message) { reported(x); x.Code, x.Step = t.Reason.Code, t.Reason.Step })
 	}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // reported prints messages in one line each.
-func reported(t *core.Task, def *core.Definition) (all []string) {
+func reported(t *protocol.Task, def *core.Definition) (all []string) {
 	for _, m := range view.Detailed(t, def, nil, t0.Std()).Messages {
 		at := "  "
 		if m.At != 0 {
@@ -43,26 +44,26 @@ func TestMessages(t *testing.T) {
 	}}
 	def.Link()
 	at := func(seconds int) core.Time { return t0.Add(core.Duration(seconds) * core.Second) }
-	x := &core.Task{OrderID: "o-1", Version: 9, Workflow: "order", ProcessState: core.Processing,
-		ReplyTo: "shop", Created: at(0), Start: core.Start{At: at(1), Seq: 1}, StatusSeq: 1,
-		Commands: core.Commands{Verdicts: []core.Verdict{{ID: "c", Command: "resubmit", Accepted: true,
+	x := &protocol.Task{OrderID: "o-1", Version: 9, Workflow: "order", ProcessState: core.Processing,
+		ReplyTo: "shop", Created: at(0), Start: protocol.Start{At: at(1), Seq: 1}, StatusSeq: 1,
+		Commands: protocol.Commands{Verdicts: []protocol.Verdict{{ID: "c", Command: "resubmit", Accepted: true,
 			By: "ada", At: at(20)}}},
-		Attempts: core.Attempts{Last: []core.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3),
+		Attempts: protocol.Attempts{Last: []protocol.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3),
 			Outcome: core.OutcomeFailed, Code: "http-503"},
-			{Step: "charge", Number: 2, Began: at(4), Ended: at(9), Outcome: core.OutcomeOverdue}}},
-		Steps: []core.Step{
-			{Name: "charge", State: core.Processed, Attempt: 3, First: core.First{Nth: 1, At: at(2)},
-				Claim:  core.Claim{At: at(10)},
-				Finish: core.Finish{At: at(11)}},
-			{Name: "agree", State: core.Processed, Attempt: 1, First: core.First{Nth: 2, At: at(11)},
-				Claim:  core.Claim{At: at(11)},
-				Finish: core.Finish{At: at(15)}, Answers: &core.Answers{
-					Votes: []core.Vote{{By: "ann", Value: []byte(`"yes"`), At: at(15)}}}},
-			{Name: "pause", State: core.Waiting, Attempt: 1, First: core.First{Nth: 3, At: at(16)},
-				Claim: core.Claim{At: at(16)},
-				Wait:  core.StepWait{At: at(60)}},
-			{Name: "ship", State: core.Processing, Attempt: 1, First: core.First{Nth: 4, At: at(21)},
-				Claim:      core.Claim{At: at(21)},
+			{Step: "charge", Number: 2, Began: at(4), Ended: at(9), Outcome: protocol.OutcomeOverdue}}},
+		Steps: []protocol.Step{
+			{Name: "charge", State: core.Processed, Attempt: 3, First: protocol.First{Nth: 1, At: at(2)},
+				Claim:  protocol.Claim{At: at(10)},
+				Finish: protocol.Finish{At: at(11)}},
+			{Name: "agree", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 2, At: at(11)},
+				Claim:  protocol.Claim{At: at(11)},
+				Finish: protocol.Finish{At: at(15)}, Answers: &protocol.Answers{
+					Votes: []protocol.Vote{{By: "ann", Value: []byte(`"yes"`), At: at(15)}}}},
+			{Name: "pause", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 3, At: at(16)},
+				Claim: protocol.Claim{At: at(16)},
+				Wait:  protocol.StepWait{At: at(60)}},
+			{Name: "ship", State: core.Processing, Attempt: 1, First: protocol.First{Nth: 4, At: at(21)},
+				Claim:      protocol.Claim{At: at(21)},
 				CompleteBy: at(50)},
 		}}
 	want := []string{
@@ -91,9 +92,9 @@ func TestMessages(t *testing.T) {
 	x.Reason.Step = "ship"
 	x.End.ResendAt = at(85)
 	x.Steps[3].State, x.Steps[3].CompleteBy = core.Failed, 0
-	x.Attempts.Last = append(x.Attempts.Last, core.Attempt{Step: "ship", Number: 1, Began: at(21),
+	x.Attempts.Last = append(x.Attempts.Last, protocol.Attempt{Step: "ship", Number: 1, Began: at(21),
 		Ended:   at(50),
-		Outcome: core.OutcomeOverdue})
+		Outcome: protocol.OutcomeOverdue})
 	for again, want := range map[core.Time][]string{
 		at(85): {"55 sent status failed shop ship/0 timeout unreported #2 until 85",
 			"55 sent alert Error  ship/0 timeout unreported until 85"},
@@ -136,10 +137,10 @@ func TestMessagesOfEventsHideTheirValues(t *testing.T) {
 	def := &core.Definition{Name: "order",
 		Steps: []core.StepDefinition{{Name: "paid", Answer: &core.Answer{Event: "paid"}}}}
 	def.Link()
-	x := &core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0,
-		Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1,
-			First: core.First{Nth: 1, At: t0},
-			Answers: &core.Answers{Votes: []core.Vote{{By: "bank",
+	x := &protocol.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0,
+		Steps: []protocol.Step{{Name: "paid", State: core.Processed, Attempt: 1,
+			First: protocol.First{Nth: 1, At: t0},
+			Answers: &protocol.Answers{Votes: []protocol.Vote{{By: "bank",
 				Value: []byte(`{"card":"4111111111111111"}`),
 				At:    t0}}}}}}
 	if got := strings.Join(reported(x, def), "\n"); strings.Contains(got, "4111111111111111") ||

@@ -18,48 +18,49 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Task is the public form of an order's task.
 type Task struct {
-	OrderID    string     `json:"orderId"`
-	Version    int64      `json:"version" doc:"version of the stored document; it grows with each change"`
-	Workflow   string     `json:"workflow,omitempty" doc:"absent if a cancel came before the order"`
-	Definition string     `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
-	Deployed   string     `json:"deployed,omitempty" doc:"hash of the definition that new orders get, if it is another one; absent if it is not known"`
-	State      core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
-	Phase      core.Phase `json:"phase,omitempty" enum:"forward,undo" doc:"direction in which the order was going when it stopped in Error"`
-	Why        core.Why   `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why the order is undone"`
-	Ended      bool       `json:"ended" doc:"true if nothing more happens without a command"`
-	Run        int        `json:"run" doc:"number of times that the order was started again from the beginning"`
-	Command    int        `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
-	Priority   string     `json:"priority,omitempty"`
-	ReplyTo    string     `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
-	Statuses   int        `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
+	OrderID    string       `json:"orderId"`
+	Version    int64        `json:"version" doc:"version of the stored document; it grows with each change"`
+	Workflow   string       `json:"workflow,omitempty" doc:"absent if a cancel came before the order"`
+	Definition string       `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
+	Deployed   string       `json:"deployed,omitempty" doc:"hash of the definition that new orders get, if it is another one; absent if it is not known"`
+	State      core.State   `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
+	Phase      core.Phase   `json:"phase,omitempty" enum:"forward,undo" doc:"direction in which the order was going when it stopped in Error"`
+	Why        protocol.Why `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why the order is undone"`
+	Ended      bool         `json:"ended" doc:"true if nothing more happens without a command"`
+	Run        int          `json:"run" doc:"number of times that the order was started again from the beginning"`
+	Command    int          `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
+	Priority   string       `json:"priority,omitempty"`
+	ReplyTo    string       `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
+	Statuses   int          `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
 	// Undelivered lists the receivers that could not get statuses of the order.
-	Undelivered []Undelivered   `json:"undelivered,omitempty" doc:"receivers that could not get statuses of the order; the order goes on without them"`
-	Reported    bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
-	Parent      *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`
-	CancelSeen  bool            `json:"cancelAsked,omitempty" doc:"true if the caller asked to cancel the order"`
-	Created     core.Time       `json:"created"`
-	EndedAt     core.Time       `json:"endedAt,omitzero" doc:"time when the order entered its present end, or Error"`
-	Deadline    core.Time       `json:"deadline,omitzero"`
-	Output      json.RawMessage `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
-	Error       *TaskError      `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
-	UndoneFor   *TaskError      `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
-	UndoWait    *UndoWait       `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
-	Closed      *core.Closing   `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
-	Erased      *core.Erasure   `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
-	Steps       []Step          `json:"steps" nullable:"false" doc:"steps in the order of the definition"`
-	Verdicts    []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"verdicts on the last commands, oldest first"`
-	Attempts    []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"last 16 attempts that did not end with the outcome done, in all runs, oldest first"`
-	Earlier     *Earlier        `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
-	Unattended  []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
-	Unchecked   string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
-	Damaged     string          `json:"damaged,omitempty" doc:"why the stored order cannot be read; the other members are what can still be read, and only close is accepted"`
-	Messages    []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
-	Accepts     []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
+	Undelivered []Undelivered      `json:"undelivered,omitempty" doc:"receivers that could not get statuses of the order; the order goes on without them"`
+	Reported    bool               `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
+	Parent      *Parent            `json:"parent,omitempty" doc:"step that a child order belongs to"`
+	CancelSeen  bool               `json:"cancelAsked,omitempty" doc:"true if the caller asked to cancel the order"`
+	Created     core.Time          `json:"created"`
+	EndedAt     core.Time          `json:"endedAt,omitzero" doc:"time when the order entered its present end, or Error"`
+	Deadline    core.Time          `json:"deadline,omitzero"`
+	Output      json.RawMessage    `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
+	Error       *TaskError         `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
+	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	UndoWait    *UndoWait          `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
+	Closed      *protocol.Closing  `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
+	Erased      *protocol.Erasure  `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
+	Steps       []Step             `json:"steps" nullable:"false" doc:"steps in the order of the definition"`
+	Verdicts    []protocol.Verdict `json:"verdicts,omitempty" nullable:"false" doc:"verdicts on the last commands, oldest first"`
+	Attempts    []Attempt          `json:"attempts,omitempty" nullable:"false" doc:"last 16 attempts that did not end with the outcome done, in all runs, oldest first"`
+	Earlier     *Earlier           `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
+	Unattended  []Unattended       `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
+	Unchecked   string             `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
+	Damaged     string             `json:"damaged,omitempty" doc:"why the stored order cannot be read; the other members are what can still be read, and only close is accepted"`
+	Messages    []Message          `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
+	Accepts     []Command          `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
 
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
 }
@@ -73,37 +74,37 @@ type TaskError struct {
 
 // Step is one step of a task.
 type Step struct {
-	Name       string             `json:"name"`
-	State      core.State         `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string             `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent if the step calls an agent"`
-	Agent      string             `json:"agent,omitempty"`
-	Operation  string             `json:"operation,omitempty"`
-	Grade      core.Grade         `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
-	After      []string           `json:"after,omitempty" nullable:"false"`
-	NoReturn   bool               `json:"pointOfNoReturn,omitempty"`
-	When       string             `json:"when,omitempty" doc:"condition of the step; only in a definition"`
-	Timeout    core.Duration      `json:"timeout,omitzero" doc:"time for one attempt, or for an answer, in milliseconds; only in a definition"`
-	OnFailure  core.Policy        `json:"onFailure,omitempty" enum:"undo,stop,continue" doc:"what happens when the step fails for good; only in a definition"`
-	Attempts   int                `json:"attempts" doc:"number of claims so far, do and undo together"`
-	Failures   int                `json:"failures" doc:"number of times that the do has failed or timed out since the last command"`
-	LockedBy   string             `json:"lockedBy,omitempty" doc:"instance that claimed the step"`
-	FirstAt    core.Time          `json:"firstAt,omitzero" doc:"time of the first claim in this run"`
-	ClaimedAt  core.Time          `json:"claimedAt,omitzero" doc:"time of the present or last claim"`
-	CompleteBy core.Time          `json:"completeBy,omitzero" doc:"time at which the Supervisor looks at the step"`
-	StopBy     core.Time          `json:"stopBy,omitzero" doc:"latest time at which a side effect of the present attempt can begin"`
-	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"time until which the step waits"`
-	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"time when the step became Processed"`
-	Input      json.RawMessage    `json:"input,omitempty" doc:"input that the agent gets, once the step was attempted; present if a single order was requested without waiting; absent if the order was undone and then moved"`
-	Output     json.RawMessage    `json:"output,omitempty"`
-	Error      *core.StepError    `json:"error,omitempty" doc:"last failure of the step"`
-	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
-	Undo       *Undo              `json:"undo,omitempty" doc:"absent if the step has no undo"`
-	NoEffect   core.Time          `json:"noEffect,omitzero" doc:"time since which it is proven that no attempt has had an effect: a point of no return was refused, or an operator stated it"`
-	Resolved   *core.Resolved     `json:"resolved,omitempty" doc:"fact that an operator stated"`
-	Corrected  *core.Corrected    `json:"corrected,omitempty" doc:"input that an operator gave the step in this run, instead of the definition's"`
-	Answers    *Answers           `json:"answers,omitempty" doc:"answers so far; for an approval or an event"`
-	Progress   *core.StepProgress `json:"progress,omitempty" doc:"last progress that the attempt in flight reported; for a step with a maxDuration"`
-	Children   *Children          `json:"children,omitempty" doc:"child orders so far; for a step that has child orders"`
+	Name       string                 `json:"name"`
+	State      core.State             `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
+	Kind       string                 `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent if the step calls an agent"`
+	Agent      string                 `json:"agent,omitempty"`
+	Operation  string                 `json:"operation,omitempty"`
+	Grade      core.Grade             `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
+	After      []string               `json:"after,omitempty" nullable:"false"`
+	NoReturn   bool                   `json:"pointOfNoReturn,omitempty"`
+	When       string                 `json:"when,omitempty" doc:"condition of the step; only in a definition"`
+	Timeout    core.Duration          `json:"timeout,omitzero" doc:"time for one attempt, or for an answer, in milliseconds; only in a definition"`
+	OnFailure  core.Policy            `json:"onFailure,omitempty" enum:"undo,stop,continue" doc:"what happens when the step fails for good; only in a definition"`
+	Attempts   int                    `json:"attempts" doc:"number of claims so far, do and undo together"`
+	Failures   int                    `json:"failures" doc:"number of times that the do has failed or timed out since the last command"`
+	LockedBy   string                 `json:"lockedBy,omitempty" doc:"instance that claimed the step"`
+	FirstAt    core.Time              `json:"firstAt,omitzero" doc:"time of the first claim in this run"`
+	ClaimedAt  core.Time              `json:"claimedAt,omitzero" doc:"time of the present or last claim"`
+	CompleteBy core.Time              `json:"completeBy,omitzero" doc:"time at which the Supervisor looks at the step"`
+	StopBy     core.Time              `json:"stopBy,omitzero" doc:"latest time at which a side effect of the present attempt can begin"`
+	WakeAt     core.Time              `json:"wakeAt,omitzero" doc:"time until which the step waits"`
+	FinishedAt core.Time              `json:"finishedAt,omitzero" doc:"time when the step became Processed"`
+	Input      json.RawMessage        `json:"input,omitempty" doc:"input that the agent gets, once the step was attempted; present if a single order was requested without waiting; absent if the order was undone and then moved"`
+	Output     json.RawMessage        `json:"output,omitempty"`
+	Error      *protocol.StepError    `json:"error,omitempty" doc:"last failure of the step"`
+	FailedAs   string                 `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
+	Undo       *Undo                  `json:"undo,omitempty" doc:"absent if the step has no undo"`
+	NoEffect   core.Time              `json:"noEffect,omitzero" doc:"time since which it is proven that no attempt has had an effect: a point of no return was refused, or an operator stated it"`
+	Resolved   *core.Resolved         `json:"resolved,omitempty" doc:"fact that an operator stated"`
+	Corrected  *protocol.Corrected    `json:"corrected,omitempty" doc:"input that an operator gave the step in this run, instead of the definition's"`
+	Answers    *Answers               `json:"answers,omitempty" doc:"answers so far; for an approval or an event"`
+	Progress   *protocol.StepProgress `json:"progress,omitempty" doc:"last progress that the attempt in flight reported; for a step with a maxDuration"`
+	Children   *Children              `json:"children,omitempty" doc:"child orders so far; for a step that has child orders"`
 }
 
 // Kinds of steps that call no agent.
@@ -118,22 +119,22 @@ const (
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
 type Answers struct {
-	Event    string      `json:"event,omitempty" doc:"name of the event"`
-	Values   []string    `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
-	Round    int         `json:"round" doc:"number of the round, from 1; an answer names it"`
-	Need     int         `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
-	Who      []string    `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
-	NotSelf  string      `json:"notSelf,omitempty" doc:"person who may not answer"`
-	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
-	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+	Event    string          `json:"event,omitempty" doc:"name of the event"`
+	Values   []string        `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
+	Round    int             `json:"round" doc:"number of the round, from 1; an answer names it"`
+	Need     int             `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
+	Who      []string        `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
+	NotSelf  string          `json:"notSelf,omitempty" doc:"person who may not answer"`
+	Reminded int             `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
+	Votes    []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned lists the latest accepted answers that gave a reason, of all rounds and runs.
-	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
+	Reasoned []protocol.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
 	// Uncounted lists answers that came before the step began and do not count, because their senders may
 	// not answer the step.
-	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
+	Uncounted []protocol.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
-func answersOf(s *core.Step, def *core.Answer) *Answers {
+func answersOf(s *protocol.Step, def *core.Answer) *Answers {
 	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
 	if a := s.Answers; a != nil {
 		v.Round = max(1, a.Round)
@@ -179,7 +180,7 @@ type Earlier struct {
 	Superseded int `json:"superseded,omitempty"`
 }
 
-func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
+func attemptsOf(t *protocol.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
 	for _, a := range t.Attempts.Last {
 		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
 			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
@@ -191,7 +192,7 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 		}
 		list = append(list, v)
 	}
-	if e := t.Attempts.Earlier; e != (core.Earlier{}) {
+	if e := t.Attempts.Earlier; e != (protocol.Earlier{}) {
 		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
 			Superseded: e.Superseded}
 	}
@@ -244,7 +245,7 @@ const (
 
 const maxWaits = 8
 
-func waitsOf(t *core.Task) (all []Wait) {
+func waitsOf(t *protocol.Task) (all []Wait) {
 	if Ended(t) {
 		return nil
 	}
@@ -282,13 +283,13 @@ type Page struct {
 
 // Ended reports whether a task is Processed, Compensated, Cancelled, Closed, or in Error with nothing in
 // flight. A damaged task waits for an operator too.
-func Ended(t *core.Task) bool {
+func Ended(t *protocol.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight() || t.Damaged != ""
 }
 
 // Of returns the view of a task. def is the definition that the task pins. If def is nil, the fields that
 // depend on the definition are empty.
-func Of(t *core.Task, def *core.Definition) Task {
+func Of(t *protocol.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
 		State: t.ProcessState, Phase: t.Phase, Why: t.Undo.Why, Ended: Ended(t),
@@ -348,14 +349,14 @@ func DefinitionOf(def *core.Definition) Definition {
 		Schema: def.Order}
 	for i := range def.Steps {
 		d := &def.Steps[i]
-		v.Steps[i] = stepOf(&core.Step{Name: d.Name, State: core.Pending}, d)
+		v.Steps[i] = stepOf(&protocol.Step{Name: d.Name, State: core.Pending}, d)
 		v.Steps[i].When, v.Steps[i].Timeout, v.Steps[i].OnFailure = d.When, d.Timeout, d.OnFailure
 	}
 	return v
 }
 
 // SummaryOf returns a task as an element of a listing.
-func SummaryOf(t *core.Task) Summary {
+func SummaryOf(t *protocol.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
 		Phase: t.Phase,
@@ -392,14 +393,14 @@ func definitionOf(def *core.Definition, step string) *core.StepDefinition {
 	return nil
 }
 
-func errorOf(b core.Reason) *TaskError {
+func errorOf(b protocol.Reason) *TaskError {
 	if b.Code == "" && b.Text == "" {
 		return nil
 	}
 	return &TaskError{Code: b.Code, Message: b.Text, Step: b.Step}
 }
 
-func stepOf(s *core.Step, def *core.StepDefinition) Step {
+func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 	v := Step{
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
 		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Moment is one line of a task's timeline.
@@ -46,7 +47,7 @@ func Timeline(t Task) []Moment {
 	if t.EndedAt != 0 {
 		text := ""
 		switch {
-		case t.State == core.Compensated && t.Why == core.WhyOperator:
+		case t.State == core.Compensated && t.Why == protocol.WhyOperator:
 			text = "as the operator asked"
 		case t.Error != nil:
 			text = t.Error.Message
@@ -62,7 +63,7 @@ func Timeline(t Task) []Moment {
 
 // stated returns the step and the fact of an accepted Resolve. It returns "" for any other verdict, and if
 // the step no longer has this fact.
-func stated(t *Task, v core.Verdict) string {
+func stated(t *Task, v protocol.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
 			return " " + t.Steps[i].Name + " " + string(r.Fact)
@@ -71,14 +72,14 @@ func stated(t *Task, v core.Verdict) string {
 	return ""
 }
 
-func verdictWord(v core.Verdict) string {
+func verdictWord(v protocol.Verdict) string {
 	if v.Accepted {
 		return "accepted"
 	}
 	return "refused"
 }
 
-func verdictText(v core.Verdict) string {
+func verdictText(v protocol.Verdict) string {
 	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }
 

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/stepkeeper/stepkeeper/shared/core"
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
 
 // UndoWait describes why the undo of an order waits (P20, what happens next is computed).
 type UndoWait struct {
@@ -12,8 +15,8 @@ type UndoWait struct {
 
 // undoWaitOf returns why the undo of a task waits. It returns nil if the task is not being undone, or if the
 // Scheduler is about to continue.
-func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
-	s := core.UndoneNext(t)
+func undoWaitOf(t *protocol.Task, def *core.Definition) *UndoWait {
+	s := protocol.UndoneNext(t)
 	if s == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -28,22 +29,22 @@ var definition = func() *core.Definition {
 	return d
 }()
 
-func task() *core.Task {
-	return &core.Task{
+func task() *protocol.Task {
+	return &protocol.Task{
 		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating,
-		Undo: core.Reversal{Why: core.WhyFailure},
-		Run:  1, Commands: core.Commands{Number: 2,
-			Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
-				At: t0 + 6000}}}, Created: t0, Deadline: core.Deadline{At: t0 + 90_000},
-		Steps: []core.Step{
-			{Name: "reserve", State: core.Processed, Attempt: 1, First: core.First{Nth: 1, At: t0 + 100},
-				Claim: core.Claim{At: t0 + 100}, Stops: core.Stops{Do: t0 + 9000},
-				Finish: core.Finish{At: t0 + 200}},
+		Undo: protocol.Reversal{Why: protocol.WhyFailure},
+		Run:  1, Commands: protocol.Commands{Number: 2,
+			Verdicts: []protocol.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
+				At: t0 + 6000}}}, Created: t0, Deadline: protocol.Deadline{At: t0 + 90_000},
+		Steps: []protocol.Step{
+			{Name: "reserve", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1, At: t0 + 100},
+				Claim: protocol.Claim{At: t0 + 100}, Stops: protocol.Stops{Do: t0 + 9000},
+				Finish: protocol.Finish{At: t0 + 200}},
 			{Name: "charge", State: core.Compensating, Attempt: 3,
-				Claim: core.Claim{Undo: true, At: t0 + 5000}, First: core.First{Nth: 2, At: t0 + 100},
-				CompleteBy: t0 + 35_000, Stops: core.Stops{Do: t0 + 4000},
-				Failures: core.Failures{Do: 2, Undo: 1},
-				Error:    &core.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
+				Claim: protocol.Claim{Undo: true, At: t0 + 5000}, First: protocol.First{Nth: 2, At: t0 + 100},
+				CompleteBy: t0 + 35_000, Stops: protocol.Stops{Do: t0 + 4000},
+				Failures: protocol.Failures{Do: 2, Undo: 1},
+				Error:    &protocol.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
 			{Name: "mail", State: core.Pending},
 		},
 	}
@@ -86,7 +87,7 @@ func TestStepUndoneAlone(t *testing.T) {
 }
 
 func TestTaskWithoutDefinition(t *testing.T) {
-	tomb := &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, End: core.End{At: t0}}
+	tomb := &protocol.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, End: protocol.End{At: t0}}
 	v := view.Of(tomb, nil)
 	if b, _ := json.Marshal(v); !v.Ended || !strings.Contains(string(b), `"steps":[]`) {
 		t.Errorf("%s", b)
@@ -110,7 +111,7 @@ func TestEnded(t *testing.T) {
 		{core.Error, core.Failed, true},
 		{core.Error, core.Processing, false}, // an agent may be at work
 	} {
-		x := &core.Task{ProcessState: tt.state, Steps: []core.Step{{State: tt.step}}}
+		x := &protocol.Task{ProcessState: tt.state, Steps: []protocol.Step{{State: tt.step}}}
 		if got := view.Ended(x); got != tt.ended || view.SummaryOf(x).Ended != tt.ended {
 			t.Errorf("%s with a step %s: ended %v", tt.state, tt.step, got)
 		}
@@ -173,11 +174,11 @@ func TestTimeline(t *testing.T) {
 // an end names the operator who asked for it instead of the failure.
 func TestTimelineOfCommands(t *testing.T) {
 	at := t0 + 7000
-	x := view.Task{State: core.Compensated, Why: core.WhyOperator, Ended: true, EndedAt: at + 1,
+	x := view.Task{State: core.Compensated, Why: protocol.WhyOperator, Ended: true, EndedAt: at + 1,
 		Error: &view.TaskError{Message: "POST 503"},
 		Steps: []view.Step{{Name: "charge", State: core.Compensated, ClaimedAt: at,
 			Resolved: &core.Resolved{Fact: core.Undone, At: at}}},
-		Verdicts: []core.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}}}
+		Verdicts: []protocol.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}}}
 	var got []string
 	for _, m := range view.Timeline(x) {
 		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
@@ -190,31 +191,31 @@ func TestTimelineOfCommands(t *testing.T) {
 
 // The wait of an undo is that of the step that is undone next.
 func TestUndoWait(t *testing.T) {
-	undo := func(change func(*core.Step)) *view.UndoWait {
+	undo := func(change func(*protocol.Step)) *view.UndoWait {
 		x := task()
 		change(&x.Steps[1])
 		return view.Of(x, definition).UndoWait
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(*core.Step)
+		change func(*protocol.Step)
 		want   *view.UndoWait
 	}{
-		{"its undo was asked for", func(*core.Step) {},
+		{"its undo was asked for", func(*protocol.Step) {},
 			&view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
-		{"it is being done", func(s *core.Step) {
+		{"it is being done", func(s *protocol.Step) {
 			s.State, s.Claim.Undo = core.Processing, false
 		}, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
-		{"a call may take effect", func(s *core.Step) {
+		{"a call may take effect", func(s *protocol.Step) {
 			s.State, s.Claim.Undo, s.Wait.At = core.UndoWait, false,
 				t0+5001
 		},
 			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001}},
-		{"its undo failed", func(s *core.Step) {
+		{"its undo failed", func(s *protocol.Step) {
 			s.State, s.Wait.At = core.UndoWait, t0+6000
 		}, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
-		{"the Scheduler is about to go on", func(s *core.Step) { s.State = core.Failed }, nil},
-		{"it is undone, and the one before is fenced", func(s *core.Step) { s.State = core.Compensated },
+		{"the Scheduler is about to go on", func(s *protocol.Step) { s.State = core.Failed }, nil},
+		{"it is undone, and the one before is fenced", func(s *protocol.Step) { s.State = core.Compensated },
 			nil},
 	} {
 		if got := undo(tt.change); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -59,7 +60,7 @@ func openRuntime(ctx context.Context, dir string,
 	return embedded.Open(ctx, o)
 }
 
-func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
+func ended(t *protocol.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
 
 func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 	o, err := message.DecodeSubmit(order)

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -51,8 +52,8 @@ type Backend struct {
 	Names []string // names of the queues
 	// errors that Submit returns, by order ID
 	Failing map[string]error
-	Verdict func(message.Control) (core.Verdict, error) // verdict on each command; nil accepts known orders
-	NotOK   bool                                        // true makes Health report a problem
+	Verdict func(message.Control) (protocol.Verdict, error) // verdict on each command; nil accepts known orders
+	NotOK   bool                                            // true makes Health report a problem
 	// number of calls of Wait whose context was cancelled before its deadline
 	HungUp  atomic.Int64
 	Damaged string // ID of an order whose document cannot be read
@@ -69,7 +70,7 @@ type Backend struct {
 
 	mu       sync.Mutex
 	change   chan struct{} // closed and replaced whenever a task changes
-	tasks    map[string]*core.Task
+	tasks    map[string]*protocol.Task
 	orders   map[string]json.RawMessage
 	failures int // number of submissions that still fail
 	failure  error
@@ -81,7 +82,7 @@ type Backend struct {
 
 // New returns an empty backend.
 func New() *Backend {
-	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{},
+	return &Backend{change: make(chan struct{}), tasks: map[string]*protocol.Task{},
 		orders: map[string]json.RawMessage{}}
 }
 
@@ -101,7 +102,7 @@ func (b *Backend) locked(f func()) {
 }
 
 // Change applies f to a copy of the task, and stores the changed copy as the next version.
-func (b *Backend) Change(id string, f func(*core.Task)) {
+func (b *Backend) Change(id string, f func(*protocol.Task)) {
 	b.locked(func() {
 		t := *b.tasks[id]
 		t.Steps = slices.Clone(t.Steps)
@@ -112,7 +113,7 @@ func (b *Backend) Change(id string, f func(*core.Task)) {
 
 // End makes the task Processed.
 func (b *Backend) End(id string) {
-	b.Change(id, func(t *core.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
+	b.Change(id, func(t *protocol.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
 }
 
 // Seen returns the content of a submitted order. It returns nil for an unknown order.
@@ -123,9 +124,9 @@ func (b *Backend) Seen(id string) json.RawMessage {
 }
 
 // Put stores t as the next version of its task.
-func (b *Backend) Put(t *core.Task) { b.locked(func() { b.put(t) }) }
+func (b *Backend) Put(t *protocol.Task) { b.locked(func() { b.put(t) }) }
 
-func (b *Backend) put(t *core.Task) {
+func (b *Backend) put(t *protocol.Task) {
 	t.Version++
 	b.tasks[t.OrderID] = t
 	close(b.change)
@@ -196,14 +197,14 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 }
 
 // NewTask returns a task of Definition whose first step is claimed.
-func NewTask(id string) *core.Task {
-	return &core.Task{
+func NewTask(id string) *protocol.Task {
+	return &protocol.Task{
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
-		Steps: []core.Step{
-			{Name: "charge", State: core.Processing, Claim: core.Claim{By: "s1", At: Now,
-				StopBy: Now + 30000}, Attempt: 1, First: core.First{Nth: 1, At: Now},
-				CompleteBy: Now + 30000, Stops: core.Stops{Do: Now + 30000}},
+		Steps: []protocol.Step{
+			{Name: "charge", State: core.Processing, Claim: protocol.Claim{By: "s1", At: Now,
+				StopBy: Now + 30000}, Attempt: 1, First: protocol.First{Nth: 1, At: Now},
+				CompleteBy: Now + 30000, Stops: protocol.Stops{Do: Now + 30000}},
 			{Name: "mail", State: core.Pending},
 		},
 	}
@@ -218,24 +219,24 @@ func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 
 // Command records the command. If Down has set an error, Command returns the error. If Verdict is set, it
 // returns the result of Verdict. Otherwise it accepts commands for known orders.
-func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+func (b *Backend) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Commands = append(b.Commands, c)
 	switch {
 	case b.down != nil:
-		return core.Verdict{}, b.down
+		return protocol.Verdict{}, b.down
 	case b.Verdict != nil:
 		return b.Verdict(c)
 	case b.tasks[c.OrderID] == nil:
-		return core.Verdict{}, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
+		return protocol.Verdict{}, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: true, At: Now}, nil
+	return protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: true, At: Now}, nil
 }
 
 // Task implements api.Backend.
-func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+func (b *Backend) Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	handed(ctx)
 	if id == b.Panic && id != "" {
 		panic("the test asked for it")
@@ -257,13 +258,13 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	return t, Definition, nil
 }
 
-func damaged(t *core.Task) *core.Task {
-	return &core.Task{OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Created: t.Created,
+func damaged(t *protocol.Task) *protocol.Task {
+	return &protocol.Task{OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Created: t.Created,
 		ProcessState: t.ProcessState, Due: t.Due, Damaged: "the document is not JSON; restore it from a backup"}
 }
 
 // Order implements api.Backend.
-func (b *Backend) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
+func (b *Backend) Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error) {
 	handed(ctx)
 	if o := b.Seen(t.OrderID); o != nil {
 		return o, b.broken("Order")
@@ -272,7 +273,7 @@ func (b *Backend) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 }
 
 // Wait implements api.Backend.
-func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error) {
 	handed(ctx)
 	for {
 		b.mu.Lock()
@@ -314,16 +315,16 @@ func (b *Backend) Arrived(id string) {
 }
 
 // Follow implements api.Backend.
-func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error) {
 	handed(ctx)
 	if _, _, err := b.Task(ctx, id); err != nil {
 		return nil, err
 	}
-	out := make(chan *core.Task)
+	out := make(chan *protocol.Task)
 	go func() {
 		defer close(out)
 		for {
-			t, err := b.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+			t, err := b.Wait(ctx, id, func(t *protocol.Task) bool { return t.Version > after })
 			if err != nil {
 				return
 			}
@@ -346,7 +347,7 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var found []*core.Task
+	var found []*protocol.Task
 	for id, t := range b.tasks {
 		if (q.State == "" || q.State == string(t.ProcessState)) &&
 			(q.Workflow == "" || q.Workflow == t.Workflow) &&

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 type deferral struct{ within time.Duration }
@@ -135,7 +136,7 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
 	within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
-		m.Percent, m.Note = min(max(percent, 0), 100), core.ShortNote(core.RedactText(note))
+		m.Percent, m.Note = min(max(percent, 0), 100), protocol.ShortNote(core.RedactText(note))
 		if within > 0 {
 			m.Until = core.TimeOf(r.Clock.Now().Add(within))
 		}

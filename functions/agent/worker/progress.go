@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // progressInterval is the shortest interval between two reports of a step with a long timeout. It is
@@ -71,7 +72,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	}
 	q := r.h.req
 	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
-	report.Percent, report.Note = percent, core.ShortNote(core.RedactText(note))
+	report.Percent, report.Note = percent, protocol.ShortNote(core.RedactText(note))
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -229,11 +230,11 @@ func TestOpen(t *testing.T) {
 func TestTombstoneHasTheHashOfTheContent(t *testing.T) {
 	s, engine := open(t, nil)
 	s.Keep("orders", "OrderID")
-	task := core.Task{OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
+	task := protocol.Task{OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
 		ProcessState: core.Processing, Created: 1, Due: 2}
 	rested := task
 	rested.Version, rested.ProcessState, rested.Due = 2, core.Processed, 0
-	for _, next := range []*core.Task{&task, &rested} {
+	for _, next := range []*protocol.Task{&task, &rested} {
 		if err := engine.State.Commit(context.Background(), []state.Change{{Task: next}})[0]; err != nil {
 			t.Fatal(err)
 		}

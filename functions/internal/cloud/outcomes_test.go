@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -23,7 +24,7 @@ func TestOutcomes(t *testing.T) {
 	var changes []state.Change
 	add := func(workflow string, to core.State, due core.Time, orders int) {
 		for range orders {
-			before := core.Task{OrderID: fmt.Sprintf("o-%d", len(changes)), Version: 1, Workflow: workflow,
+			before := protocol.Task{OrderID: fmt.Sprintf("o-%d", len(changes)), Version: 1, Workflow: workflow,
 				Definition: "hash", Order: []byte("{}"), ProcessState: core.Processing, Created: 1_000,
 				Due: 2_000}
 			after := before
@@ -40,7 +41,7 @@ func TestOutcomes(t *testing.T) {
 	ended := changes[1].Task
 	erased := *ended
 	erased.Version = 3
-	unknown := core.Task{OrderID: "early", Version: 1, ProcessState: core.Cancelled, Created: 1_000}
+	unknown := protocol.Task{OrderID: "early", Version: 1, ProcessState: core.Cancelled, Created: 1_000}
 	changes = append(changes, state.Change{Task: &erased, Before: ended}, state.Change{Task: &unknown})
 
 	for _, on := range []string{"", "true"} {
@@ -99,7 +100,7 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 	s, parts, outcomes := openTo(t, full, nil, map[string]string{deployment.VarOutcomes: "true",
 		deployment.VarStack: "Shop/Engine"})
 	s.Keep("orders", "OrderID")
-	task := core.Task{OrderID: "o-1", Version: 1, Workflow: "pay", Definition: "hash", Order: []byte("{}"),
+	task := protocol.Task{OrderID: "o-1", Version: 1, Workflow: "pay", Definition: "hash", Order: []byte("{}"),
 		ProcessState: core.Processed, Created: 1_000}
 	if err := parts.State.Commit(t.Context(), []state.Change{{Task: &task}})[0]; err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -32,7 +33,7 @@ type move struct {
 	w             *world.Simulation
 	o             *world.Order
 	def           *core.Definition
-	before, after *core.Task
+	before, after *protocol.Task
 	record        *port.Record
 	supervisor    bool
 	commanded     bool // true if the task accepted a command
@@ -40,7 +41,7 @@ type move struct {
 }
 
 // Committed checks a commit against the invariants. The parameter before is nil for a new task.
-func Committed(w *world.Simulation, before, after *core.Task, record *port.Record) {
+func Committed(w *world.Simulation, before, after *protocol.Task, record *port.Record) {
 	w.Commits++
 	o := w.ByID[after.OrderID]
 	if o == nil && after.Parent != nil {
@@ -190,7 +191,7 @@ func Audit(w *world.Simulation) {
 // told checks that the operator has got the alert of an order's end, and the application its status (P11, an
 // end is reported until settled). If no handler has died, the application has received all other statuses too
 // (P12, effects are emitted again). A status may be given up after two weeks.
-func told(w *world.Simulation, o *world.Order, t *core.Task) {
+func told(w *world.Simulation, o *world.Order, t *protocol.Task) {
 	w.Checks.Did("P11")
 	if alerts(w.DefOf(t), t) && t.Parent == nil && !o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
 		w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
@@ -229,7 +230,7 @@ func Letters(w *world.Simulation) {
 // these conditions holds:
 //   - The step sends a question.
 //   - The step is not a point of no return, and does not come after one.
-func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
+func NoEffect(w *world.Simulation, t *protocol.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == step

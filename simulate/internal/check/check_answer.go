@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // answers checks a step that waits for an answer, after every commit (P35, an answer decides a round; P36,
 // answers may come early, late or twice).
-func (m *move) answers(was, s *core.Step) {
+func (m *move) answers(was, s *protocol.Step) {
 	m.did("P35", "P36")
 	if s.Failures.Do > 0 || s.InFlight() {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
@@ -38,7 +39,7 @@ func (m *move) answers(was, s *core.Step) {
 	}
 	if i := m.def.Index(s.Name); decided && s.State == core.Processed && m.def.Steps[i].Answer.Refuse != "" {
 		refused, err := m.def.Expr.Refused(i, core.Environment{Value: d.Value})
-		if err == nil && refused && d.By != core.ByTimeout {
+		if err == nil && refused && d.By != protocol.ByTimeout {
 			m.fail("P35", "step %s is Processed, and %s refuses it", s.Name, d.Value)
 		}
 	}
@@ -51,7 +52,7 @@ func (m *move) answers(was, s *core.Step) {
 
 // votes checks that no accepted answer is lost, and that each person has at most one vote (P35, P36). The
 // claim of the step may remove the votes of people who may not answer.
-func (m *move) votes(was, s *core.Step, decided bool) {
+func (m *move) votes(was, s *protocol.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
 	}
@@ -74,20 +75,20 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 
 // decidedInTime checks that a step gets its timeoutValue only after its timeout (P37, a question has a time).
 // When no faults occur, the step must get the value soon after the timeout.
-func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
+func (m *move) decidedInTime(was, s *protocol.Step, d *protocol.Decided, decided bool) {
 	if _, before := DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return
 	}
 	m.did("P37")
 	at := was.Wait.At
-	if people := strings.Split(d.By, ", "); d.By != core.ByTimeout && len(people) < s.Answers.Need {
+	if people := strings.Split(d.By, ", "); d.By != protocol.ByTimeout && len(people) < s.Answers.Need {
 		m.fail("P35", "step %s is decided by %s, and needs %d people", s.Name, d.By, s.Answers.Need)
 	}
 	switch {
-	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
+	case d.By == protocol.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
 		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is "+
 			"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
-	case d.By == core.ByTimeout && m.w.Quiescing && m.w.Driver == nil &&
+	case d.By == protocol.ByTimeout && m.w.Quiescing && m.w.Driver == nil &&
 		m.before.ProcessState == core.Processing:
 		m.prompt(s, at)
 	}

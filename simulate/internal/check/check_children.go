@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -36,7 +37,7 @@ func (m *move) children() {
 
 // checkChildren compares the child orders of an ended task with the task (P41, parent and child talk by
 // messages).
-func checkChildren(w *world.Simulation, t *core.Task) {
+func checkChildren(w *world.Simulation, t *protocol.Task) {
 	if len(w.Below) == 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // commandOf returns the content of the command with the given ID. If the handler has received no such
@@ -24,7 +25,7 @@ func (m *move) storedBefore(id string) int {
 	if m.before == nil {
 		return -1
 	}
-	return slices.IndexFunc(m.before.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id })
+	return slices.IndexFunc(m.before.Commands.Verdicts, func(v protocol.Verdict) bool { return v.ID == id })
 }
 
 // kept reports whether a verdict was certainly still stored when the commit decided its last command. The
@@ -108,7 +109,7 @@ func (m *move) verdicts() {
 
 // current checks that an accepted command was sent for the state that it changes (P5, commands have a number
 // and an ID), and that a Resubmit sets no deadline that has passed (P18, resubmit uses a remembered key).
-func (m *move) current(v core.Verdict) {
+func (m *move) current(v protocol.Verdict) {
 	if m.before == nil || m.several() {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -50,7 +51,7 @@ func Outlasts(w *world.Simulation) bool {
 
 // wait checks a step with a wait at every commit (P33, a waiting step asks no agent; P34, a wait ends at a
 // fixed time).
-func (m *move) wait(was, s *core.Step) {
+func (m *move) wait(was, s *protocol.Step) {
 	t, seen := m.after, &m.o.Seen
 	m.did("P33")
 	switch {
@@ -100,13 +101,13 @@ func (m *move) wait(was, s *core.Step) {
 
 // undecided reports whether a waiting step may lack a complete-by because its task went from Error to
 // Compensating. A step of a task in Error has no complete-by, and a later commit undoes the step.
-func (m *move) undecided(was *core.Step) bool {
+func (m *move) undecided(was *protocol.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
 // prompt checks that a wait ends soon after its end time when no faults occur (P34). If the Wake does not end
 // the wait within the definition's grace, the next sweep must end the wait.
-func (m *move) prompt(s *core.Step, at core.Time) {
+func (m *move) prompt(s *protocol.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
 	// The bound leaves time for the lease or the message of a dead process to expire.
 	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {

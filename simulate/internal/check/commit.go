@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -131,11 +132,11 @@ func (m *move) moved() {
 // was returns the step before the commit, or a new Pending step if the commit has added the step. An earlier
 // Move may have removed a step with this name. Then the number of attempts continues (P1, every claim has a
 // new attempt).
-func (m *move) was(name string) *core.Step {
+func (m *move) was(name string) *protocol.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
 	}
-	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
+	return &protocol.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
 // index checks the bucket and the due time of the index entry (P9, tasks not at rest are due).
@@ -350,7 +351,7 @@ func (m *move) settling() bool {
 		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At
 }
 
-func stale(r *message.Reply, t *core.Task) bool {
+func stale(r *message.Reply, t *protocol.Task) bool {
 	s := t.Step(r.Step)
 	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
 	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&

@@ -5,16 +5,17 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // passed reports whether a step has ended. Later steps need not wait for such a step.
-func passed(s *core.Step) bool {
+func passed(s *protocol.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
 
 // PastReturn reports whether a point of no return was claimed (P22, a point of no return forbids undo). A
 // claim does not count if a proof shows that the claim had no effect (P22a, a proven refusal permits undo).
-func PastReturn(def *core.Definition, t *core.Task) bool {
+func PastReturn(def *core.Definition, t *protocol.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
@@ -25,7 +26,7 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 
 // withoutEffect reports whether the step certainly has no effect. The reason may be a statement of the
 // service or of the operator (P22a). The step may also have failed before any claim.
-func withoutEffect(s *core.Step) bool {
+func withoutEffect(s *protocol.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
@@ -33,14 +34,14 @@ func withoutEffect(s *core.Step) bool {
 // alerts reports whether the end of the task alerts the operator (P11, an end is reported until settled).
 // Every Error alerts the operator. An undo after a failure alerts the operator only if the workflow requests
 // an alert.
-func alerts(def *core.Definition, t *core.Task) bool {
-	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
+func alerts(def *core.Definition, t *protocol.Task) bool {
+	undone := t.ProcessState == core.Compensated && t.Undo.Why == protocol.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
 }
 
 // undoneFor returns a description of the reason of an undo. A task that has stopped stores this reason
 // separately from the reason of the Error.
-func undoneFor(t *core.Task, stopped bool) string {
+func undoneFor(t *protocol.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {
 		step, code = t.Undo.Reason.Step, t.Undo.Reason.Code
@@ -50,7 +51,7 @@ func undoneFor(t *core.Task, stopped bool) string {
 
 // live returns the earliest time at which an actor must process the task, or 0 if there is no such time (P9,
 // tasks not at rest are due).
-func live(t *core.Task) core.Time {
+func live(t *protocol.Task) core.Time {
 	first := t.ResendTime()
 	add := func(at core.Time) {
 		if at != 0 && (first == 0 || at < first) {
@@ -82,7 +83,7 @@ func longestHold(d *core.StepDefinition, code string) core.Duration {
 }
 
 // verdictsOf returns the stored verdicts on the answers to a step.
-func verdictsOf(s *core.Step) []core.Verdict {
+func verdictsOf(s *protocol.Step) []protocol.Verdict {
 	if s.Answers == nil {
 		return nil
 	}
@@ -91,7 +92,7 @@ func verdictsOf(s *core.Step) []core.Verdict {
 
 // DecidedOf returns the decision that the output of an answered step contains. The result ok is false if the
 // step has no decision.
-func DecidedOf(s *core.Step) (d core.Decided, ok bool) {
+func DecidedOf(s *protocol.Step) (d protocol.Decided, ok bool) {
 	ok = s.Answers != nil && s.Output != nil && json.Unmarshal(s.Output, &d) == nil
 	return d, ok
 }

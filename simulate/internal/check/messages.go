@@ -10,12 +10,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // given checks that the requests of a step with a corrected input contain this input (P51, a call can get
 // another input).
-func given(w *world.Simulation, t *core.Task, r *message.Request) {
+func given(w *world.Simulation, t *protocol.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
 		return
 	}
@@ -99,7 +100,7 @@ func Taken(w *world.Simulation, m port.Message) {
 }
 
 // takenReply records the result of a do that the Scheduler knows.
-func takenReply(w *world.Simulation, o *world.Order, t *core.Task, r *message.Reply) {
+func takenReply(w *world.Simulation, o *world.Order, t *protocol.Task, r *message.Reply) {
 	s, key := t.Step(r.Step), core.Key(r.OrderID, r.Run, r.Step)
 	known := o.Seen.Done[key]
 	switch {
@@ -123,7 +124,7 @@ func failure(r *message.Reply) bool {
 //   - A step is not asked again after as many failures as its retry permits (invariant 12), until a command.
 //   - A step that was reported done is not asked again (P15, a late done counts).
 //   - Without a fence, an undo begins only after the stop-by of every do (P21, an undo waits for quiet).
-func times(w *world.Simulation, o *world.Order, t *core.Task, r *message.Request) {
+func times(w *world.Simulation, o *world.Order, t *protocol.Task, r *message.Request) {
 	w.Checks.Did("P15")
 	failures := 0
 	for n := range r.Attempt {
@@ -198,7 +199,7 @@ func calls(h *world.History) (n int) {
 
 // because checks the field "because" in the input of a request. The field must contain the failure code of
 // the step's first predecessor (P42, orders can go on after failures).
-func because(w *world.Simulation, t *core.Task, r *message.Request) {
+func because(w *world.Simulation, t *protocol.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
 	}
@@ -218,7 +219,7 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 
 // routed checks the agent of a request. The agent must be one of the step's agents. After a failed attempt,
 // the next attempt must use a different agent (P44, several agents can do one step).
-func routed(w *world.Simulation, t *core.Task, r *message.Request) {
+func routed(w *world.Simulation, t *protocol.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
 		w.Violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent,
@@ -229,7 +230,7 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 	w.Checks.Did("P44")
 	for _, a := range t.Attempts.Last {
-		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded &&
+		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != protocol.OutcomeSuperseded &&
 			cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
 			w.Violate("P44",
 				"attempt %d of step %s of %s asks agent %s again, at which the one before was not done",
@@ -255,7 +256,7 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
 		w.Checks.Did("P5")
 		if slices.ContainsFunc(t.Commands.Verdicts,
-			func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
+			func(v protocol.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
 			w.Violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID,
 				s.OrderID)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func (m *move) step(i int) {
@@ -57,7 +58,7 @@ func (m *move) step(i int) {
 }
 
 // failures checks the counted failures of a step (invariants 12 and 13; P32, queue time is not a failure).
-func (m *move) failures(was, s *core.Step, d *core.StepDefinition) {
+func (m *move) failures(was, s *protocol.Step, d *core.StepDefinition) {
 	if !m.commanded && (s.Failures.Do < was.Failures.Do || s.Failures.Undo < was.Failures.Undo) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}
@@ -91,7 +92,7 @@ func (m *move) notNow(step string) bool {
 
 // rule checks a step that fails by a rule. Such a step is never claimed. It fails with the code of the rule, or
 // because its condition cannot be evaluated (P50, a rule can fail the order).
-func (m *move) rule(i int, was *core.Step) {
+func (m *move) rule(i int, was *protocol.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	byRule := s.Error != nil && (s.Error.Code == d.Fail.Code || s.Error.Code == "expression" && d.When != "")
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !byRule {
@@ -119,7 +120,7 @@ func (m *move) needed(call string) {
 // held checks a step that was handed back without a counted failure (P45, "not now" is not a failure). The
 // next attempt must come at least 2 s later. The total time without a counted failure must stay below
 // maxQueueTime or pollFor.
-func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
+func (m *move) held(was, s *protocol.Step, d *core.StepDefinition) {
 	if s.Error == nil || s.Error.Since == 0 || !was.InFlight() || s.InFlight() {
 		return
 	}
@@ -140,7 +141,7 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 
 // progressed checks the times of an attempt that continues (P43, long work reports progress). The stop-by
 // must not change. The complete-by must not become earlier. The complete-by must not be after the stop-by.
-func (m *move) progressed(was, s *core.Step) {
+func (m *move) progressed(was, s *protocol.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
 	}
@@ -153,7 +154,7 @@ func (m *move) progressed(was, s *core.Step) {
 
 // goesOn checks a step with onFailure: continue. After a failure of the step, the task goes on (P42, orders
 // can go on after failures).
-func (m *move) goesOn(was, s *core.Step) {
+func (m *move) goesOn(was, s *protocol.Step) {
 	m.did("P42")
 	t := m.after
 	if m.before.Run == t.Run && was.FailureCode != "" && s.FailureCode != was.FailureCode {
@@ -172,14 +173,14 @@ func (m *move) goesOn(was, s *core.Step) {
 	}
 }
 
-func stoppedForward(t *core.Task) bool {
+func stoppedForward(t *protocol.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
 
 // undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
 // does not apply to such a step. A commit that has begun the undo of the task may contain several events in
 // an unknown sequence. For such a commit the result is true.
-func (m *move) undoneAlone(s *core.Step) bool {
+func (m *move) undoneAlone(s *protocol.Step) bool {
 	t, b := m.after, m.before
 	switch {
 	case s.FailureCode == "":
@@ -194,7 +195,7 @@ func (m *move) undoneAlone(s *core.Step) bool {
 
 // waitsFor checks the claim of a step. If a predecessor of the step has failed, the predecessor's undo must
 // have ended before the claim (P42).
-func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
+func (m *move) waitsFor(s *protocol.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
 			m.fail("P42", "step %s is claimed while %s, which failed, is %s", s.Name, o.Name, o.State)
@@ -202,7 +203,7 @@ func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-func (m *move) bySupervisor(was, s *core.Step) {
+func (m *move) bySupervisor(was, s *protocol.Step) {
 	m.did("P16")
 	if s.Attempt != was.Attempt {
 		m.fail("P16", "the Supervisor claimed step %s", s.Name)
@@ -215,7 +216,7 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	}
 }
 
-func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
+func (m *move) claimed(was, s *protocol.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
 	again := (was.State == core.UndoWait || was.Claim.Undo == s.Claim.Undo) && t.Run == b.Run
 	uncalled := was.Error != nil && was.Error.Since != 0 // its agent may be able to call earlier than expected

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -52,7 +53,7 @@ func reply(w *world.Simulation, o *world.Order) {
 }
 
 // scripted schedules the scenario's answers to the waiting steps of a task.
-func scripted(w *world.Simulation, t *core.Task) {
+func scripted(w *world.Simulation, t *protocol.Task) {
 	o := w.ByID[t.OrderID]
 	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {
 		return
@@ -77,10 +78,10 @@ func scripted(w *world.Simulation, t *core.Task) {
 }
 
 // voter returns the name of a person who may answer and has not answered yet, or "".
-func voter(a *core.Answers) string {
+func voter(a *protocol.Answers) string {
 	for _, by := range slices.Concat(a.Who, workflows.Persons, []string{"dora", "eve", "finn"}) {
 		if a.Excludes(by) == "" &&
-			!slices.ContainsFunc(a.Votes, func(v core.Vote) bool { return v.By == by }) {
+			!slices.ContainsFunc(a.Votes, func(v protocol.Vote) bool { return v.By == by }) {
 			return by
 		}
 	}
@@ -89,7 +90,7 @@ func voter(a *core.Answers) string {
 
 // answer returns the answer of a person who sees the task t. It chooses the person and the value. With the
 // choice 0, each answer of an order comes from the next person and has the next value.
-func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
+func answer(w *world.Simulation, o *world.Order, t *protocol.Task) core.Answered {
 	o.Commands++
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
 	def := w.Def

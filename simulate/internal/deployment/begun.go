@@ -55,7 +55,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 
 // MoveTask returns the scenario of a task that is moved from one definition to another. The scenario begins
 // after the move.
-func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
+func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
@@ -93,7 +93,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 // begin stores the task of an order with a past. It also records the past calls in the services and ledgers,
 // and the past alerts and failures in the order's history. If the order is in Error or Compensated, the
 // operator resubmits it.
-func begin(w *world.Simulation, t *core.Task) {
+func begin(w *world.Simulation, t *protocol.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
 			Order: w.Sc.Order, ReplyTo: t.ReplyTo}}
@@ -104,7 +104,7 @@ func begin(w *world.Simulation, t *core.Task) {
 		w.Violate("bug", "the document of %s cannot be written: %v", t.OrderID, err)
 		return
 	}
-	bucket, at := core.Index(t)
+	bucket, at := protocol.Index(t)
 	r := w.Store.Row(o.Id)
 	r.Hash = message.HashOf(t)
 	if t.Apart() {
@@ -141,7 +141,7 @@ func begin(w *world.Simulation, t *core.Task) {
 // not show the result of a call, behindIt chooses a result:
 //   - A do was refused, took effect without a reply, or never arrived.
 //   - An undo removed the effect, or did not remove it.
-func behindIt(w *world.Simulation, t *core.Task, i int) {
+func behindIt(w *world.Simulation, t *protocol.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
@@ -190,7 +190,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 
 // agentOf returns the agent of the step's last claim. The step may have several agents (P44, several agents
 // can do one step).
-func agentOf(s *core.Step, d *core.StepDefinition) string {
+func agentOf(s *protocol.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
 	}

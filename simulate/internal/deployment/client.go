@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -53,7 +54,7 @@ func application(w *world.Simulation) {
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
 		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
-				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
+				bytes.Repeat([]byte(" "), protocol.InlineOrder(w.Def))...)
 		}
 		o.Api = w.Embedded || w.Choose("api", id, 2, 0.4) == 1
 		if w.Choose("silent", id, 2, 0.2) == 0 {
@@ -279,7 +280,7 @@ func nextID(o *world.Order) string {
 }
 
 // Command returns a command of the given kind for the task. It may return nil for a Resolve.
-func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
+func Command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
 	}
@@ -313,7 +314,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 
 // resolve adds a step and a fact to a Resolve command. If the operator can state no fact, resolve returns
 // nil, or a command that the Scheduler must refuse.
-func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
+func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The command ends a wait for a time in an order that goes forward. Otherwise the Scheduler must refuse
 		// it (P33, a waiting step asks no agent).
@@ -339,11 +340,11 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 
 // correct adds another input for a step to a Resubmit command. It usually chooses a failed step, and
 // sometimes any step.
-func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit) {
+func correct(w *world.Simulation, o *world.Order, t *protocol.Task, c *core.Resubmit) {
 	if t == nil || len(t.Steps) == 0 {
 		return
 	}
-	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Failed })
+	i := slices.IndexFunc(t.Steps, func(s protocol.Step) bool { return s.State == core.Failed })
 	if i < 0 || w.Choose("corrects", o.Id, 2, 0.3) == 1 {
 		i = w.Choose("corrects", o.Id+"/step", len(t.Steps), 0.7)
 	}
@@ -351,9 +352,9 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit
 }
 
 // stillWaits returns the name of a waiting step of an order in Error, or "" if no step waits.
-func stillWaits(t *core.Task) string {
+func stillWaits(t *protocol.Task) string {
 	if t != nil && t.ProcessState == core.Error {
-		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
+		if i := slices.IndexFunc(t.Steps, func(s protocol.Step) bool { return s.State == core.Waiting }); i >= 0 {
 			return t.Steps[i].Name
 		}
 	}
@@ -383,7 +384,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 
 // believed reports whether the Scheduler may accept a fact about the step. If so, the operator must not state
 // a false fact.
-func believed(w *world.Simulation, t *core.Task, step string) bool {
+func believed(w *world.Simulation, t *protocol.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -122,7 +123,7 @@ func forge(w *world.Simulation) {
 //
 // Any other v gives the success of the operation that was not claimed. So does a v that does not fit the
 // task.
-func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
+func forged(w *world.Simulation, t *protocol.Task, s *protocol.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
 	if s.Claim.Undo {

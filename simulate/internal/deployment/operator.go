@@ -7,13 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Fact returns the name of the first step whose result the operator can state, and the fact about the step.
 // The operator learns the fact from the service. Fact returns "" if the operator can state no result.
-func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
+func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
@@ -94,7 +95,7 @@ func operate(w *world.Simulation) {
 // operator resubmits the child. After many commands in vain the operator closes the child, and states later
 // that its effects were undone by hand, because a parent cannot undo a closed child (see
 // shared/protocol/testdata/stories/child-closed.story).
-func giveUp(w *world.Simulation, o *world.Order, t *core.Task) (*world.Order, *core.Task, message.ControlKind) {
+func giveUp(w *world.Simulation, o *world.Order, t *protocol.Task) (*world.Order, *protocol.Task, message.ControlKind) {
 	top, above := o, t
 	for above != nil && above.Parent != nil {
 		if top = w.ByID[above.Parent.OrderID]; top == nil {
@@ -126,8 +127,8 @@ func halfErased(w *world.Simulation, o *world.Order) bool {
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-func undoFails(t *core.Task) bool {
-	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
+func undoFails(t *protocol.Task) bool {
+	return slices.ContainsFunc(t.Steps, func(s protocol.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
 	})
 }
@@ -137,7 +138,7 @@ func undoFails(t *core.Task) bool {
 //   - an input cannot be computed
 //   - an output is too large
 //   - a step without an agent has failed
-func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
+func triedInVain(w *world.Simulation, o *world.Order, t *protocol.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:
 		return false
@@ -158,12 +159,12 @@ func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 }
 
 // inDoubt reports whether the step was claimed and the result of the step may be unknown.
-func inDoubt(s *core.Step) bool {
+func inDoubt(s *protocol.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }
 
 // doubt reports whether the operator must state the result of a step before the task can continue.
-func doubt(w *world.Simulation, t *core.Task) bool {
+func doubt(w *world.Simulation, t *protocol.Task) bool {
 	def := w.DefOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -193,7 +194,7 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	return false
 }
 
-func past(w *world.Simulation, t *core.Task) bool { return check.PastReturn(w.DefOf(t), t) }
+func past(w *world.Simulation, t *protocol.Task) bool { return check.PastReturn(w.DefOf(t), t) }
 
 func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })

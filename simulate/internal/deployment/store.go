@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -28,7 +28,7 @@ func write(s *world.Store, wr *port.Write) error {
 	if err := next.Write(wr); err != nil {
 		return err
 	}
-	var after *core.Task
+	var after *protocol.Task
 	if !s.Bare {
 		var err error
 		if after, err = state.DecodeTask(next.Record.Document); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
@@ -93,7 +94,7 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 
 // stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go
 // forward with nothing in flight.
-func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
+func stopped(def *core.Definition, seed uint64) (all []*protocol.Task) {
 	sc := simulate.Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
 	w := deployment.NewSimulation(sc, simulate.NewSeeded(seed))

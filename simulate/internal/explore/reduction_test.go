@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -40,7 +41,7 @@ func outcomes(t *testing.T, s Scope, faults int) (met map[string]bool, states in
 	return met, e.States
 }
 
-func stored(t *core.Task) string {
+func stored(t *protocol.Task) string {
 	if t == nil {
 		return "none"
 	}
@@ -176,7 +177,7 @@ func onwards(d *Driver, n int) (states []uint64) {
 
 // unchanging are the parts that are never changed in place.
 var unchanging = []reflect.Type{
-	reflect.TypeFor[*core.Definition](), reflect.TypeFor[[]*core.Definition](), reflect.TypeFor[*core.Task](),
+	reflect.TypeFor[*core.Definition](), reflect.TypeFor[[]*core.Definition](), reflect.TypeFor[*protocol.Task](),
 	reflect.TypeFor[*Scope](), reflect.TypeFor[world.Chooser](), reflect.TypeFor[world.Scenario](),
 	reflect.TypeFor[map[string]world.Trait](), reflect.TypeFor[map[string]core.Duration](),
 	reflect.TypeFor[[]byte](), reflect.TypeFor[*[world.CallCount]float64](),
@@ -291,7 +292,7 @@ func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 		fields int
 	}{
 		// Of a task, Damaged is no part of what is stored: reading sets it, and no simulated document is damaged.
-		{reflect.TypeFor[core.Task](), 53}, {reflect.TypeFor[core.Step](), 34},
+		{reflect.TypeFor[protocol.Task](), 53}, {reflect.TypeFor[protocol.Step](), 34},
 		{reflect.TypeFor[message.Reply](), 16},
 		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 4},
 		{reflect.TypeFor[world.Remote](), 14},

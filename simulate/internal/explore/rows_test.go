@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -81,7 +82,7 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 
 // final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
 // again, or be refused.
-func final(d *Driver, h *Digest, t *core.Task) {
+func final(d *Driver, h *Digest, t *protocol.Task) {
 	h.Text(t.Definition)
 	h.Number(int64(t.Run))
 	h.Text(t.Start.Cause)
@@ -102,7 +103,7 @@ func final(d *Driver, h *Digest, t *core.Task) {
 }
 
 // answers leaves out when they came, which no rule asks for.
-func answers(h *Digest, s *core.Step) {
+func answers(h *Digest, s *protocol.Step) {
 	a := s.Answers
 	if a == nil {
 		return
@@ -131,7 +132,7 @@ func answers(h *Digest, s *core.Step) {
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
 // forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands
 // (P32).
-func step(d *Driver, h *Digest, s *core.Step, now, slack int64) {
+func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 	h.Text(string(s.State))
 	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
 		s.NoEffect != 0)

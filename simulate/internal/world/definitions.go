@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
@@ -95,7 +96,7 @@ func (sc *Scenario) Families() []*core.Definition {
 }
 
 // DefOf returns the definition that a task pins.
-func (w *Simulation) DefOf(t *core.Task) *core.Definition {
+func (w *Simulation) DefOf(t *protocol.Task) *core.Definition {
 	if d := w.Definition(t.Definition); d != nil {
 		return d
 	}
@@ -105,7 +106,7 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 // StepOf returns the workflow definition that contains the step with the given name, and the step in it.
 // StepOf looks first in the task's definition. A Move may have removed the step from this definition, so
 // StepOf then looks in all other definitions.
-func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
+func (w *Simulation) StepOf(t *protocol.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {
 		all = append([]*core.Definition{w.DefOf(t)}, all...)

@@ -3,6 +3,7 @@ package world
 import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // History holds the data that the checks keep about an order.
@@ -66,7 +67,7 @@ type Order struct {
 }
 
 // Born records a child order when its task is stored for the first time.
-func (w *Simulation) Born(t *core.Task) *Order {
+func (w *Simulation) Born(t *protocol.Task) *Order {
 	o := &Order{Id: t.OrderID, Acked: true, Seen: NewHistory()}
 	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o
 	return o

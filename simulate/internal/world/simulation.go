@@ -16,12 +16,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Begun is an order that has already run before the simulation begins. No step of the order is in flight.
 type Begun struct {
-	Task *core.Task // task of the order "o1"; never changed
-	At   core.Time  // time at which the run begins
+	Task *protocol.Task // task of the order "o1"; never changed
+	At   core.Time      // time at which the run begins
 }
 
 // Shop is the name of the application's status queue.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Version returns the version of the stored record, or 0 if the record does not exist.
@@ -28,8 +28,8 @@ type Store struct {
 // Row is the content of the store for one order.
 type Row struct {
 	memory.Row
-	Task   *core.Task  // decoded task of the record
-	WasDue []time.Time // earlier due times in the index
+	Task   *protocol.Task // decoded task of the record
+	WasDue []time.Time    // earlier due times in the index
 }
 
 // Known reports whether an order with this ID was ever stored.
@@ -62,7 +62,7 @@ func (s *Store) Row(id string) *Row {
 }
 
 // Task returns the stored task, or nil if the task does not exist.
-func (s *Store) Task(id string) *core.Task {
+func (s *Store) Task(id string) *protocol.Task {
 	if r := s.Rows[id]; r != nil {
 		return r.Task
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Seconds converts milliseconds to a time.Duration.
@@ -96,7 +97,7 @@ func Describe(m port.Message) string {
 }
 
 // Summary returns a description of a task in one line.
-func Summary(t *core.Task) string {
+func Summary(t *protocol.Task) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d: %s", t.OrderID, t.Version, t.ProcessState)
 	if t.Phase != "" {

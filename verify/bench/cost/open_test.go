@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -119,7 +120,7 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 	t.Helper()
 	writes := make([]port.Write, 0, n+1)
 	for i := range n + 1 {
-		task := &core.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order",
+		task := &protocol.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order",
 			ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
 		r := port.Record{Bucket: port.DueBucket, IndexAt: now.Add(24 * time.Hour).Truncate(time.Millisecond)}
 		if i == n {

@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -68,7 +69,7 @@ func TestWhatACommandWouldDo(t *testing.T) {
 // A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
 // that is not a difference stays.
 func TestWhyAMoveWouldBeRefused(t *testing.T) {
-	plan := view.Plan{Differences: []core.Difference{{Step: "charge", What: "it is removed", Refused: true},
+	plan := view.Plan{Differences: []protocol.Difference{{Step: "charge", What: "it is removed", Refused: true},
 		{Step: "ship", What: "it is new"}, {Step: "pack", What: "its agent is another one", Refused: true}}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(plan)

@@ -12,19 +12,20 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // asking returns an order that waits for the answer of a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
-		Run: 2, Steps: []core.Step{{
-			Name: "approve", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at},
-			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
-			Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
-				Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
+	b.put(&protocol.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
+		Run: 2, Steps: []protocol.Step{{
+			Name: "approve", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at},
+			Wait:  protocol.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
+			Answers: &protocol.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
+				Votes: []protocol.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
 		}, {Name: "pay", State: core.Pending}}})
 }
 
@@ -77,12 +78,12 @@ func TestAnswerWithAToken(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
-		Steps: []core.Step{{
-			Name: "bought", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at},
-			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
-			Answers: &core.Answers{Round: 1},
+	b.put(&protocol.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
+		Steps: []protocol.Step{{
+			Name: "bought", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at},
+			Wait:  protocol.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
+			Answers: &protocol.Answers{Round: 1},
 		}}})
 	c := call{server: serve(t, b).URL}
 	for order, x := range map[string]struct{ step, value string }{
@@ -132,7 +133,7 @@ func TestAnswerRefused(t *testing.T) {
 func TestChildOrdersAreLeftOut(t *testing.T) {
 	b := newBackend(noon)
 	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
-		b.put(&core.Task{OrderID: id, Workflow: "order", ProcessState: core.Error,
+		b.put(&protocol.Task{OrderID: id, Workflow: "order", ProcessState: core.Error,
 			Created: core.TimeOf(noon)})
 	}
 	c := call{server: serve(t, b).URL}

@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -28,7 +29,7 @@ type backend struct {
 	mu               sync.Mutex
 	now              time.Time
 	order            []string
-	tasks            map[string]*core.Task
+	tasks            map[string]*protocol.Task
 	commands         []message.Control
 	damaged          string // ID of an order whose document cannot be read
 	refuse           string // reason that every command is refused with
@@ -36,11 +37,11 @@ type backend struct {
 }
 
 func newBackend(now time.Time) *backend {
-	return &backend{Backend: apitest.New(), now: now, tasks: map[string]*core.Task{}}
+	return &backend{Backend: apitest.New(), now: now, tasks: map[string]*protocol.Task{}}
 }
 
 // put stores a task unchanged.
-func (b *backend) put(t *core.Task) {
+func (b *backend) put(t *protocol.Task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tasks[t.OrderID] == nil {
@@ -74,10 +75,10 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	case old != nil:
 		return api.SubmitResult{OrderID: o.OrderID, Known: true, State: old.ProcessState}
 	}
-	t := &core.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
+	t := &protocol.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
 		ProcessState: core.Processing, Created: core.TimeOf(b.now),
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1,
-			First: core.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: core.Claim{At: core.TimeOf(b.now)}}}}
+		Steps: []protocol.Step{{Name: "charge", State: core.Processing, Attempt: 1,
+			First: protocol.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: protocol.Claim{At: core.TimeOf(b.now)}}}}
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
 		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
 			t.ProcessState, t.End.At, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)),
@@ -95,15 +96,15 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
 }
 
-func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+func (b *backend) Command(_ context.Context, c message.Control) (protocol.Verdict, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[c.OrderID]
 	if t == nil && c.Kind() != message.Cancel {
-		return core.Verdict{}, port.ErrNotFound
+		return protocol.Verdict{}, port.ErrNotFound
 	}
 	b.commands = append(b.commands, c)
-	v := core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
+	v := protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
 		At: core.TimeOf(b.now)}
 	if number := core.CommandOf(c.Event).Number; t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
@@ -111,7 +112,7 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 	return v, nil
 }
 
-func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definition, error) {
+func (b *backend) Task(_ context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tasks[id]; t != nil {
@@ -121,7 +122,7 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 }
 
 // definitionFor returns an invented definition for a task.
-func definitionFor(t *core.Task) *core.Definition {
+func definitionFor(t *protocol.Task) *core.Definition {
 	d := &core.Definition{Name: t.Workflow, HopBudget: 100,
 		Agents: map[string]core.AgentDefinition{"payment": {}}}
 	for _, s := range t.Steps {
@@ -144,7 +145,7 @@ func definitionFor(t *core.Task) *core.Definition {
 	return d
 }
 
-func (b *backend) Order(_ context.Context, t *core.Task) (json.RawMessage, error) {
+func (b *backend) Order(_ context.Context, t *protocol.Task) (json.RawMessage, error) {
 	if t.OrderID == "stopped" {
 		return []byte(`{"zone": "z-1"}`), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // bulkOver returns a call in an empty folder, over a server with two orders in Error: stopped, and other of the
@@ -21,12 +22,12 @@ func bulkOver(t *testing.T) (*backend, call) {
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
+	b.put(&protocol.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
 		Created: at.Add(30 * core.Second),
-		Reason:  core.Reason{Code: "http-422", Text: "declined", Step: "charge"},
-		End:     core.End{At: at.Add(31 * core.Second)},
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at}}}})
+		Reason:  protocol.Reason{Code: "http-422", Text: "declined", Step: "charge"},
+		End:     protocol.End{At: at.Add(31 * core.Second)},
+		Steps: []protocol.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at}}}})
 	return b, call{server: serve(t, b).URL}
 }
 

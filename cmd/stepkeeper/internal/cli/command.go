@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -193,7 +194,7 @@ func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	return verdictOf(o.action.Send(ctx, c, id, number, o.id, opts...))
 }
 
-func verdictOf(v core.Verdict, err error) (verdictLine, error) {
+func verdictOf(v protocol.Verdict, err error) (verdictLine, error) {
 	if !v.Accepted {
 		return verdictLine{Reason: v.Reason, Exit: failure.Refused}, err
 	}

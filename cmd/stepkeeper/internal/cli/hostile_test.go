@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // hostile would colour the terminal, forge a line, and reverse the text beside it.
@@ -54,7 +55,7 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		core.Compensated: core.Compensated,
 	}
 	for end, state := range ends {
-		var task core.Task
+		var task protocol.Task
 		poison(reflect.ValueOf(&task).Elem())
 		task.OrderID = "o-" +
 			strings.ToLower(string(end))
@@ -77,7 +78,7 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		answered := s
 		answered.Name, answered.State = "bought", core.Processed
 		s.Answers = nil
-		task.Steps, task.Reason.Step = []core.Step{s, answered}, "charge"
+		task.Steps, task.Reason.Step = []protocol.Step{s, answered}, "charge"
 		task.Attempts.Last[0].Step, task.Attempts.Last[0].Outcome = "charge", core.OutcomeFailed
 		b.put(&task)
 		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo", "--yes"}} {
@@ -110,7 +111,7 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 // Control characters in --by and --reason are refused before anything is sent.
 func TestHostileTextsAreNotSent(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
+	b.put(&protocol.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
 		Created: core.TimeOf(noon)})
 	c := call{server: serve(t, b).URL}
 	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {

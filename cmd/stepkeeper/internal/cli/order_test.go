@@ -14,27 +14,28 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // fill stores three orders: one running, one processed, one stopped.
 func fill(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2,
-			First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at.Add(core.Second)}, Failures: core.Failures{Do: 1}}}})
-	b.put(&core.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
-		Created: at.Add(-core.Hour), End: core.End{At: at.Add(-core.Hour + 3*core.Second)},
-		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1,
-			First: core.First{Nth: 1, At: at.Add(-core.Hour)}, Claim: core.Claim{At: at.Add(-core.Hour)},
-			Finish: core.Finish{At: at.Add(-core.Hour + 3*core.Second)}}}})
-	b.put(&core.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
-		Commands: core.Commands{Number: 4}, Created: at.Add(20 * core.Second),
-		End:    core.End{At: at.Add(25 * core.Second)},
-		Reason: core.Reason{Code: "http-422", Text: "no such zone", Step: "zone"},
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: core.First{Nth: 1,
-			At: at.Add(20 * core.Second)}, Claim: core.Claim{At: at.Add(20 * core.Second)},
-			Error: &core.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
+	b.put(&protocol.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
+		Steps: []protocol.Step{{Name: "charge", State: core.Processing, Attempt: 2,
+			First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at.Add(core.Second)}, Failures: protocol.Failures{Do: 1}}}})
+	b.put(&protocol.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
+		Created: at.Add(-core.Hour), End: protocol.End{At: at.Add(-core.Hour + 3*core.Second)},
+		Steps: []protocol.Step{{Name: "charge", State: core.Processed, Attempt: 1,
+			First: protocol.First{Nth: 1, At: at.Add(-core.Hour)}, Claim: protocol.Claim{At: at.Add(-core.Hour)},
+			Finish: protocol.Finish{At: at.Add(-core.Hour + 3*core.Second)}}}})
+	b.put(&protocol.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
+		Commands: protocol.Commands{Number: 4}, Created: at.Add(20 * core.Second),
+		End:    protocol.End{At: at.Add(25 * core.Second)},
+		Reason: protocol.Reason{Code: "http-422", Text: "no such zone", Step: "zone"},
+		Steps: []protocol.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1,
+			At: at.Add(20 * core.Second)}, Claim: protocol.Claim{At: at.Add(20 * core.Second)},
+			Error: &protocol.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
 				Attempt: 1}}}})
 }
 
@@ -62,12 +63,12 @@ func TestShow(t *testing.T) {
 // for (P21).
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
-	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
-		Undo: core.Reversal{Why: core.WhyFailure}, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
-			First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at}, Stops: core.Stops{Do: at + 20_000},
-			Wait: core.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
+	quiet := &protocol.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
+		Undo: protocol.Reversal{Why: protocol.WhyFailure}, Created: at,
+		Steps: []protocol.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+			First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at}, Stops: protocol.Stops{Do: at + 20_000},
+			Wait: protocol.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
 	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect " +
@@ -77,14 +78,14 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	watched.until = "undoing  " + wait
 	watched.run(t, "watch", "undoing").want(t, failure.OK, watched.until)
 	for _, next := range []struct {
-		step core.Step
+		step protocol.Step
 		want string
 	}{
-		{core.Step{State: core.Compensating, Claim: core.Claim{Undo: true}, CompleteBy: at + 40_000},
+		{protocol.Step{State: core.Compensating, Claim: protocol.Claim{Undo: true}, CompleteBy: at + 40_000},
 			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
-		{core.Step{State: core.Processing, CompleteBy: at + 40_000},
+		{protocol.Step{State: core.Processing, CompleteBy: at + 40_000},
 			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
-		{core.Step{State: core.UndoWait, Claim: core.Claim{Undo: true}, Wait: core.StepWait{At: at + 3000}},
+		{protocol.Step{State: core.UndoWait, Claim: protocol.Claim{Undo: true}, Wait: protocol.StepWait{At: at + 3000}},
 			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
 	} {
 		task := *quiet
@@ -93,7 +94,7 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 		next.step.First.Nth = 1
 		next.step.First.At = at
 		next.step.Claim.At = at
-		task.Steps = []core.Step{next.step}
+		task.Steps = []protocol.Step{next.step}
 		b.put(&task)
 		c.run(t, "show", "undoing").want(t, failure.OK, next.want)
 	}
@@ -128,7 +129,7 @@ func TestListShowsDamage(t *testing.T) {
 // show names the receivers that could not get statuses, why, and when they are sent again.
 func TestShowNamesUndeliveredStatuses(t *testing.T) {
 	b, at := newBackend(noon), core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "o", Workflow: "order", ProcessState: core.Processing, Created: at,
+	b.put(&protocol.Task{OrderID: "o", Workflow: "order", ProcessState: core.Processing, Created: at,
 		Undelivered: []core.Undelivered{
 			{ReplyTo: "shop", First: 3, Reason: "it is unavailable\x1b[31m", Since: at, ResendAt: at.Add(core.Hour)},
 			{ReplyTo: "desk", First: 1, Reason: "access is denied", Since: at}}})
@@ -145,12 +146,12 @@ func TestShowNamesUndeliveredStatuses(t *testing.T) {
 // An erased order still has the codes of its errors, but not their texts.
 func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&core.Task{
+	b.put(&protocol.Task{
 		OrderID: "erased", Workflow: "order", ProcessState: core.Closed,
-		Reason: core.Reason{Code: "http-422", Step: "zone"},
-		Erased: &core.Erasure{By: "ann"},
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: core.First{Nth: 1},
-			Error: &core.StepError{Code: "http-422", Attempt: 1}}},
+		Reason: protocol.Reason{Code: "http-422", Step: "zone"},
+		Erased: &protocol.Erasure{By: "ann"},
+		Steps: []protocol.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1},
+			Error: &protocol.StepError{Code: "http-422", Attempt: 1}}},
 	})
 	c := call{server: serve(t, b).URL}
 	for command, want := range map[string]string{"list": "zone http-422\n",
@@ -192,12 +193,12 @@ func TestList(t *testing.T) {
 		require.Equal(t, x.want, strings.Join(ids, " "))
 	}
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
-		Created: at, End: core.End{At: at.Add(core.Second)},
-		Reason: core.Reason{Step: "charge", Text: strings.Repeat("long ", 20)},
-		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
-			First: core.First{Nth: 1, At: at},
-			Claim: core.Claim{At: at}}}})
+	b.put(&protocol.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
+		Created: at, End: protocol.End{At: at.Add(core.Second)},
+		Reason: protocol.Reason{Step: "charge", Text: strings.Repeat("long ", 20)},
+		Steps: []protocol.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+			First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at}}}})
 	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
 		"charge: "+strings.Repeat("long ", 19)+"long")
 	screen := c
@@ -237,7 +238,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	go func() { done <- c.run(t, "watch", "running") }()
 	end := *b.tasks["running"]
 	end.ProcessState, end.End.At, end.Steps = core.Processed, core.TimeOf(noon),
-		append([]core.Step(nil), end.Steps...)
+		append([]protocol.Step(nil), end.Steps...)
 	end.Steps[0].State = core.Processed
 	b.put(&end)
 	(<-done).want(t, failure.OK, "running  Processed")

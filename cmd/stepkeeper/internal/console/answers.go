@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -21,8 +22,8 @@ type question struct {
 	Show                    string // JSON document that helps to answer the question
 	Values, Who             []string
 	Need                    int
-	Votes                   []core.Vote
-	Reasoned                []core.Verdict
+	Votes                   []protocol.Vote
+	Reasoned                []protocol.Verdict
 	Token                   string
 	ReadOnly                bool
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -41,13 +42,13 @@ func recorded() []view.Task {
 			Output: json.RawMessage(`{"place":"b7"}`), Undo: &view.Undo{Operation: "release"}},
 		{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge",
 			After: []string{"reserve"}, Attempts: 1, Failures: 1, FirstAt: moment(20), ClaimedAt: moment(20),
-			Error: &core.StepError{Code: "http-503", Message: "the bank <is> away", At: moment(30)}},
+			Error: &protocol.StepError{Code: "http-503", Message: "the bank <is> away", At: moment(30)}},
 		{Name: "cool-off", State: core.Waiting, Kind: view.KindWait, After: []string{"reserve"},
 			FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(90)},
 		{Name: "approve", State: core.Waiting, Kind: view.KindApproval, After: []string{"reserve"},
 			FirstAt: moment(12), ClaimedAt: moment(12), CompleteBy: moment(600),
 			Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 1, Need: 2, Who: []string{"ann",
-				"ben"}, Votes: []core.Vote{{By: "ann", Value: json.RawMessage(`"yes"`), At: moment(40)}}}},
+				"ben"}, Votes: []protocol.Vote{{By: "ann", Value: json.RawMessage(`"yes"`), At: moment(40)}}}},
 		{Name: "parcels", State: core.Processing, Kind: view.KindEach, After: []string{"reserve"},
 			FirstAt: moment(13), ClaimedAt: moment(13),
 			Children: &view.Children{Count: 4, Ended: 2, Running: 2}},
@@ -58,7 +59,7 @@ func recorded() []view.Task {
 	}
 	busy := view.Task{OrderID: "busy", Workflow: "order", State: core.Processing, Command: 3,
 		Created: moment(0), Deadline: moment(3600), Steps: steps,
-		Verdicts: []core.Verdict{{ID: "c-1", Command: "resubmit", Accepted: true, By: "ada",
+		Verdicts: []protocol.Verdict{{ID: "c-1", Command: "resubmit", Accepted: true, By: "ada",
 			Note: "the bank is back", At: moment(19)}},
 		Attempts: []view.Attempt{{Step: "reserve", Number: 1, Operation: core.Do, Agent: "stock",
 			Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"},
@@ -87,7 +88,7 @@ func recorded() []view.Task {
 			{Command: "resolve", Step: "charge", Fact: core.Happened},
 			{Command: "resolve", Step: "charge", Fact: core.NotHappened},
 			{Command: "resubmit", Definition: "latest"}, {Command: "move", Definition: "latest"}}}
-	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: protocol.WhyFailure,
 		Created: moment(2), Error: stopped, UndoneFor: stopped,
 		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
 		Steps: []view.Step{
@@ -102,19 +103,19 @@ func recorded() []view.Task {
 			},
 		}}
 	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true,
-		Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
+		Created: moment(1), EndedAt: moment(50), Closed: &protocol.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
 	erased := view.Task{OrderID: "erased", Workflow: "order", State: core.Closed, Ended: true,
-		Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben"},
+		Created: moment(1), EndedAt: moment(50), Closed: &protocol.Closing{By: "ben"},
 		Error:  &view.TaskError{Code: "http-422", Step: "reserve"},
-		Erased: &core.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
+		Erased: &protocol.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
 	return []view.Task{busy, broken, undone, closed, erased}
 }
 
 // timed returns an order that has a step at each point that a timeline shows.
 func timed() view.Task {
 	running := &view.Undo{Operation: "release", Running: true}
-	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: protocol.WhyFailure,
 		Created: moment(0), Steps: []view.Step{
 			{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve",
 				Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20),
@@ -234,11 +235,11 @@ func recording(t *testing.T, refuses *string) http.Handler {
 	mux.HandleFunc("GET /v1/orders/{id}/move", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("id") != "broken" {
 			answer(w, view.Plan{OrderID: "closed", Reason: "the order is <Closed>",
-				Differences: []core.Difference{}})
+				Differences: []protocol.Difference{}})
 			return
 		}
 		answer(w, view.Plan{OrderID: "broken", Definition: strings.Repeat("1", 32), Accepted: true,
-			Differences: []core.Difference{
+			Differences: []protocol.Difference{
 				{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve",
 					What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
 	})

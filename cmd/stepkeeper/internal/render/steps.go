@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -302,14 +303,14 @@ func open(s view.Step) string {
 
 // decided describes who answered or refused a step. It returns nil if the step has no answer.
 func decided(s view.Step) []string {
-	var d core.Decided
+	var d protocol.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
 		return nil
 	}
 	if s.Error != nil && s.Error.Code == core.CodeAnswerRefused {
 		return []string{"refused: " + Clean(s.Error.Message)}
 	}
-	if d.By == core.ByTimeout {
+	if d.By == protocol.ByTimeout {
 		return []string{"no answer came in time"}
 	}
 	return []string{"answered by " + Clean(d.By)}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -131,15 +132,15 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Closed && t.Closed != nil:
 		// An erased order has no reason.
 		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ")
-	case t.Why == core.WhyCancel:
+	case t.Why == protocol.WhyCancel:
 		return ", because the caller cancelled it"
-	case t.Why == core.WhyOperator:
+	case t.Why == protocol.WhyOperator:
 		return ", because the operator asked for it"
-	case t.Why == core.WhyDeadline:
+	case t.Why == protocol.WhyDeadline:
 		return ", because its deadline passed"
-	case t.Why == core.WhyParent:
+	case t.Why == protocol.WhyParent:
 		return ", because the order that it is a child of is undone"
-	case t.Why == core.WhyFailure && t.State != core.Error:
+	case t.Why == protocol.WhyFailure && t.State != core.Error:
 		return ", because a step failed"
 	}
 	return ""

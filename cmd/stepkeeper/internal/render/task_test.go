@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -51,7 +52,7 @@ func stories() map[string]view.Task {
 		Name: "book-shipment", State: core.Processing, Agent: "shipping", Operation: "book", Attempts: 2,
 		Failures: 1, LockedBy: "dev-1",
 		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930),
-		Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
+		Error: &protocol.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
 	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send",
 		NoReturn: true}}
 
@@ -60,19 +61,19 @@ func stories() map[string]view.Task {
 	atWork.Steps = []view.Step{reserve, {Name: "film", State: core.Processing, Agent: "studio",
 		Operation: "render", Attempts: 1, LockedBy: "dev-1",
 		FirstAt: at(2), ClaimedAt: at(2), CompleteBy: at(930), StopBy: at(7200),
-		Progress: &core.StepProgress{Percent: 40, Note: "frames\x1b[2J\n1", At: at(880)}}}
+		Progress: &protocol.StepProgress{Percent: 40, Note: "frames\x1b[2J\n1", At: at(880)}}}
 
 	waiting := base // P45
 	accept(&waiting, "cancel")
 	waiting.Steps = []view.Step{reserve, {
 		Name: "charge-payment", State: core.Pending, Agent: "payment", Operation: "charge", Attempts: 6,
 		FirstAt: at(2), ClaimedAt: at(870), WakeAt: at(1100), CompleteBy: at(1110),
-		Error: &core.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401",
+		Error: &protocol.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401",
 			At: at(871), Attempt: 6, Since: at(3)},
 	}, {
 		Name: "collected", State: core.Pending, Agent: "carrier", Operation: "collected", Attempts: 9,
 		FirstAt: at(2), ClaimedAt: at(880), WakeAt: at(1120), CompleteBy: at(1130),
-		Error: &core.StepError{Code: core.CodeNotYet, Message: "the service says: not yet", At: at(881),
+		Error: &protocol.StepError{Code: core.CodeNotYet, Message: "the service says: not yet", At: at(881),
 			Attempt: 9, Since: at(4), Polling: at(4)},
 	}}
 
@@ -89,14 +90,14 @@ func stories() map[string]view.Task {
 	refused.Steps = []view.Step{{Name: "quote", State: core.Compensated, Agent: "pricing", Operation: "quote",
 		Attempts: 1, FirstAt: at(0)},
 		{Name: "too-large", State: core.Failed, Kind: view.KindFail,
-			Error: &core.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
+			Error: &protocol.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
 
 	goesOn := base // P42
 	accept(&goesOn, "cancel")
 	alone := func(name string, state core.State) view.Step {
 		return view.Step{Name: name, State: state, Agent: name, Operation: "ship", Attempts: 2, Failures: 1,
 			FirstAt: at(0), ClaimedAt: at(3), FailedAs: "http-503",
-			Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(3), Attempt: 1},
+			Error: &protocol.StepError{Code: "http-503", Message: "service unavailable", At: at(3), Attempt: 1},
 			Undo:  &view.Undo{Operation: "cancel"}}
 	}
 	goesOn.Steps = []view.Step{alone("fedex", core.Compensated), alone("dhl", core.UndoWait),
@@ -119,7 +120,7 @@ func stories() map[string]view.Task {
 	elsewhere.Steps = append([]view.Step(nil), goesOn.Steps...)
 	elsewhere.Steps[1] = view.Step{Name: "dhl", State: core.Failed, Agent: "dhl", Operation: "ship",
 		Attempts: 1, Failures: 1, FirstAt: at(0), ClaimedAt: at(3),
-		Error: &core.StepError{Code: "timeout", Message: "no answer", At: at(60)}}
+		Error: &protocol.StepError{Code: "timeout", Message: "no answer", At: at(60)}}
 	accept(&elsewhere, "resubmit")
 
 	stopped := base
@@ -131,9 +132,9 @@ func stories() map[string]view.Task {
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
 	stopped.Steps = []view.Step{done("create-network", "cloud", "network", 0, 5), {
 		Name: "create-zone", State: core.Failed, Agent: "cloud", Operation: "zone", Attempts: 3, Failures: 1,
-		FirstAt: at(5), ClaimedAt: at(180), StopBy: at(240), Error: &core.StepError{Code: "http-422",
+		FirstAt: at(5), ClaimedAt: at(180), StopBy: at(240), Error: &protocol.StepError{Code: "http-422",
 			Message: "no such\x1b[2J zone", At: at(187), Attempt: 3}}}
-	stopped.Verdicts = []core.Verdict{{ID: "c1", Command: "resubmit", Accepted: true, At: at(170)},
+	stopped.Verdicts = []protocol.Verdict{{ID: "c1", Command: "resubmit", Accepted: true, At: at(170)},
 		{ID: "c2", Command: "cancel", Reason: "command number 0 is old, it is 1 now; look again",
 			At: at(200)}}
 
@@ -148,14 +149,14 @@ func stories() map[string]view.Task {
 	undoStopped := base
 	undoStopped.State = core.Error
 	undoStopped.Phase = core.Undoing
-	undoStopped.Why = core.WhyFailure
+	undoStopped.Why = protocol.WhyFailure
 	undoStopped.Ended = true
 	undoStopped.EndedAt = at(60)
 	undoStopped.Attempts = []view.Attempt{
 		{Step: "reserve-inventory", Number: 1, Operation: core.Do, Agent: "inventory", Began: at(0),
-			Ended: at(0.1), Outcome: core.OutcomeSuperseded},
+			Ended: at(0.1), Outcome: protocol.OutcomeSuperseded},
 		{Step: "charge-payment", Number: 4, Operation: core.UndoOp, Agent: "payment", Began: at(50),
-			Ended: at(60), Outcome: core.OutcomeOverdue, Code: "timeout"},
+			Ended: at(60), Outcome: protocol.OutcomeOverdue, Code: "timeout"},
 	}
 	undoStopped.Earlier = &view.Earlier{Failed: 2, Overdue: 3}
 	undoStopped.UndoneFor = &view.TaskError{Code: "no-carrier", Message: "no carrier goes there",
@@ -175,7 +176,7 @@ func stories() map[string]view.Task {
 
 	undone := base
 	undone.State = core.Compensated
-	undone.Why = core.WhyFailure
+	undone.Why = protocol.WhyFailure
 	undone.Ended = true
 	undone.EndedAt = at(9)
 	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined",
@@ -186,7 +187,7 @@ func stories() map[string]view.Task {
 	accept(&undone, "cancel", "resubmit")
 
 	undoing := base
-	undoing.State, undoing.Why, undoing.Error = core.Compensating, core.WhyFailure, undone.Error
+	undoing.State, undoing.Why, undoing.Error = core.Compensating, protocol.WhyFailure, undone.Error
 	quiet := charge
 	quiet.State = core.UndoWait
 	quiet.FinishedAt = 0
@@ -197,9 +198,9 @@ func stories() map[string]view.Task {
 		Until: at(921)}
 	accept(&undoing, "cancel")
 
-	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true,
+	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: protocol.WhyCancel, Ended: true,
 		Created: at(0), EndedAt: at(0), Command: 1,
-		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true,
+		Verdicts: []protocol.Verdict{{Command: "cancel", Accepted: true,
 			Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	early := stopped // a call may take effect
@@ -244,7 +245,7 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 	approval := view.Step{Name: "approve", Kind: view.KindApproval, State: core.Waiting, WakeAt: at(1000),
 		Input: json.RawMessage(`{"question":"Pay\u001b[2J it?"}`),
 		Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 2, Need: 2, Who: []string{"ann", "bob"},
-			NotSelf: "cid", Reminded: 3, Votes: []core.Vote{{}}}}
+			NotSelf: "cid", Reminded: 3, Votes: []protocol.Vote{{}}}}
 	answered := approval
 	answered.State, answered.Output = core.Processed, json.RawMessage(`{"value":"yes","by":"ann"}`)
 	late := approval
@@ -277,11 +278,11 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
 				{
 					Name: "given", Agent: "payment", Operation: "charge", State: core.Pending,
-					Corrected: &core.Corrected{By: "ann"},
+					Corrected: &protocol.Corrected{By: "ann"},
 				},
 				{
 					Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
-					Corrected: &core.Corrected{},
+					Corrected: &protocol.Corrected{},
 				},
 				failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels}),
 				failed(view.Step{
@@ -297,32 +298,32 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Name: "refused-undone", Kind: view.KindApproval, State: core.Compensated,
 					Answers: &view.Answers{Values: []string{"no"}, Round: 1},
 					Output:  json.RawMessage(`{"value":"no","by":"ann"}`),
-					Error:   &core.StepError{Code: core.CodeAnswerRefused, Message: `ann answered "no"`},
+					Error:   &protocol.StepError{Code: core.CodeAnswerRefused, Message: `ann answered "no"`},
 				},
 			}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true,
-			Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"},
+			Closed: &protocol.Closing{By: "ann", Reason: "paid\x1b[2J in cash"},
 			Error:  &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
-		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
+		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: protocol.WhyCancel},
 		{OrderID: "erased", Workflow: "order", State: core.Processed, Ended: true,
-			Erased: &core.Erasure{By: "ann", Reason: "asked\x1b[2J to", At: at(930)}},
+			Erased: &protocol.Erasure{By: "ann", Reason: "asked\x1b[2J to", At: at(930)}},
 		{
 			OrderID: "erased-by-hand", Workflow: "order", State: core.Closed, Ended: true,
-			Closed: &core.Closing{By: "ann"},
+			Closed: &protocol.Closing{By: "ann"},
 			Error:  &view.TaskError{Code: "full", Step: "charge"},
-			Erased: &core.Erasure{By: "ann", Reason: "asked to", At: at(930)},
+			Erased: &protocol.Erasure{By: "ann", Reason: "asked to", At: at(930)},
 		},
 		{
-			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator,
+			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: protocol.WhyOperator,
 			UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)},
 			Steps: []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting,
 				Children: &undone}},
 		},
-		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline,
+		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: protocol.WhyDeadline,
 			UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
-		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent,
+		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: protocol.WhyParent,
 			UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
-		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: protocol.WhyFailure,
 			UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
 		{OrderID: "no-output", Workflow: "order", State: core.Processed, Ended: true,
 			Error: &view.TaskError{Code: "expression", Message: "output: there is no total"}},

@@ -1,20 +1,21 @@
-package core
+package protocol
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 const (
-	firstRound = 10 * Minute
-	lastRound  = 6 * Hour
+	firstRound = 10 * core.Minute
+	lastRound  = 6 * core.Hour
 )
 
 // Pause returns how long the step waits before it asks all open children again. The pause doubles with each
 // round, up to lastRound.
-func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+func (c *Children) Pause() core.Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // OwnChildren gives the step its own copy of Children, and returns the copy.
 func (s *Step) OwnChildren() *Children {
@@ -48,7 +49,7 @@ func (c *Children) Fail(index int, code, message string) {
 		c.FailedAt = append(c.FailedAt, index)
 	}
 	if c.Reason == "" {
-		c.Reason = TrimMessage(PlainCode(cmp.Or(code, CodeFailed)) + ": " + message)
+		c.Reason = core.TrimMessage(core.PlainCode(cmp.Or(code, core.CodeFailed)) + ": " + message)
 	}
 }
 
@@ -68,7 +69,7 @@ func (c *Children) Output(collect bool) json.RawMessage {
 			}
 		}
 	}
-	b, _ := Marshal(out) // Marshal cannot fail for valid JSON and numbers
+	b, _ := core.Marshal(out) // Marshal cannot fail for valid JSON and numbers
 	return b
 }
 
@@ -80,12 +81,12 @@ func (c *Children) Running() bool {
 // OpenChildren returns the IDs of the children that the step waits for. Each of them got a request and has
 // not reported an end.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
-	if s.State != Waiting || s.Children == nil || t.Terminal() {
+	if s.State != core.Waiting || s.Children == nil || t.Terminal() {
 		return nil
 	}
 	for _, o := range s.Children.Open {
 		if !o.inDoubt() {
-			ids = append(ids, Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: o.Index}.ChildID())
+			ids = append(ids, core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: o.Index}.ChildID())
 		}
 	}
 	return ids
@@ -93,16 +94,16 @@ func (t *Task) OpenChildren(s *Step) (ids []string) {
 
 // inDoubt reports whether the child can no longer be undone, because it was closed or is no longer stored.
 func (o OpenChild) inDoubt() bool {
-	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
+	return o.State == string(core.ChildClosed) || o.State == string(core.ChildExpired)
 }
 
 // ResolveRefusal returns why a fact about the children is refused, or "" if the fact is accepted.
-func (c *Children) ResolveRefusal(fact Fact) string {
+func (c *Children) ResolveRefusal(fact core.Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
 		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: " +
 			"resolve a step of a child that has stopped, then resubmit the child"
-	case fact != Undone:
+	case fact != core.Undone:
 		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: " +
 			"undo by hand what they did, and resolve the step as undone"
 	}
@@ -117,10 +118,5 @@ func (c *Children) Settled() *Children {
 	return &n
 }
 
-// Refusal returns the text that refuses a command to a child. The text lists the commands that a child
-// accepts.
-func (p *Parent) Refusal() string {
-	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error "+
-		"can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
-		p.Step, p.OrderID, p.OrderID)
-}
+// maxFailedAt is the number of failed children whose indexes a step keeps.
+const maxFailedAt = 20

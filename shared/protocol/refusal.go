@@ -1,14 +1,16 @@
-package core
+package protocol
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // ExpiredKey returns a text about a step whose service may have forgotten the key, or "" without such a step.
 // The step may have taken effect, and a second call could repeat the effect.
-func (t *Task) ExpiredKey(def *Definition, now Time) string {
+func (t *Task) ExpiredKey(def *core.Definition, now core.Time) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {
 			return "step " + s.Name +
@@ -20,11 +22,11 @@ func (t *Task) ExpiredKey(def *Definition, now Time) string {
 }
 
 // UndoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
-func (t *Task) UndoRefusal(def *Definition) string {
+func (t *Task) UndoRefusal(def *core.Definition) string {
 	switch {
 	case t.Parent != nil:
 		return t.Parent.Refusal()
-	case t.ProcessState != Error:
+	case t.ProcessState != core.Error:
 		return "only an order in Error can be undone; this one is " + string(t.ProcessState)
 	case t.PastPointOfNoReturn(def):
 		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
@@ -35,7 +37,7 @@ func (t *Task) UndoRefusal(def *Definition) string {
 
 // CloseRefusal returns why the task cannot be closed, or "" if it can be closed. A close is refused while a
 // call may still take effect, because no reply can change a closed task.
-func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
+func (t *Task) CloseRefusal(def *core.Definition, absent []string, now core.Time) string {
 	silent := false // true if the task waits for absent children
 	for i := range t.Steps {
 		for _, id := range t.OpenChildren(&t.Steps[i]) {
@@ -46,7 +48,7 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 			silent = true
 		}
 	}
-	if t.ProcessState != Error && !silent {
+	if t.ProcessState != core.Error && !silent {
 		return "only an order in Error can be closed; this one is " + string(t.ProcessState)
 	}
 	for i := range t.Steps {
@@ -63,11 +65,11 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 }
 
 // ResolveRefusal returns why the operator cannot state a fact about a step now, or "" if a fact is possible.
-func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
-	if i >= 0 && def.Steps[i].Wait != nil && t.Steps[i].State == Waiting {
+func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now core.Time) string {
+	if i >= 0 && def.Steps[i].Wait != nil && t.Steps[i].State == core.Waiting {
 		return t.endWaitRefusal(fact)
 	}
-	if t.ProcessState != Error {
+	if t.ProcessState != core.Error {
 		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
 	}
 	if i < 0 {
@@ -75,14 +77,14 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 	}
 	s := &t.Steps[i]
 	switch {
-	case fact != Happened && fact != NotHappened && fact != Undone:
+	case fact != core.Happened && fact != core.NotHappened && fact != core.Undone:
 		return "the fact must be happened, not-happened or undone"
 	case def.Steps[i].Each != nil:
 		return s.Children.ResolveRefusal(fact)
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
 			"and it asks again if its round was decided"
-	case s.State != Pending && !s.AwaitsWake():
+	case s.State != core.Pending && !s.AwaitsWake():
 		// A handed-back step is Pending, and the operator can resolve it. If its service may have forgotten
 		// the key, a Resubmit needs such a Resolve first (P18, resubmit uses a remembered key).
 		return "the step is " + string(s.State) +
@@ -90,7 +92,7 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 	case !s.Attempted():
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
-	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
+	case t.Phase == core.Undoing && fact == core.Happened && def.Steps[i].PointOfNoReturn:
 		// The order is being undone, because a proof showed that the step had no effect (P22a, a proven
 		// refusal permits undo). The fact Happened would contradict this proof.
 		return "the step is the point of no return, and the order is being undone because the step was " +
@@ -102,26 +104,26 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 }
 
 // endWaitRefusal returns why a fact cannot end a wait now, or "" if it can (P34, a wait ends at a fixed time).
-func (t *Task) endWaitRefusal(fact Fact) string {
+func (t *Task) endWaitRefusal(fact core.Fact) string {
 	switch {
-	case t.ProcessState != Processing && t.ProcessState != Error:
+	case t.ProcessState != core.Processing && t.ProcessState != core.Error:
 		return "the order is " + string(t.ProcessState) + ", and no wait of it goes on"
-	case t.Phase == Undoing:
+	case t.Phase == core.Undoing:
 		return "the order is being undone, and its waits end with it"
-	case fact != Happened:
+	case fact != core.Happened:
 		return "the step is a wait, so nothing of it is in doubt; fix: state happened, which ends the wait now"
 	}
 	return ""
 }
 
 // MoveRefusal returns why the task cannot be moved, or "" if it can be moved.
-func (t *Task) MoveRefusal(def *Definition, to Target) string {
+func (t *Task) MoveRefusal(def *core.Definition, to core.Target) string {
 	switch {
-	case t.Parent != nil && t.ProcessState == Compensated:
+	case t.Parent != nil && t.ProcessState == core.Compensated:
 		// Only the parent's step starts a child's next run (P41, parent and child talk by messages).
 		return t.Parent.Refusal()
-	case t.ProcessState != Error && t.ProcessState != Compensated &&
-		t.ProcessState != Processing:
+	case t.ProcessState != core.Error && t.ProcessState != core.Compensated &&
+		t.ProcessState != core.Processing:
 		return "only an order in Error, a Compensated one, or one that goes forward with nothing in flight " +
 			"can be moved; this one is " + string(t.ProcessState)
 	case to.Definition == nil:
@@ -141,7 +143,7 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 		}
 	}
 	if len(refused) > 0 {
-		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused, "; "))
+		return core.TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused, "; "))
 	}
 	return ""
 }
@@ -150,7 +152,7 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 // repeated status must not need the content any more.
 func (t *Task) EraseRefusal(ancestor string) string {
 	switch {
-	case t.ProcessState == Error:
+	case t.ProcessState == core.Error:
 		return "the order is in Error and may still need its content; end it first: resubmit, undo or " +
 			"close it"
 	case !t.Terminal():
@@ -166,27 +168,27 @@ func (t *Task) EraseRefusal(ancestor string) string {
 
 // CorrectRefusal returns why a resubmit cannot replace the input of a step, or "" if the input can be
 // replaced.
-func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
+func (t *Task) CorrectRefusal(def *core.Definition, i int, e core.Resubmit) string {
 	switch {
 	case i < 0:
 		return "the order has no such step"
-	case t.ProcessState == Error && t.Phase == Undoing:
+	case t.ProcessState == core.Error && t.Phase == core.Undoing:
 		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit " +
 			"it without an input, and give the input when it is undone"
-	case def.Steps[i].Kind() != KindCall:
+	case def.Steps[i].Kind() != core.KindCall:
 		return "step " + e.Step + " calls no agent; only a call can get another input"
-	case len(e.Input) > MaxInput:
+	case len(e.Input) > core.MaxInput:
 		return fmt.Sprintf("the new input has %d bytes, the limit is %d; store large data elsewhere and "+
-			"give a reference", len(e.Input), MaxInput)
-	case HoldsToken(e.Input):
+			"give a reference", len(e.Input), core.MaxInput)
+	case core.HoldsToken(e.Input):
 		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
 			"stored, so only the definition can send one; fix: leave it out"
-	case t.ProcessState == Compensated: // the next run has its own keys
+	case t.ProcessState == core.Compensated: // the next run has its own keys
 		return ""
 	}
 	s := &t.Steps[i]
 	switch {
-	case s.State != Failed && s.State != Pending:
+	case s.State != core.Failed && s.State != core.Pending:
 		return "step " + e.Step + " is " + string(s.State) +
 			"; only one that is still to be asked can get another input"
 	case s.Attempted() && !s.WithoutEffect():
@@ -195,7 +197,7 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 			"under the same key; " +
 			"fix: find out at the service, and if it did not happen resolve the step as not-happened " +
 			"first; or undo the order, and resubmit it with the input"
-	case def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
+	case def.Steps[i].Grade != core.Plain && s.Resolved != nil && s.Resolved.Fact == core.Undone &&
 		s.Resolved.At > s.Claim.At:
 		return "step " + e.Step + " happened and was undone, so that its service may answer its key from " +
 			"memory, whatever the input; fix: undo the order, and resubmit it with the input"

@@ -1,43 +1,14 @@
-package core
+package protocol
 
 import (
 	"encoding/json"
-)
 
-// State is the state of a task or of a step.
-type State string
-
-// States of tasks and steps.
-const (
-	Pending    State = "Pending"    // a step before its first claim, or between two attempts
-	Skipped    State = "Skipped"    // a step whose condition was false
-	Processing State = "Processing" // a task that goes forward; a step whose agent was asked to do it
-	Processed  State = "Processed"  // a task or step that is done
-	// Waiting is the state of a claimed step that waits for a time, an answer or its child tasks. No request
-	// of the step is in flight (P33, a waiting step asks no agent).
-	Waiting      State = "Waiting"
-	Failed       State = "Failed"       // a step that has failed for good; its call may have had an effect
-	UndoWait     State = "UndoWait"     // a step whose undo waits
-	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested
-	Compensated  State = "Compensated"  // a task or step that was undone
-	Cancelled    State = "Cancelled"    // a task that its caller stopped, and that was undone
-	Closed       State = "Closed"       // a task that an operator ended with its steps as they were
-	Error        State = "Error"        // a task that waits for an operator
-)
-
-// Phase is a direction of a task.
-type Phase string
-
-// Directions of a task.
-const (
-	Forward Phase = "forward"
-	Undoing Phase = "undo"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Why is the reason why a task compensates.
 type Why string
 
-// Reasons why a task compensates.
 const (
 	WhyFailure  Why = "failure"
 	WhyCancel   Why = "cancel"
@@ -68,11 +39,11 @@ type Task struct {
 	//   - A Cancel came before the order (P17, a cancel is kept).
 	Order        json.RawMessage
 	Priority     string
-	ReplyTo      string  // logical name of a queue or bus; "" means none
-	Parent       *Parent // step that a child belongs to; nil for a submitted order
-	ProcessState State
-	Phase        Phase // direction of a task in Error
-	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
+	ReplyTo      string       // logical name of a queue or bus; "" means none
+	Parent       *core.Parent // step that a child belongs to; nil for a submitted order
+	ProcessState core.State
+	Phase        core.Phase // direction of a task in Error
+	Run          int        // number of the run, from 0 (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
 	Hops         int // number of counted forward claims since Start (P23, a hop budget bounds claims)
@@ -81,7 +52,7 @@ type Task struct {
 	// commit. A restart sends the later ones again (P27, the embedded runtime survives its queues).
 	Told int
 	// Undelivered has an entry for each receiver that could not get a status.
-	Undelivered []Undelivered
+	Undelivered []core.Undelivered
 	Start       Start
 	Undo        Reversal
 	Reason      Reason   // reason why the task is undone or has stopped
@@ -89,9 +60,9 @@ type Task struct {
 	Closing     *Closing // record of the Close command; nil if the task is not Closed
 	Erased      *Erasure // record of the erasure; nil if the content was not erased
 	Output      json.RawMessage
-	Created     Time
+	Created     core.Time
 	Deadline    Deadline
-	Due         Time // indexed due time; it may be early, but is never late
+	Due         core.Time // indexed due time; it may be early, but is never late
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
@@ -125,9 +96,9 @@ type Attempts struct {
 
 // Start is the last start of the task: the beginning of a run, or a Resubmit.
 type Start struct {
-	Seq   int    // number of the status "started"; 0 if no such status was due
-	Cause string // cause of the status "started" (P4, a cause is logical)
-	At    Time   // time of the start; zero means Task.Created
+	Seq   int       // number of the status "started"; 0 if no such status was due
+	Cause string    // cause of the status "started" (P4, a cause is logical)
+	At    core.Time // time of the start; zero means Task.Created
 }
 
 // Reversal is the decision to undo the task.
@@ -149,7 +120,7 @@ type Reason struct {
 
 // End is the end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
-	At    Time
+	At    core.Time
 	Cause string // cause of the end (P4)
 	Seq   int    // number of the final status; 0 if no status is due
 	// Command is Commands.Number in the alert about this end. A repeated alert has the same number (P12,
@@ -157,39 +128,39 @@ type End struct {
 	Command int
 	// ResendAt is the next time to send the unsettled final status again (P11, an end is reported until
 	// settled). It is zero if nothing has to be sent again.
-	ResendAt Time
+	ResendAt core.Time
 }
 
 // Deadline is the time by which the task must be done.
 type Deadline struct {
-	At  Time // time of the deadline; zero if the task has none
-	Seq int  // number of deadlines set in this run; part of the deadline's cause (P4)
+	At  core.Time // time of the deadline; zero if the task has none
+	Seq int       // number of deadlines set in this run; part of the deadline's cause (P4)
 }
 
 // Step is the state of one step of a task.
 type Step struct {
 	Name       string
-	State      State
+	State      core.State
 	Attempt    int // number of the last claim, of a do or an undo; it is never reset (P1)
 	Claim      Claim
 	First      First
-	CompleteBy Time // time after which the Supervisor handles the step (P9a, a waiting step has two times)
+	CompleteBy core.Time // time after which the Supervisor handles the step (P9a, a waiting step has two times)
 	Wait       StepWait
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
 	// EndState is the state of the step at the moment when the task entered Error. A repeated status contains
 	// this state (P12). EndState is "" if the state has not changed since then.
-	EndState State
+	EndState core.State
 	Output   json.RawMessage
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
 	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
-	NoEffect Time
+	NoEffect core.Time
 	Error    *StepError
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
 	// go on after failures). It is "" for every other step.
 	FailureCode string
-	Resolved    *Resolved
+	Resolved    *core.Resolved
 	// Corrected is the input that an operator gave to the step in this run (P51, a call can get another
 	// input). It is nil if the definition's input applies.
 	Corrected *Corrected
@@ -202,7 +173,7 @@ type Step struct {
 // (P45, "not now" is not a failure). An undo that waits until its do is quiet does not wait for its agent (P21,
 // an undo waits for quiet).
 func (s *Step) Uncalled() bool {
-	return (s.HandedBack() || s.State == UndoWait && s.Claim.Undo) && s.wasUncalled()
+	return (s.HandedBack() || s.State == core.UndoWait && s.Claim.Undo) && s.wasUncalled()
 }
 
 // EndsUncalled reports whether the step's present attempt follows attempts in which the agent could not call
@@ -210,7 +181,7 @@ func (s *Step) Uncalled() bool {
 func (s *Step) EndsUncalled() bool { return s.InFlight() && s.wasUncalled() }
 
 func (s *Step) wasUncalled() bool {
-	return s.Error != nil && s.Error.Since != 0 && Uncalled(s.Error.Code)
+	return s.Error != nil && s.Error.Since != 0 && core.Uncalled(s.Error.Code)
 }
 
 // Claim is the last claim of a step. The end of the claim clears By, Cause, StopBy and Progress.
@@ -221,59 +192,50 @@ type Claim struct {
 	Agent  string
 	Undo   bool   // true if the attempt is an undo
 	Cause  string // cause of the claim (P4)
-	At     Time
-	StopBy Time // time after which no side effect of the attempt begins (P6, two times in each request)
+	At     core.Time
+	StopBy core.Time // time after which no side effect of the attempt begins (P6, two times in each request)
 	// Allowance is the time that the request may wait in the agent's queue (P32, queue time is not a
 	// failure). A backlog doubles the allowance. Allowance is 0 once the step is Processed.
-	Allowance Duration
+	Allowance core.Duration
 	Progress  *StepProgress // latest progress report of the attempt
 }
 
 // First is the first claim of a step in this run. It is zero if this run has not attempted the step.
 type First struct {
-	Nth int  // place in the order of first claims, from 1 (P7, undo covers every attempted step)
-	At  Time // time of the first claim; zero until the second claim, see FirstClaim
+	Nth int       // place in the order of first claims, from 1 (P7, undo covers every attempted step)
+	At  core.Time // time of the first claim; zero until the second claim, see FirstClaim
 }
 
 // StepWait is the state of a waiting step.
 type StepWait struct {
-	At Time // end of the wait (P9a)
+	At core.Time // end of the wait (P9a)
 	// Until is the end of the wait, or of the time for an answer, as set by the last claim. It keeps its
 	// value after the wait.
-	Until Time
+	Until core.Time
 }
 
 // Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.
-type Stops struct{ Do, Undo Time }
+type Stops struct{ Do, Undo core.Time }
 
 // Failures counts the failures of a step since the last command that reset the counts.
 type Failures struct {
 	Do, Undo int
 	// Queued is the total time of the attempts that were overdue because of a backlog (P32).
-	Queued Duration
+	Queued core.Duration
 }
 
 // Finish is the moment when a step became Processed.
 type Finish struct {
-	At    Time
+	At    core.Time
 	Seq   int    // number of the status "step finished"; 0 if no such status was due
 	Cause string // cause of the status "step finished" (P4)
 }
 
 // StepProgress is the last report of an attempt (P43, long work reports progress).
 type StepProgress struct {
-	Percent int    `json:"percent" doc:"0 to 100"`
-	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
-	At      Time   `json:"at" doc:"time when it was stored; at most every 30 s"`
-}
-
-// Parent identifies the step that a child task belongs to (P41, parent and child talk by messages).
-type Parent struct {
-	OrderID string `json:"task"`
-	Run     int    `json:"run"`
-	Step    string `json:"step"`
-	Index   int    `json:"index"`   // index of the item in the step's list, from 0
-	Attempt int    `json:"attempt"` // highest attempt of the step that has sent a request to the child
+	Percent int       `json:"percent" doc:"0 to 100"`
+	Note    string    `json:"note,omitempty"` // free text, at most MaxNote bytes
+	At      core.Time `json:"at" doc:"time when it was stored; at most every 30 s"`
 }
 
 // Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
@@ -322,7 +284,7 @@ type Answers struct {
 	// Reminded is the number of the newest reminder of this round (P37, a question has a time).
 	Reminded int `json:"reminded,omitempty"`
 	// RemindedAt is the time when the newest reminder was first sent.
-	RemindedAt Time `json:"remindedAt,omitzero"`
+	RemindedAt core.Time `json:"remindedAt,omitzero"`
 	// Moved means that the task was moved, and no reminder followed. A reminder from before a move is not
 	// sent again.
 	Moved bool `json:"moved,omitempty"`
@@ -335,7 +297,7 @@ type Answers struct {
 type Vote struct {
 	By    string          `json:"by"`
 	Value json.RawMessage `json:"value"`
-	At    Time            `json:"at"`
+	At    core.Time       `json:"at"`
 }
 
 // Decided is the output of a step that waited for an answer. An answer came, or the time for an answer ended.
@@ -343,32 +305,25 @@ type Decided struct {
 	// Value is the value of the answer. It is null if the time ended and the workflow gives no value.
 	Value json.RawMessage `json:"value"`
 	By    string          `json:"by"` // names, separated by commas; ByTimeout if the time ended
-	At    Time            `json:"at"`
+	At    core.Time       `json:"at"`
 }
 
 // ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// Codes and the text of an attempt whose reply did not come in time.
-const (
-	CodeTimeout = "timeout"
-	CodeQueue   = "queue" // the request waited in a queue until it was too late (P32)
-	TimeoutText = "no reply by the complete-by time"
-)
-
 // StepError is the last failure of a step, for people.
 type StepError struct {
-	Code    string `json:"code"`    // short, stable word: "timeout", "http-422", "expression" …
-	Message string `json:"message"` // text of at most MaxMessage bytes
-	At      Time   `json:"at"`
-	Attempt int    `json:"attempt,omitempty"`
+	Code    string    `json:"code"`    // short, stable word: "timeout", "http-422", "expression" …
+	Message string    `json:"message"` // text of at most MaxMessage bytes
+	At      core.Time `json:"at"`
+	Attempt int       `json:"attempt,omitempty"`
 	// Since is the time from which the limit of uncounted failures counts (P45, "not now" is not a failure).
 	// It is zero if the failure counts. For the code not-yet, it equals Polling. The other uncounted codes
 	// have a limit of their own.
-	Since Time `json:"since,omitzero"`
+	Since core.Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet reply in the present series of them. It is zero if there is no
 	// such series.
-	Polling Time `json:"polling,omitzero"`
+	Polling core.Time `json:"polling,omitzero"`
 }
 
 // MaxAttempts is the number of unsuccessful attempts that a task keeps.
@@ -381,18 +336,17 @@ type Attempt struct {
 	Number  int // number of the claim (P1)
 	Undo    bool
 	Agent   string // agent of the attempt; "" means the first agent of the step in the definition
-	Began   Time
-	Ended   Time
-	Outcome Outcome // failed, retry-later, overdue or superseded
-	Code    string  // code of at most MaxShortCode bytes; "" if superseded
+	Began   core.Time
+	Ended   core.Time
+	Outcome core.Outcome // failed, retry-later, overdue or superseded
+	Code    string       // code of at most MaxShortCode bytes; "" if superseded
 }
 
-// Outcomes of an attempt that ended without a reply.
 const (
-	OutcomeOverdue Outcome = "overdue" // no reply came by the complete-by time
+	OutcomeOverdue core.Outcome = "overdue" // no reply came by the complete-by time
 	// OutcomeSuperseded means that the undo of a fenced call was requested before a reply came (P20, what
 	// happens next is computed).
-	OutcomeSuperseded Outcome = "superseded"
+	OutcomeSuperseded core.Outcome = "superseded"
 )
 
 // Earlier counts the attempts that are no longer in Attempts.Last, by outcome.
@@ -404,11 +358,11 @@ type Earlier struct {
 }
 
 // Count counts one attempt with the outcome.
-func (e *Earlier) Count(o Outcome) {
+func (e *Earlier) Count(o core.Outcome) {
 	switch o {
-	case OutcomeFailed:
+	case core.OutcomeFailed:
 		e.Failed++
-	case OutcomeRetryLater:
+	case core.OutcomeRetryLater:
 		e.Later++
 	case OutcomeOverdue:
 		e.Overdue++
@@ -423,35 +377,17 @@ type Closing struct {
 	Reason string `json:"reason"`
 }
 
-// Fact is an operator's statement about a step in doubt. A step is in doubt if nobody knows whether its call
-// took effect.
-type Fact string
-
-// Statements about a step in doubt.
-const (
-	Happened    Fact = "happened"
-	NotHappened Fact = "not-happened"
-	Undone      Fact = "undone"
-)
-
-// Resolved is a fact that an operator stated. Later requests of the step in the same run contain the fact.
-type Resolved struct {
-	Fact    Fact `json:"fact"`
-	Command int  `json:"command"`
-	At      Time `json:"at,omitzero"` // time at which the operator stated the fact
-}
-
 // Verdict is the stored response to one command (P5).
 type Verdict struct {
 	ID string `json:"id"`
 	// Command is the name of the command: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
 	// or "answer".
-	Command  string `json:"command"`
-	Accepted bool   `json:"accepted"`
-	Reason   string `json:"reason,omitempty"`
-	By       string `json:"by,omitempty"`   // sender of the command
-	Note     string `json:"note,omitempty"` // reason for the command, in the sender's words
-	At       Time   `json:"at"`
+	Command  string    `json:"command"`
+	Accepted bool      `json:"accepted"`
+	Reason   string    `json:"reason,omitempty"`
+	By       string    `json:"by,omitempty"`   // sender of the command
+	Note     string    `json:"note,omitempty"` // reason for the command, in the sender's words
+	At       core.Time `json:"at"`
 }
 
 // Clone returns a copy of the task with its own list of steps.
@@ -468,15 +404,15 @@ type Corrected struct {
 	Command int             `json:"command" doc:"number of the command that gave it"`
 	By      string          `json:"by,omitempty" doc:"name of the sender"`
 	Reason  string          `json:"reason,omitempty" doc:"reason, for the history"`
-	At      Time            `json:"at"`
+	At      core.Time       `json:"at"`
 }
 
 // Erasure records who erased the content of an order, when, and why (P52, erase removes content, not
 // identity).
 type Erasure struct {
-	By     string `json:"by"`
-	Reason string `json:"reason"`
-	At     Time   `json:"at"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     core.Time `json:"at"`
 }
 
 // DropAttempts keeps the latest attempts in Attempts.Last, and counts the removed attempts in

@@ -1,4 +1,8 @@
-package core
+package protocol
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
 
 // Attempted reports whether the step was claimed at least once in this run (P7, undo covers every attempted
 // step).
@@ -6,7 +10,7 @@ func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
 // FirstClaim returns the time of the step's first claim in this run. It returns zero if the step was not
 // claimed.
-func (s *Step) FirstClaim() Time {
+func (s *Step) FirstClaim() core.Time {
 	if s.First.Nth > 0 && s.First.At == 0 {
 		return s.Claim.At
 	}
@@ -14,7 +18,7 @@ func (s *Step) FirstClaim() Time {
 }
 
 // Quiet returns the latest stop-by time of all do attempts in this run (P21, an undo waits for quiet).
-func (s *Step) Quiet() Time {
+func (s *Step) Quiet() core.Time {
 	if s.Claim.Undo {
 		return s.Stops.Do
 	}
@@ -22,16 +26,16 @@ func (s *Step) Quiet() Time {
 }
 
 // LastStop returns the latest stop-by time of all attempts in this run.
-func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
+func (s *Step) LastStop() core.Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
 // Begun reports whether the step was claimed in this run, was skipped, or failed without stopping the order.
-func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
+func (s *Step) Begun() bool { return s.Attempted() || s.State == core.Skipped || s.FailureCode != "" }
 
 // HandedBack reports whether the step is a call that waits for its next claim.
-func (s *Step) HandedBack() bool { return s.State == Pending && s.Attempted() }
+func (s *Step) HandedBack() bool { return s.State == core.Pending && s.Attempted() }
 
 // InFlight reports whether a request of the step may be in flight.
-func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
+func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
 // Step returns the named step, or nil.
 func (t *Task) Step(name string) *Step {
@@ -52,7 +56,7 @@ func (t *Task) Index(name string) int {
 }
 
 // StartedAt returns the time of the task's last start: the beginning of the run, or a later Resubmit.
-func (t *Task) StartedAt() Time {
+func (t *Task) StartedAt() core.Time {
 	if t.Start.At == 0 {
 		return t.Created
 	}
@@ -61,15 +65,6 @@ func (t *Task) StartedAt() Time {
 
 // Terminal reports whether the task is Processed, Compensated, Cancelled or Closed.
 func (t *Task) Terminal() bool { return t.ProcessState.Terminal() }
-
-// Terminal reports whether a task in this state has come to an end other than Error.
-func (s State) Terminal() bool {
-	switch s {
-	case Processed, Compensated, Cancelled, Closed:
-		return true
-	}
-	return false
-}
 
 // InFlight reports whether any step is in flight.
 func (t *Task) InFlight() bool {
@@ -85,7 +80,7 @@ func (t *Task) InFlight() bool {
 // no status has to be sent again. An Error is an end only if no step is in flight. Sweeps ignore a task at
 // rest.
 func (t *Task) AtRest() bool {
-	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.ResendTime() == 0
+	return (t.Terminal() || t.ProcessState == core.Error && !t.InFlight()) && t.ResendTime() == 0
 }
 
 // NextToUndo returns the index of the step that is undone next (P20, what happens next is computed). It
@@ -94,7 +89,7 @@ func (t *Task) NextToUndo() int {
 	found := -1
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.Attempted() && s.State != Compensated && (found < 0 || s.First.Nth > t.Steps[found].First.Nth) {
+		if s.Attempted() && s.State != core.Compensated && (found < 0 || s.First.Nth > t.Steps[found].First.Nth) {
 			found = i
 		}
 	}
@@ -103,7 +98,7 @@ func (t *Task) NextToUndo() int {
 
 // PastPointOfNoReturn reports whether a point of no return was claimed. A claim does not count if a proof
 // shows that it had no effect (P22a, a proven refusal permits undo).
-func (t *Task) PastPointOfNoReturn(def *Definition) bool {
+func (t *Task) PastPointOfNoReturn(def *core.Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
@@ -114,14 +109,14 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 
 // Overtaken reports whether step i sends a question that needs no answer any more (P38, an ask sends the
 // question). A failure of step i then has no consequences, and no further attempt is made.
-func (t *Task) Overtaken(def *Definition, i int) bool {
+func (t *Task) Overtaken(def *core.Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
 }
 
 // LastActivity returns the last moment at which a call of step i in this run may take effect.
-func (t *Task) LastActivity(def *Definition, i int) Time {
-	skew := Duration(0)
+func (t *Task) LastActivity(def *core.Definition, i int) core.Time {
+	skew := core.Duration(0)
 	if def != nil {
 		skew = def.Agents[def.Steps[i].Agent].ClockSkew
 	}
@@ -129,17 +124,17 @@ func (t *Task) LastActivity(def *Definition, i int) Time {
 }
 
 // Direction returns Undoing for a Compensating task, and Forward for every other task.
-func (t *Task) Direction() Phase {
-	if t.ProcessState == Compensating {
-		return Undoing
+func (t *Task) Direction() core.Phase {
+	if t.ProcessState == core.Compensating {
+		return core.Undoing
 	}
-	return Forward
+	return core.Forward
 }
 
 // Passed reports whether later steps need not wait for this step any more, while the task goes forward. A
 // Compensated step counts too, because the task continues without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
-	return s.State == Processed || s.State == Skipped || s.State == Compensated
+	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
 
 // Apart reports whether the order is stored in an item or row of its own. ContentHash identifies this item or
@@ -148,35 +143,35 @@ func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" &&
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).
 func (t *Task) IsTombstone() bool {
-	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
+	return t.ProcessState == core.Cancelled && t.Definition == "" && len(t.Steps) == 0
 }
 
 // EndKind returns the kind of the final status of the task's present end.
-func EndKind(t *Task) StatusKind {
+func EndKind(t *Task) core.StatusKind {
 	switch t.ProcessState {
-	case Processed:
-		return StatusCompleted
-	case Compensated:
-		return StatusUndone
-	case Cancelled:
-		return StatusCancelled
-	case Closed:
-		return StatusClosed
+	case core.Processed:
+		return core.StatusCompleted
+	case core.Compensated:
+		return core.StatusUndone
+	case core.Cancelled:
+		return core.StatusCancelled
+	case core.Closed:
+		return core.StatusClosed
 	}
-	return StatusFailed
+	return core.StatusFailed
 }
 
 // RaisesAlert reports whether the present end raises an alert (P11). Every Error raises an alert. If the
 // workflow sets AlertUndone, the undo of an order after a failed step raises one too.
-func RaisesAlert(def *Definition, t *Task) bool {
-	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
+func RaisesAlert(def *core.Definition, t *Task) bool {
+	return t.ProcessState == core.Error || t.ProcessState == core.Compensated && t.Undo.Why == WhyFailure &&
 		def != nil && def.AlertUndone
 }
 
 // UndoneNext returns the step that is undone next (P20). It returns nil if the task is not being undone, or
 // has nothing left to undo.
 func UndoneNext(t *Task) *Step {
-	if t.ProcessState != Compensating {
+	if t.ProcessState != core.Compensating {
 		return nil
 	}
 	if i := t.NextToUndo(); i >= 0 {
@@ -193,11 +188,15 @@ func (s *Step) FailureReason() Reason {
 	return Reason{s.Name, s.Error.Code, s.Error.Message}
 }
 
-// Known reports whether this version of the program supports the operation and the outcome of the reply.
-func (e Reply) Known() bool {
-	switch e.Outcome {
-	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:
-		return e.Operation == Do || e.Operation == UndoOp
+// Show adds the output and the failure code of a step to the environment.
+func (s *Step) Show(e *core.Environment) {
+	if s.Output != nil {
+		e.Outputs[s.Name] = s.Output
 	}
-	return false
+	if s.FailureCode != "" {
+		if e.Failures == nil {
+			e.Failures = map[string]string{}
+		}
+		e.Failures[s.Name] = s.FailureCode
+	}
 }

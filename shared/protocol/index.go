@@ -1,6 +1,9 @@
-package core
+package protocol
 
-// Names of the index buckets, as in package port.
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
 const (
 	bucketNone      = ""
 	bucketDue       = "due"
@@ -10,10 +13,10 @@ const (
 // Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due). This
 // is a resend time, the deadline, or the complete-by time of a step. Live returns zero if no such time is
 // set.
-func Live(t *Task) Time {
+func Live(t *Task) core.Time {
 	live := t.ResendTime()
-	going := t.ProcessState == Processing || t.ProcessState == Compensating
-	if t.ProcessState == Processing {
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	if t.ProcessState == core.Processing {
 		live = earliest(live, t.Deadline.At)
 	}
 	for i := range t.Steps {
@@ -28,20 +31,20 @@ func Live(t *Task) Time {
 // AwaitsWake reports whether a Wake can continue the step. Such a step was handed back, has failed, waits
 // for its undo, or is Waiting.
 func (s *Step) AwaitsWake() bool {
-	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
+	return s.HandedBack() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting
 }
 
 // OnlyWaits reports whether a running task waits only for times, answers and child orders. Such a task has no
 // request in flight, and no step that waits for another attempt.
 func OnlyWaits(t *Task) bool {
-	if t.ProcessState != Processing && t.ProcessState != Compensating {
+	if t.ProcessState != core.Processing && t.ProcessState != core.Compensating {
 		return false
 	}
 	waits := false
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		switch {
-		case s.State == Waiting:
+		case s.State == core.Waiting:
 			waits = true
 		case s.InFlight() || s.AwaitsWake():
 			return false
@@ -53,7 +56,7 @@ func OnlyWaits(t *Task) bool {
 // Index returns the task's place in the index of the state store (P9). For a task with a due time, this is
 // "due" with that time. For a task with Attention, it is "attention" with the time of the Error. Otherwise
 // the bucket is "". The due time may be earlier than the result of Live.
-func Index(t *Task) (bucket string, at Time) {
+func Index(t *Task) (bucket string, at core.Time) {
 	switch {
 	case t.Due != 0:
 		return bucketDue, t.Due
@@ -78,7 +81,7 @@ func Reindex(t *Task, exact bool) {
 	default:
 		t.Due = earliest(t.Due, live)
 	}
-	t.Attention = t.ProcessState == Error && live == 0
+	t.Attention = t.ProcessState == core.Error && live == 0
 }
 
 // Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
@@ -105,20 +108,28 @@ func Settled(t *Task) *Task {
 
 // SweepEvents returns the events that the Supervisor has to decide now. There is an event for each passed
 // complete-by time, for a passed deadline, and for a passed resend time.
-func SweepEvents(def *Definition, t *Task, now Time) []Event {
-	var events []Event
-	going := t.ProcessState == Processing || t.ProcessState == Compensating
+func SweepEvents(def *core.Definition, t *Task, now core.Time) []core.Event {
+	var events []core.Event
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
-			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
+			events = append(events, core.Overdue{Step: s.Name, Attempt: s.Attempt})
 		}
 	}
-	if t.ProcessState == Processing && t.Deadline.At.Passed(now) {
-		events = append(events, DeadlinePassed{Run: t.Run})
+	if t.ProcessState == core.Processing && t.Deadline.At.Passed(now) {
+		events = append(events, core.DeadlinePassed{Run: t.Run})
 	}
 	if t.ResendTime().Passed(now) {
-		events = append(events, ResendDue{})
+		events = append(events, core.ResendDue{})
 	}
 	return events
+}
+
+// earliest returns the earlier of two times. "No time" counts as later than every time.
+func earliest(a, b core.Time) core.Time {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }

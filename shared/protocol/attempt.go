@@ -1,20 +1,18 @@
-package core
+package protocol
 
 import (
 	"cmp"
 	"strings"
-)
 
-// AllAgents returns the agents that the step's call can use. All of them reach the same service (P44, several
-// agents can do one step).
-func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
 
 // AskedAgent returns the agent of the step's last attempt. Without an attempt, or after a Move, it returns
 // the first agent of the step.
-func (s *Step) AskedAgent(d *StepDefinition) string { return cmp.Or(s.Claim.Agent, d.Agent) }
+func (s *Step) AskedAgent(d *core.StepDefinition) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
 // OperationOf returns the name of the operation that the step's last attempt asked for.
-func (s *Step) OperationOf(d *StepDefinition) string {
+func (s *Step) OperationOf(d *core.StepDefinition) string {
 	if s.Claim.Undo && d.Undo != nil {
 		return d.Undo.Operation
 	}
@@ -22,7 +20,7 @@ func (s *Step) OperationOf(d *StepDefinition) string {
 }
 
 // TimeoutOf returns the timeout of the step's present attempt. A do and an undo have different timeouts.
-func (s *Step) TimeoutOf(d *StepDefinition) Duration {
+func (s *Step) TimeoutOf(d *core.StepDefinition) core.Duration {
 	if s.Claim.Undo {
 		return d.Undo.Timeout
 	}
@@ -31,10 +29,10 @@ func (s *Step) TimeoutOf(d *StepDefinition) Duration {
 
 // Long reports whether the present attempt may run longer than its timeout while it reports progress (P43,
 // long work reports progress).
-func (s *Step) Long(d *StepDefinition) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
+func (s *Step) Long(d *core.StepDefinition) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
 // Longest returns the longest time that the agent may work on the present attempt (P43).
-func (s *Step) Longest(d *StepDefinition) Duration {
+func (s *Step) Longest(d *core.StepDefinition) core.Duration {
 	if s.Long(d) {
 		return max(d.MaxDuration, d.Timeout)
 	}
@@ -44,7 +42,7 @@ func (s *Step) Longest(d *StepDefinition) Duration {
 // FirstCompleteBy returns the complete-by time that the present claim set. It is the stop-by, or an earlier
 // time if the step is long. A Progress may have moved the stored time since then. A repeated request contains
 // the first time (P12, effects are emitted again).
-func (s *Step) FirstCompleteBy(d *StepDefinition) Time {
+func (s *Step) FirstCompleteBy(d *core.StepDefinition) core.Time {
 	if !s.Long(d) {
 		return s.Claim.StopBy
 	}
@@ -53,8 +51,8 @@ func (s *Step) FirstCompleteBy(d *StepDefinition) Time {
 
 // NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or an
 // earlier time for a reminder (P37, a question has a time).
-func (s *Step) NextLook(d *StepDefinition) Time {
-	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
+func (s *Step) NextLook(d *core.StepDefinition) core.Time {
+	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != core.Waiting {
 		return s.Wait.At
 	}
 	return min(s.ReminderDue(d, s.Intervals(d)+1), s.Wait.At)
@@ -62,7 +60,7 @@ func (s *Step) NextLook(d *StepDefinition) Time {
 
 // Intervals returns the number of reminder intervals between the claim and the last reminder. The result can
 // differ from Answers.Reminded, because a Move may have changed the interval.
-func (s *Step) Intervals(d *StepDefinition) int {
+func (s *Step) Intervals(d *core.StepDefinition) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
 	}
@@ -71,35 +69,24 @@ func (s *Step) Intervals(d *StepDefinition) int {
 
 // ReminderDue returns the time at which n reminder intervals have passed since the claim. It returns zero if
 // the question has no reminders.
-func (s *Step) ReminderDue(d *StepDefinition, n int) Time {
+func (s *Step) ReminderDue(d *core.StepDefinition, n int) core.Time {
 	if d.Answer.Remind <= 0 {
 		return 0
 	}
-	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
+	return s.Claim.At.Add(core.Duration(n) * d.Answer.Remind)
 }
-
-// MaxInput is the largest input that an operator may give to a step, in bytes.
-const MaxInput = 32 << 10
-
-// MaxNote is the longest note of a Progress that a task keeps, in bytes.
-const MaxNote = 200
 
 // ShortNote shortens a note to at most MaxNote bytes. It does not split a character.
 func ShortNote(note string) string {
-	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
+	return strings.ToValidUTF8(note[:min(len(note), core.MaxNote)], "")
 }
-
-// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
-// operation returns a larger output, its attempt ends as a permanent failure with `output-too-large`. The
-// operation is not called again.
-const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for
 // ever. The agent's KeyRetention counts from one of these times:
 //
 //   - If no claim came after the operator's latest fact about the step, or the step has no claim: now.
 //   - Otherwise the later of the step's first claim and the operator's latest fact.
-func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
+func (t *Task) KnownUntil(def *core.Definition, i int, now core.Time) core.Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
@@ -119,14 +106,14 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 // resubmit uses a remembered key). It returns true only for an attempted step that was handed back, failed,
 // or waits for its undo. An earlier call may have had an effect, which a call with a forgotten key could
 // repeat.
-func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
+func (t *Task) KeyMayExpire(def *core.Definition, i int, now core.Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(s.TimeoutOf(&def.Steps[i])) > until
 }
 
 // NotDone returns the agents of the step's unsuccessful attempts, except superseded attempts. It looks only
 // at the last len(d.Others) attempts, so that at least one agent of the step is not in the result.
-func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
+func (t *Task) NotDone(d *core.StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
 			agents = append(agents, cmp.Or(a.Agent, d.Agent))
@@ -138,7 +125,7 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 // ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
 // of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
 // (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
-func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
+func (t *Task) ReminderStopBy(def *core.Definition, i, ask int) core.Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, s.ReminderDue(q, s.Intervals(q)+1), def.Agents[d.Agent]
 	if agent.KeyRetention == 0 {

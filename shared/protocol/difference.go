@@ -1,4 +1,4 @@
-package core
+package protocol
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Difference is one difference between two definitions of a workflow: the task's definition and another one.
@@ -17,13 +19,13 @@ type Difference struct {
 
 // Differences returns the differences between the task's definition and another definition of its workflow.
 // The differences of steps come first.
-func Differences(from, to *Definition, t *Task) []Difference {
+func Differences(from, to *core.Definition, t *Task) []Difference {
 	var all []Difference
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
 		// The next run of a Compensated task uses new keys, so no difference of a step is refused.
-		bound := s != nil && t.ProcessState != Compensated && s.Begun()
+		bound := s != nil && t.ProcessState != core.Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
 			what := "it is removed"
@@ -72,13 +74,13 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	return all
 }
 
-func pointOfNoReturn(d *Definition) int {
-	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
+func pointOfNoReturn(d *core.Definition) int {
+	return slices.IndexFunc(d.Steps, func(s core.StepDefinition) bool { return s.PointOfNoReturn })
 }
 
 func attemptedOrSkipped(s *Step) string {
 	switch {
-	case s.State == Skipped:
+	case s.State == core.Skipped:
 		return "skipped"
 	case !s.Attempted():
 		return "given up without a claim"
@@ -89,8 +91,8 @@ func attemptedOrSkipped(s *Step) string {
 // fixed returns the differences that are refused if the step has begun. The parameter bound is true if the
 // step has begun. Its key then stands for the old call. Another input is still allowed if the step provably
 // has no lasting effect.
-func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
-	undo := func(d *StepDefinition) string {
+func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
+	undo := func(d *core.StepDefinition) string {
 		if d.Undo == nil {
 			return "none"
 		}
@@ -129,7 +131,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-func sameInput(d, n *StepDefinition) bool {
+func sameInput(d, n *core.StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
@@ -139,12 +141,12 @@ func sameInput(d, n *StepDefinition) bool {
 //   - The step failed without a claim.
 //   - The step is Compensated, and the operator stated NotHappened or Undone after its last claim.
 func (s *Step) WithoutEffect() bool {
-	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
-		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
+	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == core.Compensated &&
+		s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 }
 
 // free returns the differences that are allowed at every step.
-func free(d, n *StepDefinition) (all []Difference) {
+func free(d, n *core.StepDefinition) (all []Difference) {
 	add := func(what string, differs bool) {
 		if differs {
 			all = append(all, Difference{Step: d.Name, What: "its " + what})
@@ -174,24 +176,24 @@ func free(d, n *StepDefinition) (all []Difference) {
 }
 
 // sameAnswers reports whether a and n decide the same answers in the same way.
-func sameAnswers(a, n *Answer) bool {
+func sameAnswers(a, n *core.Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
 // sameChildren reports whether e and n have the same children with the same orders, and collect the same outputs. The
 // definitions of the children may differ, because each child refers to its own definition.
-func sameChildren(e, n *Each) bool {
+func sameChildren(e, n *core.Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
 // sameTimeout reports whether a and n react in the same way when the time for an answer ends.
-func sameTimeout(a, n *Answer) bool {
+func sameTimeout(a, n *core.Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
 // order returns a difference for each predecessor in n.After that has not begun. The step n itself has begun.
-func order(n *StepDefinition, t *Task) (all []Difference) {
+func order(n *core.StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
 			all = append(all, Difference{n.Name, "it was begun, and comes after " + name +
@@ -206,7 +208,7 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
 // returns, its attempt numbers continue (P1, every claim has a new attempt). The present final status is
 // already settled, and is not sent again.
-func (t *Task) MovedTo(from, to *Definition) *Task {
+func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
 		removed = map[string]int{}
@@ -219,7 +221,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 	c.Steps = make([]Step, len(to.Steps))
 	for i := range to.Steps {
 		name := to.Steps[i].Name
-		c.Steps[i] = Step{Name: name, State: Pending, Attempt: removed[name]}
+		c.Steps[i] = Step{Name: name, State: core.Pending, Attempt: removed[name]}
 		if s := t.Step(name); s != nil {
 			c.Steps[i] = *s
 		}
@@ -234,8 +236,8 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // failed by a rule or an expression
-			s.State, s.Error = Pending, nil
+		if s.EndState = ""; s.State == core.Failed && !s.Attempted() { // failed by a rule or an expression
+			s.State, s.Error = core.Pending, nil
 		}
 		delete(removed, name)
 	}

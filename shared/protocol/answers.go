@@ -1,0 +1,222 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// decision returns the decision about a step. The text at states the time of the decision. It is empty if
+// enough people have voted, but the decision is not stored yet.
+func (s *Step) decision() (decided Decided, at string, ok bool) {
+	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
+		return decided, " at " + decided.At.String(), true
+	}
+	if s.Answers != nil && !s.Decided() {
+		decided, ok = s.Answers.Complete()
+	}
+	return decided, "", ok
+}
+
+// DecisionText returns the decision about a step, and a sentence about it. The sentence is "" if there is no
+// decision.
+func (s *Step) DecisionText() (Decided, string) {
+	was, at, ok := s.decision()
+	switch {
+	case !ok:
+		return was, ""
+	case was.TimedOut():
+		return was, "the time for an answer to step " + s.Name + " was over" + at
+	}
+	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
+}
+
+// TimedOut reports whether the decision has no value, because the time for an answer ended.
+func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
+
+// Shown returns a value as text for people. A value of more than MaxApproval bytes becomes "another value".
+func Shown(value json.RawMessage) string {
+	if len(value) > core.MaxApproval {
+		return "another value"
+	}
+	return string(value)
+}
+
+// OwnAnswers gives the step its own copy of Answers, and returns the copy.
+func (s *Step) OwnAnswers() *Answers {
+	a := Answers{Round: 1}
+	if s.Answers != nil {
+		a = *s.Answers
+	}
+	s.Answers = &a
+	return s.Answers
+}
+
+// AsAsked returns a question with the values that the step's claim stored. The present definition may have
+// other values, because a Move can change the definition after the claim (P49, move pins another definition).
+func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.RawMessage {
+	now, timeout, err := ReadQuestion(question, timeout)
+	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
+	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
+		timeout == asked {
+		return question
+	}
+	var q core.Question
+	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
+		return question
+	}
+	q.Need, q.Timeout = &a.Need, asked.String()
+	q.Who, q.NotSelf = a.Who, nil
+	if a.NotSelf != "" {
+		q.NotSelf = &a.NotSelf
+	}
+	if b, err := core.Marshal(q); err == nil {
+		return b
+	}
+	return question
+}
+
+// ReadQuestion parses a question. It returns who may answer, and how long the question is open. Its errors
+// contain no data of the order.
+func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.Duration, error) {
+	var q core.Question
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &q); err != nil {
+			return nil, 0,
+				errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
+		}
+	}
+	a := &Answers{Need: 1, Who: q.Who}
+	if q.Need != nil {
+		a.Need = *q.Need
+	}
+	if q.NotSelf != nil {
+		a.NotSelf = *q.NotSelf
+	}
+	if q.Timeout != "" {
+		var err error
+		if timeout, err = readTimeout(q.Timeout); err != nil {
+			return nil, 0, err
+		}
+	}
+	names := slices.Clone(q.Who)
+	if q.NotSelf != nil {
+		names = append(names, a.NotSelf)
+	}
+	allowed := len(q.Who)
+	if slices.Contains(q.Who, a.NotSelf) {
+		allowed--
+	}
+	switch {
+	case timeout <= 0 || timeout > core.MaxWait:
+		return nil, 0, errors.New("timeout must be more than 0 and at most 366 days")
+	case a.Need < 1 || a.Need > core.MaxVoters:
+		return nil, 0, fmt.Errorf("need must be 1 to %d", core.MaxVoters)
+	case len(q.Who) > core.MaxVoters:
+		return nil, 0, fmt.Errorf("who lists more than %d names", core.MaxVoters)
+	case len(q.Who) > 0 && allowed < a.Need:
+		return nil, 0, errors.New("fewer people may answer than are needed")
+	case slices.ContainsFunc(names, func(n string) bool { return !core.PersonName(n) }):
+		return nil, 0, fmt.Errorf(
+			`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+			core.MaxAnswerBy)
+	}
+	slices.Sort(a.Who)
+	a.Who = slices.Compact(a.Who)
+	return a, timeout, nil
+}
+
+func readTimeout(text string) (core.Duration, error) {
+	d, ok := core.ParseDuration(text)
+	if !ok {
+		return 0, errors.New(`timeout is no duration, like "48h" or "7d"`)
+	}
+	return d, nil
+}
+
+// Decided reports whether the step's round has ended with a decision.
+func (s *Step) Decided() bool { return s.Answers != nil && s.Output != nil }
+
+// Round returns the number of the step's present round, from 1.
+func (s *Step) Round() int {
+	if s.Answers == nil {
+		return 1
+	}
+	return max(1, s.Answers.Round)
+}
+
+// Excludes returns the reason why a person may not answer, or "" if the person may answer.
+func (a *Answers) Excludes(by string) string {
+	switch {
+	case by == core.ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""):
+		// A token without a person does not show who answers (P39, a token is an answer's permission).
+		return "the answer names no person, and this step asks who answers"
+	case a.NotSelf != "" && a.NotSelf == by:
+		return by + " is excluded from answering this step (notSelf)"
+	case len(a.Who) > 0 && !slices.Contains(a.Who, by):
+		return by + " is not among those who may answer this step"
+	}
+	return ""
+}
+
+// Complete returns the first value that enough people gave, and the names of these people. It leaves
+// Decided.At zero. It returns false if no value has enough votes, or if the step was not claimed.
+func (a *Answers) Complete() (Decided, bool) {
+	if a.Need == 0 {
+		return Decided{}, false
+	}
+	for n := range a.Votes {
+		var by []string
+		for _, v := range a.Votes[:n+1] {
+			if bytes.Equal(v.Value, a.Votes[n].Value) {
+				by = append(by, v.By)
+			}
+		}
+		if len(by) >= a.Need {
+			return Decided{Value: a.Votes[n].Value, By: strings.Join(by, ", ")}, true
+		}
+	}
+	return Decided{}, false
+}
+
+// Addressed returns the indexes of the steps that the answer is for. Without such a step, it returns the
+// reason.
+func (t *Task) Addressed(def *core.Definition, e core.Answered) (steps []int, reason string) {
+	if def == nil {
+		return nil, "the order was cancelled before it came"
+	}
+	for i := range def.Steps {
+		d := &def.Steps[i]
+		if d.Answer != nil && (e.Step != "" && d.Name == e.Step || e.Step == "" && d.Answer.Event == e.Name) {
+			steps = append(steps, i)
+		}
+	}
+	switch {
+	case len(steps) > 0:
+		return steps, ""
+	case e.Step == "":
+		return nil, "no step of the order waits for an event " + e.Name
+	case t.Index(e.Step) < 0:
+		return nil, "the order has no step " + e.Step
+	}
+	return nil, "step " + e.Step + " is not one that is answered"
+}
+
+// HasEnded returns why an answer is refused after the order has stopped going forward. The reason includes
+// the decision about the step if the answer is for the present run and round, and if its sender may answer.
+func (t *Task) HasEnded(s *Step, e core.Answered) string {
+	why := "the order goes no longer forward; it is " + string(t.ProcessState)
+	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||
+		s.Answers.Excludes(e.By) != "" {
+		return why
+	}
+	if _, by := s.DecisionText(); by != "" {
+		why += "; " + by
+	}
+	return why
+}

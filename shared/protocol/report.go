@@ -1,0 +1,91 @@
+package protocol
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Settles reports whether the sent effects include all unsettled messages of the present end: the final
+// status, the alert, and the report to the parent. A final status that is postponed needs no send. An actor
+// may settle an end only after it has itself sent all these messages (P11).
+func Settles(def *core.Definition, t *Task, sent []core.Effect) bool {
+	if t.End.ResendAt == 0 {
+		return false
+	}
+	if t.End.Seq > 0 {
+		for _, name := range t.EndReceivers(def) {
+			if !t.Postponed(name) && !hasStatuses(sent, t.StatusesSince(name, t.End.Seq)) {
+				return false
+			}
+		}
+	}
+	alert, parent := !RaisesAlert(def, t), t.Parent == nil
+	for _, e := range sent {
+		switch e := e.(type) {
+		case core.RaiseAlert:
+			alert = alert || e.At == t.End.At
+		case core.ChildEnded:
+			parent = parent || e.Parent == *t.Parent
+		}
+	}
+	return alert && parent
+}
+
+// AlertOf returns the alert of a task. It ignores later changes of the task, so that a repeated alert has the
+// same bytes (P12, effects are emitted again).
+func AlertOf(def *core.Definition, task *Task) core.RaiseAlert {
+	t := task.Clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.State = cmp.Or(s.EndState, s.State)
+		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
+			s.Resolved = nil
+		}
+		if s.NoEffect > t.End.At {
+			s.NoEffect = 0
+		}
+	}
+	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
+		Phase: t.Phase,
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
+	if a.Undone = t.ProcessState == core.Compensated; a.Undone {
+		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
+		return a
+	}
+	a.Accepts = core.Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
+	if i := t.Index(t.Reason.Step); i >= 0 {
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
+		quiet := max(t.End.At, t.LastActivity(def, i)+1)
+		a.Accepts.Resolve = t.ResolveRefusal(def, i, core.NotHappened, quiet) == ""
+		if a.Accepts.Resolve && quiet > t.End.At {
+			a.Accepts.ResolveFrom = quiet
+		}
+		if t.Steps[i].Attempted() {
+			a.Key = core.Key(t.OrderID, t.Run, t.Reason.Step)
+		}
+	}
+	return a
+}
+
+// Request returns the request of the present claim. It reads only values that do not change before the end of
+// the claim (P12).
+func (t *Task) Request(def *core.Definition, i int, input json.RawMessage) core.SendRequest {
+	s, d := &t.Steps[i], &def.Steps[i]
+	q := core.SendRequest{
+		Agent: s.AskedAgent(d), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
+		Operation: core.Do, Name: d.Operation, Grade: d.Grade, Key: core.Key(t.OrderID, t.Run, s.Name),
+		Timeout: s.TimeoutOf(d), ClaimedAt: s.Claim.At, CompleteBy: s.FirstCompleteBy(d),
+		StopBy:    s.Claim.StopBy,
+		ClockSkew: def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           core.AttemptTrace(t.OrderID, t.Run, s.Name, s.Attempt),
+	}
+	if s.Claim.Undo {
+		q.Operation, q.Name = core.UndoOp, d.Undo.Operation
+	} else {
+		q.MaxDuration = d.MaxDuration
+	}
+	return q
+}
