@@ -89,19 +89,25 @@ func CheckRelease(whose string, theirs, ours view.Release) Check {
 		return Check{"version", CheckUnknown, "not checked: " + whose +
 			" does not report its version, so it is older than this program", "update " + whose}
 	case theirs.Tasks != ours.Tasks || theirs.Messages != ours.Messages:
-		return Check{"version", CheckFailed,
+		return Check{
+			"version", CheckFailed,
 			fmt.Sprintf(
 				"this program is %s, and %s was built from %s: what only the newer one writes cannot be "+
 					"read by the other, and messages of that kind may become dead letters", ours, whose,
 				theirs),
-			"use the stepkeeper that " + whose + " was built from, or update " + whose + " to this one"}
+			"use the stepkeeper that " + whose + " was built from, or update " + whose + " to this one",
+		}
 	case theirs.Version != ours.Version:
-		return Check{"version", CheckOK,
+		return Check{
+			"version", CheckOK,
 			fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version,
-				whose, theirs.Version), ""}
+				whose, theirs.Version), "",
+		}
 	}
-	return Check{"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version,
-		""}
+	return Check{
+		"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version,
+		"",
+	}
 }
 
 // CheckClock compares the time in a response with the local time at which the response arrived.
@@ -109,8 +115,10 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 	skew := ours.Sub(theirs).Round(time.Second)
 	switch {
 	case theirs.IsZero():
-		return Check{"clock", CheckUnknown, "the response of " + whose + " has no Date header",
-			"compare the clocks yourself"}
+		return Check{
+			"clock", CheckUnknown, "the response of " + whose + " has no Date header",
+			"compare the clocks yourself",
+		}
 	case skew.Abs() <= MostSkew:
 		return Check{"clock", CheckOK, fmt.Sprintf("the clock here is within %s of that of %s", MostSkew,
 			whose), ""}
@@ -118,8 +126,10 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew,
 			whose), "synchronise it, for instance with chrony"}
 	}
-	return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose),
-		"synchronise it, for instance with chrony"}
+	return Check{
+		"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose),
+		"synchronise it, for instance with chrony",
+	}
 }
 
 // CheckUnattended returns a failed check for each queue without a consumer. If there is no such queue, it
@@ -156,12 +166,16 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 		return Check{name, CheckOK, "the server received a test order and rejected it as expected", ""}
 	case err == nil:
 		_ = resp.Body.Close()
-		return Check{name, CheckFailed,
+		return Check{
+			name, CheckFailed,
 			fmt.Sprintf("the server did not reject a test order, but returned status %d",
-				resp.StatusCode), "give --server the address of the Stepkeeper server itself, without a proxy before it"}
+				resp.StatusCode), "give --server the address of the Stepkeeper server itself, without a proxy before it",
+		}
 	case e != nil:
-		return Check{name, CheckFailed, "orders cannot be sent: " + e.Error(),
-			"give --server the server's own address, or let the proxy before it pass POST; otherwise read its log"}
+		return Check{
+			name, CheckFailed, "orders cannot be sent: " + e.Error(),
+			"give --server the server's own address, or let the proxy before it pass POST; otherwise read its log",
+		}
 	}
 	return NotChecked(name, err)
 }
@@ -185,14 +199,19 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	}
 	server := Check{"server", CheckOK, "it accepts orders", ""}
 	if !health.Ready {
-		server = Check{"server", CheckFailed, "it accepts no orders now",
-			"correct the failed checks below; if it has just been started, wait a minute"}
+		server = Check{
+			"server", CheckFailed, "it accepts no orders now",
+			"correct the failed checks below; if it has just been started, wait a minute",
+		}
 	}
 	date, _ := http.ParseTime(resp.Header.Get("Date")) // the zero time means unknown
-	checks := []Check{server, h.checkSubmission(ctx),
-		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
+	checks := []Check{
+		server, h.checkSubmission(ctx),
+		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now),
+	}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
-		text, ok := health.Checks[name], health.Checks[name] == "ok"
+		text := health.Checks[name]
+		ok := health.Checks[name] == "ok"
 		if ok {
 			text = "no problem found"
 		}

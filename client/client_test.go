@@ -90,16 +90,20 @@ func newRig(t *testing.T, opts ...client.Option) *rig {
 	s.Listener = cut
 	s.Start()
 	t.Cleanup(s.Close)
-	return &rig{T: t, ctx: t.Context(), backend: b, client: clientAt(t, s.URL, http.DefaultTransport, opts...),
-		url: s.URL, cut: cut}
+	return &rig{
+		T: t, ctx: t.Context(), backend: b, client: clientAt(t, s.URL, http.DefaultTransport, opts...),
+		url: s.URL, cut: cut,
+	}
 }
 
 // newRigInProcess returns a rig without a network, for virtual time.
 func newRigInProcess(t *testing.T, opts ...client.Option) *rig {
 	t.Helper()
 	b := apitest.New()
-	return &rig{T: t, ctx: t.Context(), backend: b,
-		client: clientAt(t, "http://127.0.0.1:1", stacktest.Transport(t, edgeOf(b)), opts...)}
+	return &rig{
+		T: t, ctx: t.Context(), backend: b,
+		client: clientAt(t, "http://127.0.0.1:1", stacktest.Transport(t, edgeOf(b)), opts...),
+	}
 }
 
 func edgeOf(b *apitest.Backend) http.Handler {
@@ -228,8 +232,10 @@ func TestErrors(t *testing.T) {
 		}{
 			{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
 			{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
-			{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
-				"not-found"},
+			{
+				"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
+				"not-found",
+			},
 			{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
 			{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
 			{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
@@ -289,7 +295,10 @@ func TestNoServerAnswers(t *testing.T) {
 func TestCommandsFillInNumberAndID(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Change("o", func(x *protocol.Task) { x.Commands.Number, x.Run = 4, 2 })
+	r.backend.Change("o", func(x *protocol.Task) {
+		x.Commands.Number = 4
+		x.Run = 2
+	})
 	for name, send := range map[message.ControlKind]func() (client.Verdict, error){
 		message.Undo:   func() (client.Verdict, error) { return r.client.Undo(r.ctx, "o") },
 		message.Cancel: func() (client.Verdict, error) { return r.client.Cancel(r.ctx, "o") },
@@ -355,7 +364,8 @@ func TestAnswers(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
 	r.backend.Change("o", func(x *protocol.Task) {
-		x.Run, x.Steps[0].Answers = 2, &protocol.Answers{Round: 3}
+		x.Run = 2
+		x.Steps[0].Answers = &protocol.Answers{Round: 3}
 	})
 	answering := *apitest.Definition
 	answering.Steps = slices.Clone(answering.Steps)
@@ -366,12 +376,18 @@ func TestAnswers(t *testing.T) {
 		reply client.Reply
 		want  core.Answered
 	}{
-		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1},
-			core.Answered{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
-		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2},
-			core.Answered{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
-		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1},
-			core.Answered{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
+		{
+			client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1},
+			core.Answered{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)},
+		},
+		{
+			client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2},
+			core.Answered{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)},
+		},
+		{
+			client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1},
+			core.Answered{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)},
+		},
 		{
 			client.Reply{
 				Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1,
@@ -394,8 +410,10 @@ func TestAnswers(t *testing.T) {
 		require.Equal(t, x.want.Round, got.Round)
 		require.Equal(t, string(x.want.Value), string(got.Value))
 	}
-	_, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop",
-		Run: -1})
+	_, err := r.client.Answer(r.ctx, "missing", client.Reply{
+		Event: "bought", Value: 1, By: "shop",
+		Run: -1,
+	})
 	require.ErrorIs(t, err, client.ErrNotFound)
 	_, err = r.client.Answer(r.ctx, "o",
 		client.Reply{Event: "bought", Value: func() {}, By: "shop"})
@@ -453,8 +471,10 @@ func TestListGoesThroughPages(t *testing.T) {
 		r.submit(id)
 		want = append(want, id)
 	}
-	for s, err := range r.client.List(r.ctx, client.Query{State: core.Processing, Workflow: "order",
-		PageSize: 3}) {
+	for s, err := range r.client.List(r.ctx, client.Query{
+		State: core.Processing, Workflow: "order",
+		PageSize: 3,
+	}) {
 		require.NoError(t, err)
 		got = append(got, s.OrderID)
 	}
@@ -477,8 +497,11 @@ func TestDefinition(t *testing.T) {
 	require.Equal(t, "charge", d.Steps[1].After[0])
 	require.True(t, d.Steps[1].NoReturn)
 	require.Equal(t, core.Pending, d.Steps[0].State)
-	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)},
-		{"other", d.Hash}} {
+	for _, x := range [][2]string{
+		{"none", client.Latest},
+		{"order", strings.Repeat("0", 32)},
+		{"other", d.Hash},
+	} {
 		_, err := c.Definition(t.Context(), x[0], x[1])
 		require.ErrorIs(t, err, client.ErrNotFound, "%v", x)
 	}
@@ -546,8 +569,10 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 // Every call returns an error if the response does not come from a Stepkeeper server, or breaks off.
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	long := "data: " + strings.Repeat(" ", 17<<20) // longer than any answer that is read
-	for body, want := range map[string]error{"data: <html>\n": client.ErrAnswer, "": client.ErrConnection,
-		long: client.ErrAnswer} {
+	for body, want := range map[string]error{
+		"data: <html>\n": client.ErrAnswer, "": client.ErrConnection,
+		long: client.ErrAnswer,
+	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body == "" {
 				w.Header().Set("Content-Length", "10")
@@ -585,8 +610,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	to := strings.Replace(login.URL, "://", "://user:password@", 1) + "/login?secret=1"
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(to, status))
-		for _, options := range map[string][]client.Option{"the default client": nil,
-			"the caller's own": {client.WithHTTPClient(&http.Client{})}} {
+		for _, options := range map[string][]client.Option{
+			"the default client": nil,
+			"the caller's own":   {client.WithHTTPClient(&http.Client{})},
+		} {
 			c, err := client.New(server.URL, append(options, client.WithRetry(1, time.Second))...)
 			require.NoError(t, err)
 			calls := readings(t.Context(), c)
@@ -647,8 +674,10 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 
 // The wait that a server requests is bounded, however large the number is.
 func TestRetryAfterIsBounded(t *testing.T) {
-	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour,
-		"9223372036854775807": time.Hour, "-5": 0, "soon": 0} {
+	for header, want := range map[string]time.Duration{
+		"7": 7 * time.Second, "3600": time.Hour,
+		"9223372036854775807": time.Hour, "-5": 0, "soon": 0,
+	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", header)
 			w.WriteHeader(http.StatusTeapot)

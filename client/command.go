@@ -38,7 +38,10 @@ func CommandID(id string) CommandOption {
 // the order has a different number by then. Without this option the client reads the number just before it
 // sends the command.
 func IfCommand(number int) CommandOption {
-	return func(c *command) { c.number, c.numbered = number, true }
+	return func(c *command) {
+		c.number = number
+		c.numbered = true
+	}
 }
 
 // By sets the sender's name, of at most 128 bytes, and the reason, of at most 512 bytes. The task stores name
@@ -56,7 +59,10 @@ func NewDeadline(t time.Time) CommandOption {
 // is any JSON value of at most 32 KiB. A service must not get two inputs with the same key. The Scheduler
 // therefore refuses the command if a request of the step may have had an effect.
 func NewInput(step string, input json.RawMessage) CommandOption {
-	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
+	return ofResubmit(func(e *core.Resubmit) {
+		e.Step = step
+		e.Input = input
+	})
 }
 
 func ofResubmit(set func(*core.Resubmit)) CommandOption {
@@ -111,7 +117,8 @@ func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption)
 // Resolve states whether the call of a step in doubt had its effect. The order stays in Error until Resubmit
 // or Undo.
 func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
-	opts ...CommandOption) (Verdict, error) {
+	opts ...CommandOption,
+) (Verdict, error) {
 	return c.command(ctx, id, core.Resolve{Step: step, Fact: fact}, opts)
 }
 
@@ -144,8 +151,10 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		return Verdict{}, errors.New("leave Step, Event and By out of an answer by a token: the token has " +
 			"them")
 	}
-	a := core.Answered{Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By,
-		Note: r.Reason, Token: r.Token}
+	a := core.Answered{
+		Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By,
+		Note: r.Reason, Token: r.Token,
+	}
 	if r.Run < 0 || r.Event == "" && r.Round == 0 {
 		t, err := c.Get(ctx, id)
 		if err != nil {
@@ -231,7 +240,8 @@ func signed(by, reason string, opts []CommandOption) []CommandOption {
 // attempts have the same ID, so that the Scheduler recognises a repetition (P5, commands have a number and an
 // ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
-	opts []CommandOption) (Verdict, error) {
+	opts []CommandOption,
+) (Verdict, error) {
 	number := core.CommandOf(ev).Number
 	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have no number
 	for _, set := range opts {

@@ -25,9 +25,11 @@ type midLine struct {
 func (m *midLine) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := m.RoundTripper.RoundTrip(req)
 	if err == nil && m.cuts < len(m.after) {
-		n, end := m.after[m.cuts], io.ErrUnexpectedEOF
+		n := m.after[m.cuts]
+		end := io.ErrUnexpectedEOF
 		if n < 0 {
-			n, end = -n, io.EOF
+			n = -n
+			end = io.EOF
 		}
 		resp.Body = &cutBody{io.LimitReader(resp.Body, int64(n)), resp.Body, end}
 		m.cuts++

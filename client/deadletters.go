@@ -77,7 +77,8 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	if err != nil {
 		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
 	}
-	if d.Messages = depth.Visible + depth.InFlight + depth.Delayed; d.Messages == 0 {
+	d.Messages = depth.Visible + depth.InFlight + depth.Delayed
+	if d.Messages == 0 {
 		return nil
 	}
 	seen, err := q.Receive(ctx, port.MaxBatch, 0, time.Second)
@@ -87,7 +88,8 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	var ids []string
 	receipts := map[string]string{}
 	for _, m := range seen {
-		ids, receipts[m.ID] = append(ids, m.ID), m.Receipt
+		ids = append(ids, m.ID)
+		receipts[m.ID] = m.Receipt
 		if d.Oldest.IsZero() || m.SentAt.Before(d.Oldest) {
 			d.Oldest = m.SentAt.UTC()
 		}
@@ -102,8 +104,10 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
-		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown,
-			Text: "not checked: " + d.Problem}
+		c := Check{
+			Name: "dead letters of " + d.Queue, Result: CheckUnknown,
+			Text: "not checked: " + d.Problem,
+		}
 		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
 			c.Name = d.Queue
 		}
@@ -111,7 +115,8 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 			continue
 		}
 		if d.Problem == "" {
-			c.Result, c.Text = CheckFailed, view.Count(d.Messages, "message")
+			c.Result = CheckFailed
+			c.Text = view.Count(d.Messages, "message")
 			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue +
 				"`, then redrive or discard them"
 		}
@@ -123,8 +128,10 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 		checks = append(checks, c)
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{Name: "dead letters", Result: CheckOK,
-			Text: "none in " + view.Count(len(all), "queue")})
+		checks = append(checks, Check{
+			Name: "dead letters", Result: CheckOK,
+			Text: "none in " + view.Count(len(all), "queue"),
+		})
 	}
 	return checks
 }
@@ -195,7 +202,8 @@ type operated struct {
 // f once for each message. The result taken reports whether f has deleted the message, and more reports
 // whether walk continues. At its end, walk makes the other messages visible again.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
-	f func(d *port.Delivery) (taken, more bool, err error)) error {
+	f func(d *port.Delivery) (taken, more bool, err error),
+) error {
 	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message
 	var seen []string
 	defer func() { q.makeVisible(ctx, seen, receipts) }()
@@ -207,16 +215,19 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 		}
 		more = len(got) > 0
 		for i := range got {
-			d, taken := &got[i], false
+			d := &got[i]
+			taken := false
 			if _, known := receipts[d.ID]; known { // the message became visible and was received again
 				again++
 			} else {
-				seen, again = append(seen, d.ID), 0
+				seen = append(seen, d.ID)
+				again = 0
 				if more && err == nil {
 					taken, more, err = f(d)
 				}
 			}
-			if receipts[d.ID] = d.Receipt; taken {
+			receipts[d.ID] = d.Receipt
+			if taken {
 				receipts[d.ID] = ""
 			}
 		}
@@ -270,8 +281,10 @@ func (l *DeadLetter) identify() {
 	if json.Unmarshal(l.Body, &k) != nil {
 		return
 	}
-	l.Kind, l.OrderID = k.kind(), cmp.Or(k.OrderID, k.Task)
-	l.Step, l.Attempt = k.Step, k.Attempt
+	l.Kind = k.kind()
+	l.OrderID = cmp.Or(k.OrderID, k.Task)
+	l.Step = k.Step
+	l.Attempt = k.Attempt
 }
 
 var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

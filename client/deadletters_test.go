@@ -36,8 +36,10 @@ func (r *realRig) send(queue, body string) {
 // quarantine puts an envelope into quarantine, as an actor does that could not read a message.
 func (r *realRig) quarantine(queue, body, reason string) {
 	r.Helper()
-	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)},
-		ID: "original"}, reason, 1_800_000_000_000).Encode()
+	text, err := message.Quarantine(queue, port.Delivery{
+		Message: port.Message{Body: []byte(body)},
+		ID:      "original",
+	}, reason, 1_800_000_000_000).Encode()
 	require.NoError(r, err)
 	r.send(port.Quarantine, string(text))
 }
@@ -56,10 +58,13 @@ func (r *realRig) look(queue string) map[string]client.DeadLetter {
 // handle redrives or discards messages, and returns for each its result and whether its handling was begun
 // before.
 func (r *realRig) handle(do func(h client.Handling) error,
-	h client.Handling) (reported map[string]client.Handled, err error) {
+	h client.Handling,
+) (reported map[string]client.Handled, err error) {
 	r.Helper()
 	reported = map[string]client.Handled{}
-	h.By, h.Reason, h.Rate = "ada", "the bank is back", 1000
+	h.By = "ada"
+	h.Reason = "the bank is back"
+	h.Rate = 1000
 	h.Record = func(x client.Handled) error {
 		require.Equal(r, "ada", x.By)
 		require.Equal(r, "the bank is back", x.Reason)
@@ -241,12 +246,14 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	x := seen["repeating"]
 	require.Equal(t, "odd (token)", x.Reason, "a token is kept")
 	require.Contains(t, string(x.Body), `"(token)"`)
-	for order, why := range map[string]string{"elsewhere": "there is no workflow other",
-		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
+	for order, why := range map[string]string{
+		"elsewhere": "there is no workflow other",
+		"large":     "only its first 40000 bytes were kept", "gone": "there is no order gone",
 		"gone2": "there is no order gone2", "ended": "send this close to the control queue",
 		"there": "sent by the server itself", "repeating": "it held a token",
 		"lost": `"nowhere", which this deployment does not have`, "child": "only the Scheduler may send",
-		"no envelope": "it cannot be read"} {
+		"no envelope": "it cannot be read",
+	} {
 		x := reported[seen[order].ID]
 		require.Equal(t, client.NotTaken, x.Result, order)
 		require.Contains(t, x.Text, why, order)
@@ -270,15 +277,19 @@ func TestRedriveLosesNothing(t *testing.T) {
 	r := newRealRig(t)
 	target, err := url.Parse(r.url)
 	require.NoError(t, err)
-	failing, code, calls := "", "AccessDenied", []string{}
+	failing := ""
+	code := "AccessDenied"
+	calls := []string{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		_, action, _ := strings.Cut(q.Header.Get("X-Amz-Target"), ".")
 		calls = append(calls, action)
 		if failing != "" && strings.HasPrefix(action, failing) {
 			w.WriteHeader(http.StatusForbidden)
-			_ = json.NewEncoder(w).Encode(map[string]string{"__type": code,
-				"message": "not for you"})
+			_ = json.NewEncoder(w).Encode(map[string]string{
+				"__type":  code,
+				"message": "not for you",
+			})
 			return
 		}
 		q.Host = target.Host
@@ -291,8 +302,10 @@ func TestRedriveLosesNothing(t *testing.T) {
 	r.send(port.Dead(dead), requestOf("o-1"))
 	id := r.look(dead)["o-1"].ID
 	one := client.Handling{Queue: dead, IDs: []string{id}}
-	for action, text := range map[string]string{"SendMessage": "it was not sent: ",
-		"DeleteMessage": "it was sent to requests-shop and is here still"} {
+	for action, text := range map[string]string{
+		"SendMessage":   "it was not sent: ",
+		"DeleteMessage": "it was sent to requests-shop and is here still",
+	} {
 		failing = action
 		reported, err := r.redrive(one)
 		x := reported[id]
@@ -303,20 +316,24 @@ func TestRedriveLosesNothing(t *testing.T) {
 		failing = ""
 		require.Equal(t, id, r.look(dead)["o-1"].ID, action)
 	}
-	failing, code = "SendMessage", "QueueDoesNotExist"
+	failing = "SendMessage"
+	code = "QueueDoesNotExist"
 	reported, err := r.redrive(one)
 	require.NoError(t, err)
 	require.Equal(t, client.Failed, reported[id].Result, "to a queue that is gone")
 	require.Contains(t, reported[id].Text, "the server has no queue requests-shop")
-	failing, code = "", "AccessDenied"
+	failing = ""
+	code = "AccessDenied"
 	full := errors.New("the disk is full")
 	for _, do := range []func(client.Handling) error{
 		func(h client.Handling) error { return r.client.Redrive(t.Context(), h) },
 		func(h client.Handling) error { return r.client.Discard(t.Context(), h) },
 	} {
 		calls = nil
-		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why",
-			Record: func(client.Handled) error { return full }}
+		h := client.Handling{
+			Queue: dead, IDs: []string{id}, By: "ada", Reason: "why",
+			Record: func(client.Handled) error { return full },
+		}
 		require.ErrorIs(t, do(h), full)
 		require.False(t, slices.ContainsFunc(calls, func(a string) bool {
 			return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete")
@@ -348,7 +365,8 @@ func TestRedriveOfAllEnds(t *testing.T) {
 	}
 	seen := r.look(dead)
 	n := 0
-	err := r.client.Redrive(t.Context(), client.Handling{Queue: dead, All: true, By: "ada", Reason: "why",
+	err := r.client.Redrive(t.Context(), client.Handling{
+		Queue: dead, All: true, By: "ada", Reason: "why",
 		Rate: 1000, Record: func(x client.Handled) error {
 			if n > 10 {
 				return errors.New("it does not end")
@@ -359,7 +377,8 @@ func TestRedriveOfAllEnds(t *testing.T) {
 				r.send(port.Dead(dead), requestOf(x.OrderID))
 			}
 			return nil
-		}})
+		},
+	})
 	again := r.look(dead)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
@@ -372,8 +391,10 @@ func TestHandlingsAreChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
 		require.NoError(t, err)
-		good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
-			Record: func(client.Handled) error { return nil }}
+		good := client.Handling{
+			Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
+			Record: func(client.Handled) error { return nil },
+		}
 		for what, change := range map[string]func(h *client.Handling){
 			"no Record":            func(h *client.Handling) { h.Record = nil },
 			"give the IDs":         func(h *client.Handling) { h.IDs = nil },

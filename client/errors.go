@@ -44,8 +44,10 @@ type Error struct {
 // Errorf returns an Error with the given status. A Transport uses Errorf for errors that do not come from a
 // server.
 func Errorf(status int, code, format string, args ...any) *Error {
-	return &Error{Status: status, Code: code, Title: http.StatusText(status),
-		Detail: fmt.Sprintf(format, args...)}
+	return &Error{
+		Status: status, Code: code, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...),
+	}
 }
 
 func (e *Error) Error() string {

@@ -37,7 +37,8 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 // followOnce follows a task over one connection. It returns no error for a broken connection if a version has
 // arrived, or if brokenUse reports true.
 func (c *Client) followOnce(ctx context.Context, id string, after int64,
-	yield func(*Task, error) bool) (seen int64, over bool, err error) {
+	yield func(*Task, error) bool,
+) (seen int64, over bool, err error) {
 	started := time.Now()
 	seen = after
 	for t, err := range c.via.Follow(ctx, id, after) {
@@ -75,7 +76,8 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 			}
 			t := new(Task)
 			if err == nil {
-				if err = json.Unmarshal(data, t); err != nil {
+				err = json.Unmarshal(data, t)
+				if err != nil {
 					err = fmt.Errorf("%w: %w", ErrAnswer, err)
 				}
 			}

@@ -61,8 +61,10 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
 	queues := *h.client
 	queues.Transport = &wire.Transport{Next: h.client.Transport}
-	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: &queues,
-		Credentials: aws.AnonymousCredentials{}}
+	h.sdk = aws.Config{
+		Region: "local", BaseEndpoint: &h.base, HTTPClient: &queues,
+		Credentials: aws.AnonymousCredentials{},
+	}
 	return h, nil
 }
 
@@ -70,7 +72,8 @@ func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + 
 
 // send makes one request. It returns an *Error if the status is 300 or higher.
 func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
-	body io.Reader) (*http.Response, error) {
+	body io.Reader,
+) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -120,7 +123,8 @@ func errorOf(resp *http.Response) error {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
 	e := &p.Error
-	e.Status, e.verdict = resp.StatusCode, p.Verdict
+	e.Status = resp.StatusCode
+	e.verdict = p.Verdict
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = retryAfter(s)
 	}
@@ -138,7 +142,8 @@ func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 }
 
 func call[T any](ctx context.Context, h *overHTTP, method, path, contentType string,
-	body io.Reader) (answer T, err error) {
+	body io.Reader,
+) (answer T, err error) {
 	resp, err := h.send(ctx, method, path, contentType, body)
 	if err != nil {
 		return answer, err
@@ -177,8 +182,10 @@ func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error
 
 func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
 	v := url.Values{}
-	for name, value := range map[string]string{"state": string(q.State), "workflow": q.Workflow,
-		"cursor": cursor} {
+	for name, value := range map[string]string{
+		"state": string(q.State), "workflow": q.Workflow,
+		"cursor": cursor,
+	} {
 		if value != "" {
 			v.Set(name, value)
 		}
@@ -241,7 +248,8 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	var body any = c.Event
 	place := "/" + string(c.Kind())
 	if a, ok := c.Event.(core.Answered); ok {
-		place, body = "/answers", answerBody(a)
+		place = "/answers"
+		body = answerBody(a)
 	}
 	data, err := rawjson.Marshal(body)
 	if err != nil {
@@ -257,8 +265,10 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 
 func answerBody(a core.Answered) map[string]any {
 	body := map[string]any{"id": a.ID, "value": a.Value}
-	for name, text := range map[string]string{"step": a.Step, "event": a.Name, "by": a.By, "reason": a.Note,
-		"token": a.Token} {
+	for name, text := range map[string]string{
+		"step": a.Step, "event": a.Name, "by": a.By, "reason": a.Note,
+		"token": a.Token,
+	} {
 		if text != "" {
 			body[name] = text
 		}
@@ -269,7 +279,8 @@ func answerBody(a core.Answered) map[string]any {
 	case a.Name != "":
 		body["run"] = a.Run
 	default:
-		body["run"], body["round"] = a.Run, a.Round
+		body["run"] = a.Run
+		body["round"] = a.Round
 	}
 	return body
 }

@@ -16,14 +16,19 @@ import (
 // describes the rejected message.
 func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
-	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
-		SHA256: digest(body)}
+	l := DeadLetter{
+		ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
+		SHA256: digest(body),
+	}
 	whole := true
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
-		if q, err = message.Decode[message.Quarantined](body); err == nil {
-			l.Queue, l.Reason = q.Queue, q.Reason
-			l.Body, l.SHA256 = q.Body, q.SHA256
+		q, err = message.Decode[message.Quarantined](body)
+		if err == nil {
+			l.Queue = q.Queue
+			l.Reason = q.Reason
+			l.Body = q.Body
+			l.SHA256 = q.SHA256
 			whole = digest(q.Body) == q.SHA256
 		}
 	}

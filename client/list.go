@@ -40,7 +40,8 @@ func (q *Query) Matches(s *Summary) bool {
 // next is the cursor of the next page, or "" if there are no more pages. A page may be empty although next is
 // set.
 func (c *Client) Page(ctx context.Context, q Query,
-	cursor string) (selected []Summary, next string, err error) {
+	cursor string,
+) (selected []Summary, next string, err error) {
 	page, err := again(ctx, c,
 		func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
 	if err != nil {
@@ -65,7 +66,8 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 					return
 				}
 			}
-			if cursor = next; cursor == "" {
+			cursor = next
+			if cursor == "" {
 				return
 			}
 		}

@@ -43,7 +43,8 @@ func (m *many) read(source iter.Seq2[sending, error]) {
 				m.change.Wait()
 			}
 			m.err = err
-			if more = err == nil && !m.over; more {
+			more = err == nil && !m.over
+			if more {
 				m.waiting = append(m.waiting, s)
 			}
 		})
@@ -115,8 +116,10 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		r.Err = err
 		return r
 	}
-	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known,
-		Queued: receipt.Queued, State: receipt.State, Notes: receipt.Notes, Unattended: receipt.Unattended}
+	return Result{
+		Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known,
+		Queued: receipt.Queued, State: receipt.State, Notes: receipt.Notes, Unattended: receipt.Unattended,
+	}
 }
 
 // brokenUse reports whether err means that a connection broke after more than longestPause. Such a

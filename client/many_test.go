@@ -60,7 +60,10 @@ func TestSubmitManyReportsBadLines(t *testing.T) {
 		code string
 		kind error
 	}{
-		{2, "", nil}, {3, "not-json", client.ErrInvalid}, {4, "too-large", client.ErrInvalid}, {6, "", nil},
+		{2, "", nil},
+		{3, "not-json", client.ErrInvalid},
+		{4, "too-large", client.ErrInvalid},
+		{6, "", nil},
 		{7, "other-content", client.ErrRefused},
 	}
 	var got []client.Result

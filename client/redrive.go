@@ -127,8 +127,10 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	}
 	h.Rate = cmp.Or(h.Rate, RedriveRate)
 	apart := time.Duration(float64(time.Second) / h.Rate)
-	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{},
-		pace: time.NewTicker(apart)}
+	x := &handling{
+		Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{},
+		pace: time.NewTicker(apart),
+	}
 	for _, id := range h.IDs {
 		x.left[id] = true
 	}
@@ -161,7 +163,8 @@ func (x *handling) report(r Handled, result HandledResult, text string) error {
 	r.By = x.By
 	r.Reason = x.Reason
 	r.DryRun = x.DryRun
-	r.Result, r.Text = result, text
+	r.Result = result
+	r.Text = text
 	if err := x.Record(r); err != nil {
 		return fmt.Errorf("the record of message %s could not be written: %w", r.ID, err)
 	}
@@ -178,7 +181,8 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	r := Handled{Queue: x.Queue, ID: d.ID, OrderID: l.OrderID, SHA256: l.SHA256}
 	done := Discarded
 	if x.action == "redrive" {
-		done, r.To = Redriven, l.Queue
+		done = Redriven
+		r.To = l.Queue
 		if l.Refused != "" {
 			return false, more, x.report(r, NotTaken, l.Refused)
 		}

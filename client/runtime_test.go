@@ -69,7 +69,8 @@ func newRealRig(t *testing.T) *realRig {
 					return nil, worker.Permanent(errors.New("the card is blocked"))
 				}
 				return map[string]string{"key": c.Key}, nil
-			}}}},
+			},
+		}}},
 	})
 	require.NoError(t, err)
 	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
@@ -82,8 +83,10 @@ func newRealRig(t *testing.T) *realRig {
 	r.client, err = client.New(s.URL)
 	require.NoError(t, err)
 	r.url = s.URL
-	r.sdk = sqs.New(sqs.Options{Region: "local", BaseEndpoint: &s.URL,
-		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", "")})
+	r.sdk = sqs.New(sqs.Options{
+		Region: "local", BaseEndpoint: &s.URL,
+		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", ""),
+	})
 	return r
 }
 
@@ -165,7 +168,8 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 	o := order("o")
 	o.ReplyTo = "shop"
 	good, _ := json.Marshal(o)
-	o.ID, o.Workflow = "lost", "nope"
+	o.ID = "lost"
+	o.Workflow = "nope"
 	bad, _ := json.Marshal(o)
 	for _, body := range []string{string(good), string(bad), "nonsense"} {
 		_, err := r.sdk.SendMessage(t.Context(),
@@ -174,8 +178,10 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 	}
 	want := map[string]bool{"o received": true, "o started": true, "o completed": true, "lost refused": true}
 	for len(want) > 0 {
-		got, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("status-shop"),
-			WaitTimeSeconds: 10, MaxNumberOfMessages: 10})
+		got, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl:        url("status-shop"),
+			WaitTimeSeconds: 10, MaxNumberOfMessages: 10,
+		})
 		require.NoError(t, err)
 		require.NotEmpty(t, got.Messages)
 		for _, m := range got.Messages {
@@ -183,13 +189,17 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 			require.NoError(t, err)
 			delete(want, s.OrderID+" "+string(s.Kind))
 			_, err = r.sdk.DeleteMessage(t.Context(),
-				&sqs.DeleteMessageInput{QueueUrl: url("status-shop"),
-					ReceiptHandle: m.ReceiptHandle})
+				&sqs.DeleteMessageInput{
+					QueueUrl:      url("status-shop"),
+					ReceiptHandle: m.ReceiptHandle,
+				})
 			require.NoError(t, err)
 		}
 	}
-	q, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("quarantine"),
-		WaitTimeSeconds: 10})
+	q, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl:        url("quarantine"),
+		WaitTimeSeconds: 10,
+	})
 	require.NoError(t, err)
 	require.Len(t, q.Messages, 1)
 	require.Contains(t, aws.ToString(q.Messages[0].Body), "intake")

@@ -102,7 +102,8 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 	defer m.locked(func() { m.over = true })
 	for over := false; !over; {
 		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
-			before, started := m.answered.Load(), time.Now()
+			before := m.answered.Load()
+			started := time.Now()
 			err := m.connect(ctx, c, each)
 			over = err == nil
 			if repeatable(err) && (m.answered.Load() > before || brokenUse(started, err)) {

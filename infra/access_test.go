@@ -46,7 +46,8 @@ func allowed(x tmpl) []statement {
 				found.resources = append(found.resources, target(r))
 			}
 			if at(s, "NotAction") != nil || at(s, "NotResource") != nil {
-				found.actions, found.resources = append(found.actions, "*"), append(found.resources, "*")
+				found.actions = append(found.actions, "*")
+				found.resources = append(found.resources, "*")
 			}
 			all = append(all, found)
 		}
@@ -134,20 +135,27 @@ func TestWildcardsAreFound(t *testing.T) {
 		role := awsiam.NewRole(stack, str("Planted"), &awsiam.RoleProps{
 			AssumedBy: awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
 			ManagedPolicies: &[]awsiam.IManagedPolicy{
-				awsiam.ManagedPolicy_FromAwsManagedPolicyName(str("ReadOnlyAccess"))},
+				awsiam.ManagedPolicy_FromAwsManagedPolicyName(str("ReadOnlyAccess")),
+			},
 		})
 		queue := awssqs.NewQueue(stack, str("PlantedQueue"), nil)
-		for _, s := range [][2]string{{"sqs:*", *queue.QueueArn()}, {"sqs:SendMessage", "*"},
-			{"dynamodb:Scan", "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/*"}} {
+		for _, s := range [][2]string{
+			{"sqs:*", *queue.QueueArn()},
+			{"sqs:SendMessage", "*"},
+			{"dynamodb:Scan", "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/*"},
+		} {
 			role.AddToPolicy(awsiam.NewPolicyStatement(
 				&awsiam.PolicyStatementProps{Actions: jsii.Strings(s[0]), Resources: jsii.Strings(s[1])}))
 		}
 		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-			NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()}}))
+			NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()},
+		}))
 	})
 	text := strings.Join(loose(x), "\n")
-	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*",
-		"no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
+	for _, want := range []string{
+		"wildcard sqs:*", "wildcard *", "table/t/index/*",
+		"no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q was not found in\n%s", want, text)
 		}
@@ -181,10 +189,12 @@ func TestWhoMayWhat(t *testing.T) {
 		return []string{"logs:CreateLogStream " + id + "Logs", "logs:PutLogEvents " + id + "Logs"}
 	}
 	requests := []string{"RequestsInventory", "RequestsNotification", "RequestsPayment", "RequestsShipping"}
-	dead, mapped := []string{"Quarantine", "MissedSweeps"}, []string{}
+	dead := []string{"Quarantine", "MissedSweeps"}
+	mapped := []string{}
 	for _, queue := range append(requests, "Intake", "Control", "Replies") {
 		dead = append(dead, queue+"Dead")
-		mapping, agent := queue+"Mapping", strings.TrimPrefix(queue, "Requests")
+		mapping := queue + "Mapping"
+		agent := strings.TrimPrefix(queue, "Requests")
 		if agent != queue {
 			mapping = "Agent" + agent + "Mapping"
 		}
@@ -268,8 +278,10 @@ func TestVPC(t *testing.T) {
 }
 
 func findings(stack awscdk.Stack) []string {
-	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true),
-		Reports: jsii.Bool(false)}), nil)
+	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{
+		Verbose: jsii.Bool(true),
+		Reports: jsii.Bool(false),
+	}), nil)
 	a := assertions.Annotations_FromStack(stack)
 	pattern := assertions.Match_StringLikeRegexp(str("AwsSolutions-.*"))
 	var all []string
@@ -290,12 +302,13 @@ func TestNag(t *testing.T) {
 	for name, change := range map[string]func(*infra.Props){
 		"default": func(*infra.Props) {},
 		"all options": func(p *infra.Props) {
-			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true,
-				awscdk.RemovalPolicy_DESTROY
+			p.CustomerManagedKey = true
+			p.EventBridgeRule = true
+			p.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
 		},
 		"waiting": func(p *infra.Props) {
-			p.Paused, p.Tables = true,
-				infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
+			p.Paused = true
+			p.Tables = infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
 		},
 	} {
 		_, stack := newStack("Nag")
@@ -410,7 +423,8 @@ func TestTokenKeys(t *testing.T) {
 // reads.
 func TestChildOrders(t *testing.T) {
 	dir := t.TempDir()
-	parent, child := filepath.Join(dir, "family.yaml"), filepath.Join(dir, "leaf.yaml")
+	parent := filepath.Join(dir, "family.yaml")
+	child := filepath.Join(dir, "leaf.yaml")
 	for file, text := range map[string]string{
 		parent: "workflow: family\nsteps:\n  all: {each: \"${ order.items }\", workflow: leaf}\n",
 		child: "workflow: leaf\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 2s, " +
@@ -451,8 +465,10 @@ func TestChildOrders(t *testing.T) {
 			}
 		}
 	}
-	for _, action := range []string{"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage",
-		"sqs:ChangeMessageVisibility"} {
+	for _, action := range []string{
+		"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage",
+		"sqs:ChangeMessageVisibility",
+	} {
 		if !slices.Contains(rights["SchedulerRole"], action) {
 			t.Errorf("the Scheduler may not %s on the queue between tasks", action)
 		}

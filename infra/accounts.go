@@ -64,7 +64,8 @@ func (s *Stepkeeper) allowAccounts() {
 		if a.Account == "" {
 			continue
 		}
-		sid, through := "Agent"+pascal(name), []string{"sqs"}
+		sid := "Agent" + pascal(name)
+		through := []string{"sqs"}
 		requests := s.queues[port.Requests(name)].queue
 		requests.AddToResourcePolicy(allowTo(sid, a.SenderARNs, take, requests.QueueArn()))
 		replies := s.queues[port.Replies].queue
@@ -104,6 +105,8 @@ func allowTo(sid string, principals, actions []string, resource *string) awsiam.
 	for _, arn := range slices.Sorted(slices.Values(principals)) {
 		named = append(named, awsiam.NewArnPrincipal(str(arn)))
 	}
-	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: str(sid), Principals: &named,
-		Actions: jsii.Strings(actions...), Resources: &[]*string{resource}})
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: str(sid), Principals: &named,
+		Actions: jsii.Strings(actions...), Resources: &[]*string{resource},
+	})
 }

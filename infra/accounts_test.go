@@ -20,8 +20,10 @@ const (
 
 // printerElsewhere makes shipping, which needs a ledger, an agent of another account.
 func printerElsewhere(_ awscdk.Stack, p *infra.Props) {
-	p.Agents["shipping"] = infra.Agent{External: true, Account: "888888888888",
-		SenderARNs: []string{printerThere}, SenderIDs: []string{"AROAPRINTERPRINTER001"}}
+	p.Agents["shipping"] = infra.Agent{
+		External: true, Account: "888888888888",
+		SenderARNs: []string{printerThere}, SenderIDs: []string{"AROAPRINTERPRINTER001"},
+	}
 }
 
 // resourcePolicies are the policies of queues, tables and keys, by resource.
@@ -45,13 +47,16 @@ func resourcePolicies(x tmpl) map[string]any {
 // is needed, because its own account's policy is not enough.
 func TestOtherAccounts(t *testing.T) {
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
-		p.CustomerManagedKey, p.Priorities = true, map[string]int{"intake": 2}
+		p.CustomerManagedKey = true
+		p.Priorities = map[string]int{"intake": 2}
 		p.Submitters = []string{webThere}
 		printerElsewhere(stack, p)
 	})
 	policies := resourcePolicies(x)
-	web, printer := role(webThere), role(printerThere)
-	other, another := role("arn:aws:iam::999999999999:role/other"), role(
+	web := role(webThere)
+	printer := role(printerThere)
+	other := role("arn:aws:iam::999999999999:role/other")
+	another := role(
 		"arn:aws:iam::888888888888:role/other")
 	through := func(r request, service string) request {
 		r.keys = maps.Clone(r.keys)
@@ -63,10 +68,14 @@ func TestOtherAccounts(t *testing.T) {
 		who        request
 		want       string
 	}{
-		{"Intake", "sqs:SendMessage", web, "Allow"}, {"IntakeHigh", "sqs:SendMessage", web, "Allow"},
-		{"Intake", "sqs:SendMessage", other, "Deny"}, {"Intake", "sqs:SendMessage", printer, "Deny"},
-		{"Intake", "sqs:ReceiveMessage", web, ""}, {"Control", "sqs:SendMessage", web, "Deny"},
-		{"Replies", "sqs:SendMessage", web, "Deny"}, {"RequestsShipping", "sqs:SendMessage", web, "Deny"},
+		{"Intake", "sqs:SendMessage", web, "Allow"},
+		{"IntakeHigh", "sqs:SendMessage", web, "Allow"},
+		{"Intake", "sqs:SendMessage", other, "Deny"},
+		{"Intake", "sqs:SendMessage", printer, "Deny"},
+		{"Intake", "sqs:ReceiveMessage", web, ""},
+		{"Control", "sqs:SendMessage", web, "Deny"},
+		{"Replies", "sqs:SendMessage", web, "Deny"},
+		{"RequestsShipping", "sqs:SendMessage", web, "Deny"},
 		{"RequestsShipping", "sqs:ReceiveMessage", web, ""},
 		{"RequestsShipping", "sqs:ReceiveMessage", printer, "Allow"},
 		{"RequestsShipping", "sqs:DeleteMessage", printer, "Allow"},
@@ -74,14 +83,18 @@ func TestOtherAccounts(t *testing.T) {
 		{"RequestsShipping", "sqs:ReceiveMessage", another, ""},
 		{"RequestsShipping", "sqs:SendMessage", printer, "Deny"},
 		{"RequestsPayment", "sqs:ReceiveMessage", printer, ""},
-		{"Replies", "sqs:SendMessage", printer, "Allow"}, {"Replies", "sqs:ReceiveMessage", printer, ""},
-		{"Replies", "sqs:SendMessage", another, "Deny"}, {"Control", "sqs:SendMessage", printer, "Deny"},
+		{"Replies", "sqs:SendMessage", printer, "Allow"},
+		{"Replies", "sqs:ReceiveMessage", printer, ""},
+		{"Replies", "sqs:SendMessage", another, "Deny"},
+		{"Control", "sqs:SendMessage", printer, "Deny"},
 		{"Quarantine", "sqs:SendMessage", printer, "Allow"},
 		{"LedgerShipping", "dynamodb:PutItem", printer, "Allow"},
 		{"LedgerShipping", "dynamodb:DeleteItem", printer, ""},
-		{"LedgerShipping", "dynamodb:PutItem", web, ""}, {"Orders", "dynamodb:GetItem", printer, ""},
+		{"LedgerShipping", "dynamodb:PutItem", web, ""},
+		{"Orders", "dynamodb:GetItem", printer, ""},
 		{"Key", "kms:GenerateDataKey", through(web, "sqs"), "Allow"},
-		{"Key", "kms:Decrypt", through(web, "dynamodb"), ""}, {"Key", "kms:Decrypt", web, ""},
+		{"Key", "kms:Decrypt", through(web, "dynamodb"), ""},
+		{"Key", "kms:Decrypt", web, ""},
 		{"Key", "kms:Decrypt", through(printer, "sqs"), "Allow"},
 		{"Key", "kms:Decrypt", through(printer, "dynamodb"), "Allow"},
 		{"Key", "kms:Decrypt", through(another, "sqs"), ""},
@@ -118,13 +131,19 @@ func TestOtherAccountsWithImports(t *testing.T) {
 		in = stack
 		printerElsewhere(stack, p)
 		p.Key = awskms.Key_FromKeyArn(stack, str("Own"), str("arn:aws:kms:eu-central-1:123456789012:key/k"))
-		p.Tables = infra.Tables{Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger",
-				"notification": tableOf + "Shop-Notices"}}
+		p.Tables = infra.Tables{
+			Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
+			Ledgers: map[string]string{
+				"shipping":     tableOf + "Shop-Ledger",
+				"notification": tableOf + "Shop-Notices",
+			},
+		}
 	})
 	text := strings.Join(warnings(in), "\n")
-	for _, want := range []string{"the ledger of agent shipping was made elsewhere",
-		"its policy has to let " + printerThere + " use it"} {
+	for _, want := range []string{
+		"the ledger of agent shipping was made elsewhere",
+		"its policy has to let " + printerThere + " use it",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not among the warnings %s", want, text)
 		}

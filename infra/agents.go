@@ -60,7 +60,8 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 }
 
 func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
-	after ...constructs.IDependable) {
+	after ...constructs.IDependable,
+) {
 	s.addMapping(id+"Mapping", f, s.queues[port.Requests(agent)]).Node().AddDependency(after...)
 	if high := s.queues[port.High(port.Requests(agent))]; high != nil {
 		s.addMapping(id+"HighMapping", f, high).Node().AddDependency(after...)
@@ -140,7 +141,8 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 // imported function, it adds only permissions, and only if CDK may change the function's role. It returns the
 // function's role, and the policies that must exist before the event source mapping.
 func (s *Stepkeeper) adoptFunction(name string,
-	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
+	a Agent,
+) (role awsiam.IRole, policies []constructs.IDependable) {
 	role = a.Function.Role()
 	for _, statement := range s.roleAccess(name, a) {
 		if added := role.AddToPrincipalPolicy(statement); added.PolicyDependable != nil {

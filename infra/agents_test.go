@@ -47,8 +47,10 @@ func withSecrets(stack awscdk.Stack, p *infra.Props) {
 		&awsssm.SecureStringParameterAttributes{ParameterName: str("/pay/url")})
 	p.Agents["payment"] = infra.Agent{
 		HTTP: file.Name(), Environment: map[string]string{"SHOP": "one"},
-		Secrets: map[string]infra.Secret{"TOKEN": infra.SecretValue(secret, "token", nil),
-			"PAYMENT_URL": infra.ParameterValue(parameter, nil)},
+		Secrets: map[string]infra.Secret{
+			"TOKEN":       infra.SecretValue(secret, "token", nil),
+			"PAYMENT_URL": infra.ParameterValue(parameter, nil),
+		},
 	}
 }
 
@@ -122,7 +124,8 @@ func TestCallsOfAWS(t *testing.T) {
 		"[sqs:SendMessage] arn:aws:sqs orders",
 		"[states:DescribeExecution] arn:aws:states execution:long:*",
 		"[states:StartExecution] arn:aws:states stateMachine:long",
-		"[states:StartSyncExecution] arn:aws:states stateMachine:short"}, "\n"))
+		"[states:StartSyncExecution] arn:aws:states stateMachine:short",
+	}, "\n"))
 }
 
 // An agent that submits orders may send to the intake queue, and knows its address.
@@ -164,7 +167,8 @@ func TestSignedCalls(t *testing.T) {
 // Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.
 func TestKindsOfAgents(t *testing.T) {
 	var built []build.Binary
-	folder, code := t.TempDir(), t.TempDir()
+	folder := t.TempDir()
+	code := t.TempDir()
 	for _, place := range []string{filepath.Join(code, "bootstrap"), filepath.Join(folder, "main.go")} {
 		if err := os.WriteFile(place, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
@@ -179,8 +183,10 @@ func TestKindsOfAgents(t *testing.T) {
 				Timeout: awscdk.Duration_Minutes(jsii.Number(2)),
 				Code:    awslambda.Code_FromAsset(str(code), nil),
 			}), Timeout: 2 * time.Minute}
-		p.Agents["notification"] = infra.Agent{External: true,
-			SenderARNs: []string{"arn:aws:iam::123456789012:role/printer"}}
+		p.Agents["notification"] = infra.Agent{
+			External:   true,
+			SenderARNs: []string{"arn:aws:iam::123456789012:role/printer"},
+		}
 	})
 	same(t, "functions", len(x.of("AWS::Lambda::Function")), 5)
 	var packages []string
@@ -188,8 +194,10 @@ func TestKindsOfAgents(t *testing.T) {
 		packages = append(packages, strings.TrimPrefix(b.Package, "github.com/stepkeeper/stepkeeper/"))
 	}
 	same(t, "built once each", packages,
-		fmt.Sprint([]string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap",
-			"functions/agent/bootstrap", folder}))
+		fmt.Sprint([]string{
+			"functions/scheduler/bootstrap", "functions/supervisor/bootstrap",
+			"functions/agent/bootstrap", folder,
+		}))
 	same(t, "memory", x.of("AWS::Lambda::Function")["AgentPayment"].Properties["MemorySize"], 512)
 
 	var mine resource
@@ -282,8 +290,10 @@ func TestRefused(t *testing.T) {
 	}{
 		{"a step that Lambda would cut off", func(p *infra.Props) {
 			p.Workflows = append(p.Workflows, write("long.yaml", "workflow: long\nsteps:\n  a: "+step+"\n"))
-		}, []string{"long.yaml:3:",
-			"the timeout of step a, 58s, is longer than agent payment can work at a time, 57s"}},
+		}, []string{
+			"long.yaml:3:",
+			"the timeout of step a, 58s, is longer than agent payment can work at a time, 57s",
+		}},
 		{"unknown agent, file without workflow", func(p *infra.Props) {
 			delete(p.Agents, "payment")
 			p.Workflows = append(p.Workflows, t.TempDir())
@@ -291,19 +301,22 @@ func TestRefused(t *testing.T) {
 		{"half a minute", func(p *infra.Props) {
 			p.SweepInterval = 90 * time.Second
 		}, []string{"SweepInterval is 1m30s; 1m0s to 1h0m0s are possible"}},
-		{"children whose file is not there", func(p *infra.Props) {
-			parent := write("family.yaml", "workflow: family\nsteps:\n  all: {workflow: leaf}\n")
-			child := "workflow: leaf\nsteps:\n  a: {agent: payment, operation: run, timeout: 5s, grade: " +
-				"fenced, onFailure: undo, undo: none}\n"
-			if err := os.WriteFile(filepath.Join(filepath.Dir(parent), "leaf.yaml"), []byte(child),
-				0o600); err != nil {
-				t.Fatal(err)
-			}
-			p.Workflows = append(p.Workflows, parent)
-		},
+		{
+			"children whose file is not there", func(p *infra.Props) {
+				parent := write("family.yaml", "workflow: family\nsteps:\n  all: {workflow: leaf}\n")
+				child := "workflow: leaf\nsteps:\n  a: {agent: payment, operation: run, timeout: 5s, grade: " +
+					"fenced, onFailure: undo, undo: none}\n"
+				if err := os.WriteFile(filepath.Join(filepath.Dir(parent), "leaf.yaml"), []byte(child),
+					0o600); err != nil {
+					t.Fatal(err)
+				}
+				p.Workflows = append(p.Workflows, parent)
+			},
 			[]string{
 				"workflow family has children of the workflow leaf, which is not among Workflows; add its " +
-					"file"}},
+					"file",
+			},
+		},
 		{"workflow twice", func(p *infra.Props) {
 			p.Workflows = append(p.Workflows, p.Workflows[0])
 		}, []string{"workflow order is already defined"}},
@@ -322,22 +335,33 @@ func TestRefused(t *testing.T) {
 		{"no YAML", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: [")}
 		}, []string{"a.yaml: line 1, column 9"}},
-		{"Scheduler that does not build", notBuilt(build.Scheduler),
-			[]string{"function scheduler cannot be built: no compiler"}},
-		{"Supervisor that does not build", notBuilt(build.Supervisor),
-			[]string{"function supervisor cannot be built: no compiler"}},
-		{"agent that does not build", notBuilt(build.HTTPAgent),
-			[]string{"function agent-inventory cannot be built: no compiler",
-				"function agent-payment cannot be built: no compiler"}},
+		{
+			"Scheduler that does not build", notBuilt(build.Scheduler),
+			[]string{"function scheduler cannot be built: no compiler"},
+		},
+		{
+			"Supervisor that does not build", notBuilt(build.Supervisor),
+			[]string{"function supervisor cannot be built: no compiler"},
+		},
+		{
+			"agent that does not build", notBuilt(build.HTTPAgent),
+			[]string{
+				"function agent-inventory cannot be built: no compiler",
+				"function agent-payment cannot be built: no compiler",
+			},
+		},
 		{"workflows that are not there", func(p *infra.Props) {
 			p.Workflows = append(p.Workflows, "nowhere")
 		}, []string{"workflows: ", "nowhere"}},
-		{"build that writes nothing", func(p *infra.Props) {
-			p.Build = func(build.Binary) error { return nil }
-		},
+		{
+			"build that writes nothing", func(p *infra.Props) {
+				p.Build = func(build.Binary) error { return nil }
+			},
 			[]string{
 				"function scheduler cannot be built: the app's Build returned no error, and the file Out " +
-					"is not there", "no such file"}},
+					"is not there", "no such file",
+			},
+		},
 		{"folder that cannot be written", func(p *infra.Props) {
 			p.Build = func(b build.Binary) error {
 				folder := filepath.Join(filepath.Dir(b.Out), "scheduler")
@@ -346,45 +370,65 @@ func TestRefused(t *testing.T) {
 			}
 		}, []string{"function scheduler cannot be built: ", "workflows: not a directory"}},
 		{"everything at once", func(p *infra.Props) {
-			p.SweepInterval, p.Agents["payment"] = 45*time.Second,
-				infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
+			p.SweepInterval = 45 * time.Second
+			p.Agents["payment"] = infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}
 			delete(p.Agents, "inventory")
 			p.Workflows = append(p.Workflows, write("bad.yaml",
 				"workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "missing", 1)+"\n"))
-		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`,
+		}, []string{
+			"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`,
 			"holds no agent", "open nowhere.yaml", "there is no agent inventory",
-			"there is no agent missing"}},
+			"there is no agent missing",
+		}},
 		{"names that would clash", func(p *infra.Props) {
-			p.Agents["pay-1"], p.Agents["pay1"] = infra.Agent{External: true}, infra.Agent{External: true}
+			p.Agents["pay-1"] = infra.Agent{External: true}
+			p.Agents["pay1"] = infra.Agent{External: true}
 			p.Agents["payment-dead"] = infra.Agent{External: true}
 			p.Workflows = append(p.Workflows, write("a.yaml", "workflow: order-1\nsteps:\n  a: "+
 				strings.Replace(step, "58s", "1s", 1)+"\n"),
 				write("b.yaml", "workflow: order1\nsteps:\n  a: "+strings.Replace(step, "58s", "1s", 1)+"\n"))
-		}, []string{`agents "pay-1" and "pay1"`, `agents "payment" and "payment-dead"`,
-			"workflows order-1 and order1"}},
+		}, []string{
+			`agents "pay-1" and "pay1"`, `agents "payment" and "payment-dead"`,
+			"workflows order-1 and order1",
+		}},
 		{"tables elsewhere", func(p *infra.Props) {
-			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders",
-				Definitions: "arn:aws:dynamodb:eu-central-1:999999999999:table/Definitions"}
+			p.Tables = infra.Tables{
+				Orders:      "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders",
+				Definitions: "arn:aws:dynamodb:eu-central-1:999999999999:table/Definitions",
+			}
 			p.Replicas = []infra.Replica{{Region: region}}
-		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1",
-			"Tables.Definitions is of account 999999999999", "Replicas[0] is the stack's own Region"}},
-		{"an external agent of another account", func(p *infra.Props) {
-			p.Agents["notification"] = infra.Agent{External: true,
-				SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
-		},
+		}, []string{
+			"Tables.Orders is in eu-west-1 and the stack in eu-central-1",
+			"Tables.Definitions is of account 999999999999", "Replicas[0] is the stack's own Region",
+		}},
+		{
+			"an external agent of another account", func(p *infra.Props) {
+				p.Agents["notification"] = infra.Agent{
+					External:   true,
+					SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"},
+				}
+			},
 			[]string{
-				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume a role of the stack's account"}},
-		{"an operator of another account", func(p *infra.Props) {
-			p.Operators = []string{"arn:aws:iam::123456789012:role/near",
-				"arn:aws:iam::999999999999:user/far"}
+				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume a role of the stack's account",
+			},
 		},
+		{
+			"an operator of another account", func(p *infra.Props) {
+				p.Operators = []string{
+					"arn:aws:iam::123456789012:role/near",
+					"arn:aws:iam::999999999999:user/far",
+				}
+			},
 			[]string{
 				"Operators has arn:aws:iam::999999999999:user/far of account 999999999999, and the stack " +
-					"is of " + account, "assume a role of the stack's account"}},
+					"is of " + account, "assume a role of the stack's account",
+			},
+		},
 		{"build that fails", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{
-				Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n"))}
+				Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n")),
+			}
 			p.Build = func(b build.Binary) error {
 				if filepath.IsAbs(b.Package) {
 					return build.Go(b)
@@ -444,18 +488,26 @@ func TestProps(t *testing.T) {
 		Replicas:   []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
 		AlarmEmail: "ops", TracesEndpoint: "10.0.0.5",
 		Operators:     []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
-		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{Orders: "orders",
-			Ledgers: map[string]string{"missing": tableOf + "L"}},
-		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5,
+		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{
+			Orders:  "orders",
+			Ledgers: map[string]string{"missing": tableOf + "L"},
+		},
+		Tuning: infra.Tuning{
+			MaxReceives: 2, ReservedSchedulers: 5,
 			Warm:   infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}},
-			Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
+			Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1},
+		},
 		Agents: map[string]infra.Agent{
 			"Pay": {HTTP: "a.yaml", External: true},
-			"supervisor": {External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/*"},
-				SenderIDs: []string{"mailer"}},
-			"mail": {Timeout: time.Second, Memory: 64, Reserved: 3, Subnets: &awsec2.SubnetSelection{},
+			"supervisor": {
+				External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/*"},
+				SenderIDs: []string{"mailer"},
+			},
+			"mail": {
+				Timeout: time.Second, Memory: 64, Reserved: 3, Subnets: &awsec2.SubnetSelection{},
 				Environment: map[string]string{"AWS_REGION": "x", "TOKEN": "x"},
-				Secrets:     map[string]infra.Secret{"TOKEN": {}}},
+				Secrets:     map[string]infra.Secret{"TOKEN": {}},
+			},
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},
 	})
@@ -496,9 +548,13 @@ func TestAdoptedIsChecked(t *testing.T) {
 	foreign := awslambda.Function_FromFunctionArn(stack, str("Foreign"),
 		str("arn:aws:lambda:eu-central-1:123456789012:function:f"))
 	p := shop(stack)
-	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{
-		Function: awslambda.NewAlias(stack, str("Alias"), &awslambda.AliasProps{AliasName: str("now"),
-			Version: short.CurrentVersion()})}
+	p.Agents["payment"] = infra.Agent{Function: short}
+	p.Agents["inventory"] = infra.Agent{
+		Function: awslambda.NewAlias(stack, str("Alias"), &awslambda.AliasProps{
+			AliasName: str("now"),
+			Version:   short.CurrentVersion(),
+		}),
+	}
 	p.Agents["shipping"] = infra.Agent{Function: foreign, Reserved: 20}
 	p.ReplyTo["fifo"] = awssqs.Queue_FromQueueArn(stack, str("Fifo"),
 		str("arn:aws:sqs:eu-central-1:123456789012:status.fifo"))
@@ -569,8 +625,10 @@ func TestAdoptedWithKey(t *testing.T) {
 					str("arn:aws:iam::"+account+":role/far"), nil),
 			})}
 	})
-	for agent, role := range map[string]string{"Shipping": "MineServiceRoleDefaultPolicy",
-		"Notification": "FarRolePolicy"} {
+	for agent, role := range map[string]string{
+		"Shipping":     "MineServiceRoleDefaultPolicy",
+		"Notification": "FarRolePolicy",
+	} {
 		policy := ""
 		for id := range x.Resources {
 			if strings.HasPrefix(id, role) && x.Resources[id].Type == "AWS::IAM::Policy" {
@@ -597,7 +655,10 @@ func TestAdoptedWithKey(t *testing.T) {
 func TestHastyWorkflow(t *testing.T) {
 	for file, want := range map[string]int{"../workflows/order.yaml": 4, "app/order.yaml": 0} {
 		var in awscdk.Stack
-		template(t, func(stack awscdk.Stack, p *infra.Props) { in, p.Workflows = stack, []string{file} })
+		template(t, func(stack awscdk.Stack, p *infra.Props) {
+			in = stack
+			p.Workflows = []string{file}
+		})
 		reported := warnings(in)
 		same(t, file+": warnings", len(reported), want)
 		for _, w := range reported {

@@ -96,12 +96,16 @@ func (s *Stepkeeper) functionAlarms(name string) {
 	f := s.invoked(name)
 	s.returnedAlarm(name)
 	gap := max(leastGap, int(math.Ceil(s.repeated(name).Minutes())))
-	s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
+	s.addAlarm(alarm{
+		id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
 		metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3, gap: gap,
-		essential: s.props.Canary != nil})
-	s.addAlarm(alarm{id: pascal(name) + "Throttles",
+		essential: s.props.Canary != nil,
+	})
+	s.addAlarm(alarm{
+		id:     pascal(name) + "Throttles",
 		text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
-		metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3, gap: gap})
+		metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3, gap: gap,
+	})
 }
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
@@ -123,13 +127,16 @@ func (s *Stepkeeper) returnedAlarm(function string) {
 	if function == deployment.FunctionSupervisor {
 		a.text = "sweeps of the Supervisor leave orders that they cannot handle; read its log, and roll back " +
 			"a new version"
-		a.threshold, period = 1, max(period, s.props.SweepInterval)
+		a.threshold = 1
+		period = max(period, s.props.SweepInterval)
 	}
 	a.metric = awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricReturned),
 		Statistic: str("Sum"), Period: seconds(period),
-		DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
-			deployment.MetricFunction: str(function)},
+		DimensionsMap: &map[string]*string{
+			deployment.MetricDeployment: s.stackName(),
+			deployment.MetricFunction:   str(function),
+		},
 	})
 	a.period = period
 	s.addAlarm(a)
@@ -166,8 +173,10 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled),
 			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
-				deployment.MetricAgent: str(agent)},
+			DimensionsMap: &map[string]*string{
+				deployment.MetricDeployment: s.stackName(),
+				deployment.MetricAgent:      str(agent),
+			},
 		}),
 		// An agent that makes the Scheduler wait, by a time in its reply, reports less often.
 		period: 10 * time.Minute, threshold: 1, periods: 2, gap: 2,
@@ -184,8 +193,10 @@ func (s *Stepkeeper) notSentAlarm(replyTo string) {
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotSent),
 			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
-				deployment.MetricReplyTo: str(replyTo)},
+			DimensionsMap: &map[string]*string{
+				deployment.MetricDeployment: s.stackName(),
+				deployment.MetricReplyTo:    str(replyTo),
+			},
 		}),
 		threshold: 1, periods: 1,
 	})
@@ -193,10 +204,13 @@ func (s *Stepkeeper) notSentAlarm(replyTo string) {
 
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
-}) {
-	s.addAlarm(alarm{id: id, text: text,
+},
+) {
+	s.addAlarm(alarm{
+		id: id, text: text,
 		metric:    q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")),
-		threshold: 1, periods: 1, essential: true})
+		threshold: 1, periods: 1, essential: true,
+	})
 }
 
 // CloudWatch looks at most at one day. The longest period of these alarms is an hour, so Tuning.Thresholds may
@@ -224,7 +238,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	s.alarmIDs = append(s.alarmIDs, a.id)
 	for _, name := range slices.Concat(kinds, []string{a.id}) { // the full ID is last, so it has precedence
 		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
-			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
+			a.threshold = cmp.Or(t.Value, a.threshold)
+			a.periods = cmp.Or(t.Periods, a.periods)
 		}
 	}
 	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
@@ -257,14 +272,18 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // or a load that grows faster than the table scales. The SDK repeats throttled requests, so other metrics
 // show the problem only later.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
-	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled; raise its capacity",
+	s.addAlarm(alarm{
+		id: id + "Throttles", text: text + " is throttled; raise its capacity",
 		threshold: 1, periods: 3, gap: leastGap,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
 			Label: str("throttled requests"),
-			UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttles("Read", "", t, index),
-				"writes": throttles("Write", "", t, index)},
-		})})
+			UsingMetrics: &map[string]awscloudwatch.IMetric{
+				"reads":  throttles("Read", "", t, index),
+				"writes": throttles("Write", "", t, index),
+			},
+		}),
+	})
 }
 
 // maxLag is the age of an item in the main Region at which its absence in a replica raises an alarm. DynamoDB
@@ -290,9 +309,12 @@ func (s *Stepkeeper) lagAlarms() {
 		delete(made, "Definitions")
 	}
 	for _, id := range sorted(made) {
-		statistic, periods, orders := "Minimum", 1, id == "Orders"
+		statistic := "Minimum"
+		periods := 1
+		orders := id == "Orders"
 		if orders {
-			statistic, periods = "Maximum", 5
+			statistic = "Maximum"
+			periods = 5
 		}
 		for _, r := range s.props.Replicas {
 			s.addAlarm(alarm{
@@ -302,8 +324,10 @@ func (s *Stepkeeper) lagAlarms() {
 				metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 					Namespace: str("AWS/DynamoDB"), MetricName: str("ReplicationLatency"),
 					Statistic: &statistic, Period: seconds(s.props.SweepInterval),
-					DimensionsMap: &map[string]*string{"TableName": made[id].TableName(),
-						"ReceivingRegion": str(r.Region)},
+					DimensionsMap: &map[string]*string{
+						"TableName":       made[id].TableName(),
+						"ReceivingRegion": str(r.Region),
+					},
 				}),
 				period: s.props.SweepInterval, threshold: float64(maxLag.Milliseconds()), periods: periods,
 				expected: orders, silent: s.props.Paused && orders,

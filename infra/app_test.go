@@ -21,13 +21,15 @@ import (
 // release writes the function zips of a release for both architectures, and their checksums.
 func release(t *testing.T) string {
 	t.Helper()
-	dir, sums := t.TempDir(), ""
+	dir := t.TempDir()
+	sums := ""
 	for _, name := range []string{"scheduler", "supervisor", "agent"} {
 		var data bytes.Buffer
 		w := zip.NewWriter(&data)
 		f, err := w.Create("bootstrap")
 		_, written := fmt.Fprint(f, name)
-		if err = errors.Join(err, written, w.Close()); err != nil {
+		err = errors.Join(err, written, w.Close())
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range []string{name + "_arm64.zip", name + "_amd64.zip"} {
@@ -155,7 +157,8 @@ func TestExampleSettings(t *testing.T) {
 
 	t.Setenv("CDK_DEFAULT_ACCOUNT", account)
 	t.Setenv("CDK_DEFAULT_REGION", region)
-	if a, err = app(t, map[string]any{"replicas": "eu-west-1"}); err != nil {
+	a, err = app(t, map[string]any{"replicas": "eu-west-1"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	x = read(t, a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack))
@@ -170,28 +173,42 @@ func TestExampleRefuses(t *testing.T) {
 	}{
 		"no truth":  {map[string]any{"fair": "perhaps"}, "context fair is"},
 		"no number": {map[string]any{"pages": "many"}, "context pages is"},
-		"no secret": {map[string]any{
-			"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"},
-			"context secrets is"},
+		"no secret": {
+			map[string]any{
+				"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay",
+			},
+			"context secrets is",
+		},
 		"stray secret": {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
-		"no role": {map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"},
-			"the name of an external agent"},
-		"no queue": {map[string]any{
-			"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"},
-			"context reply-to is"},
-		"no bus": {map[string]any{"reply-to": "events=arn:aws:events:eu-central-1:123456789012:rule/shop"},
-			"context reply-to is"},
+		"no role": {
+			map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"},
+			"the name of an external agent",
+		},
+		"no queue": {
+			map[string]any{
+				"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop",
+			},
+			"context reply-to is",
+		},
+		"no bus": {
+			map[string]any{"reply-to": "events=arn:aws:events:eu-central-1:123456789012:rule/shop"},
+			"context reply-to is",
+		},
 		"no table": {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
-		"strange table": {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
-			"context tables is"},
+		"strange table": {
+			map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
+			"context tables is",
+		},
 		"two mistakes":  {map[string]any{"fair": "perhaps", "pages": "many"}, "context pages is"},
 		"no interval":   {map[string]any{"sweep": "often"}, "context sweep"},
 		"no file":       {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
 		"no workflow":   {map[string]any{"workflows": "nowhere"}, "nowhere"},
 		"nothing built": {map[string]any{"prebuilt": t.TempDir()}, "_arm64.zip of the release in"},
 		"strange sweep": {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
-		"stray ID": {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"},
-			"context role-ids is"},
+		"stray ID": {
+			map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"},
+			"context role-ids is",
+		},
 		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)

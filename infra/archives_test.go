@@ -34,10 +34,14 @@ func archives(t *testing.T, umask int, program string) map[string]map[string]os.
 	app, stack := newStack("Shop")
 	p := shop(stack)
 	p.Agents["inventory"] = infra.Agent{Folder: program}
-	p.Agents["shipping"] = agent(map[string]string{"agent.py": "handler = None\n", "requirements.txt": "# none\n",
-		"coats/desk.py": ""})
-	p.Agents["notification"] = agent(map[string]string{"src/agent.ts": "", "package.json": "{}",
-		"node_modules/.bin/esbuild": "#!/bin/sh\nfor a; do out=${a#--outfile=}; done\necho code >\"$out\"\n"})
+	p.Agents["shipping"] = agent(map[string]string{
+		"agent.py": "handler = None\n", "requirements.txt": "# none\n",
+		"coats/desk.py": "",
+	})
+	p.Agents["notification"] = agent(map[string]string{
+		"src/agent.ts": "", "package.json": "{}",
+		"node_modules/.bin/esbuild": "#!/bin/sh\nfor a; do out=${a#--outfile=}; done\necho code >\"$out\"\n",
+	})
 	infra.NewStepkeeper(stack, "Engine", p)
 	out := *app.Synth(nil).Directory()
 	t.Cleanup(func() { _ = os.RemoveAll(out) })
@@ -73,7 +77,8 @@ func archives(t *testing.T, umask int, program string) map[string]map[string]os.
 func TestRightsOfFunctions(t *testing.T) {
 	needNode(t)
 	program := folder(t, map[string]string{"main.go": "package main"})
-	usual, strict := archives(t, 0o022, program), archives(t, 0o077, program)
+	usual := archives(t, 0o022, program)
+	strict := archives(t, 0o077, program)
 	require.Equal(t, usual, strict)
 	require.Len(t, strict, 6) // four agents, the Scheduler and the Supervisor
 	seen := map[string]os.FileMode{}
@@ -82,7 +87,9 @@ func TestRightsOfFunctions(t *testing.T) {
 			seen[name] = mode
 		}
 	}
-	require.Equal(t, map[string]os.FileMode{"bootstrap": 0o755, "agent.json": 0o644, "workflows/": 0o755,
+	require.Equal(t, map[string]os.FileMode{
+		"bootstrap": 0o755, "agent.json": 0o644, "workflows/": 0o755,
 		"workflows/order.json": 0o644, "agent.py": 0o644, "coats/": 0o755, "coats/desk.py": 0o644,
-		"requirements.txt": 0o644, "index.mjs": 0o644}, seen)
+		"requirements.txt": 0o644, "index.mjs": 0o644,
+	}, seen)
 }

@@ -38,8 +38,10 @@ func (c *checker) billing(p *Props) {
 	c.within("Billing.Target", complete.Target, 20, 90)
 	complete.Orders = c.units("Billing.Orders", b.Orders)
 	if b.Index == (Range{}) {
-		complete.Index = Range{Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third(),
-			Seed: complete.Orders.Seed.third()}
+		complete.Index = Range{
+			Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third(),
+			Seed: complete.Orders.Seed.third(),
+		}
 	} else {
 		complete.Index = c.units("Billing.Index", b.Index)
 	}

@@ -12,8 +12,10 @@ import (
 
 // provisioned bills Orders and its index by capacity.
 func provisioned(_ awscdk.Stack, p *infra.Props) {
-	p.Billing = &infra.Provisioned{Orders: infra.Range{Min: infra.Throughput{Writes: 10},
-		Max: infra.Throughput{Writes: 6_000, Reads: 4_000}}}
+	p.Billing = &infra.Provisioned{Orders: infra.Range{
+		Min: infra.Throughput{Writes: 10},
+		Max: infra.Throughput{Writes: 6_000, Reads: 4_000},
+	}}
 }
 
 // Provisioned capacity of the table and its index scales between its bounds; other tables stay on demand. A table
@@ -27,14 +29,19 @@ func TestBilling(t *testing.T) {
 		return fmt.Sprint(at(s, "MinCapacity"), " to ", at(s, "MaxCapacity"), " from ", at(s, "SeedCapacity"),
 			" at ", at(s, "TargetTrackingScalingPolicyConfiguration", "TargetValue"))
 	}
-	index, replica := at(orders, "GlobalSecondaryIndexes", 0), at(orders, "Replicas", 0)
+	index := at(orders, "GlobalSecondaryIndexes", 0)
+	replica := at(orders, "Replicas", 0)
 	for what, c := range map[string][2]any{
 		"mode":   {orders["BillingMode"], "PROVISIONED"},
 		"writes": {scaled(orders["WriteProvisionedThroughputSettings"], "Write"), "10 to 6000 from 6000 at 70"},
-		"reads": {scaled(at(replica, "ReadProvisionedThroughputSettings"), "Read"),
-			"1 to 4000 from 4000 at 70"},
-		"writes of the index": {scaled(at(index, "WriteProvisionedThroughputSettings"), "Write"),
-			"4 to 2000 from 2000 at 70"},
+		"reads": {
+			scaled(at(replica, "ReadProvisionedThroughputSettings"), "Read"),
+			"1 to 4000 from 4000 at 70",
+		},
+		"writes of the index": {
+			scaled(at(index, "WriteProvisionedThroughputSettings"), "Write"),
+			"4 to 2000 from 2000 at 70",
+		},
 		"reads of the index": {scaled(at(replica, "GlobalSecondaryIndexes", 0,
 			"ReadProvisionedThroughputSettings"), "Read"), "1 to 1334 from 1334 at 70"},
 		"Definitions": {tables["Definitions"].Properties["BillingMode"], "PAY_PER_REQUEST"},
@@ -63,11 +70,13 @@ func TestBilling(t *testing.T) {
 func TestBillingRefused(t *testing.T) {
 	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
 		"Billing.Orders: Reads is 1 to 0; 1 to 1000000 units per second are possible": func(_ awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			p.Billing = &infra.Provisioned{Orders: infra.Range{Max: infra.Throughput{Writes: 1}}}
 		},
 		"Billing.Orders: Writes begins with a Seed of 7000; 10 to 6000 are possible": func(stack awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			provisioned(stack, p)
 			p.Billing.Orders.Seed.Writes = 7_000
 		},

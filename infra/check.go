@@ -107,8 +107,10 @@ func (c *checker) agents(given map[string]Agent) map[string]Agent {
 }
 
 func (c *checker) replyTo(p Props) {
-	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks,
-		port.Quarantine}
+	own := []string{
+		port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks,
+		port.Quarantine,
+	}
 	for _, name := range sorted(p.ReplyToBuses) {
 		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyToBuses[name] == nil ||
 			p.ReplyTo[name] != nil {
@@ -147,11 +149,14 @@ func (c *checker) principals(what string, arns []string) {
 // clashes reports agents whose constructs would have the same ID, because IDs are made from agent names. It
 // also reports agents that share a function.
 func (c *checker) clashes(p Props) {
-	owner, agents := map[string]string{}, p.Agents
+	owner := map[string]string{}
+	agents := p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		id := pascal(name)
-		all := []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs",
-			"Agent" + id + "Role", "Agent" + id + "Mapping"}
+		all := []string{
+			"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs",
+			"Agent" + id + "Role", "Agent" + id + "Mapping",
+		}
 		if p.Priorities[name] > 0 {
 			all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")
 		}
@@ -167,7 +172,8 @@ func (c *checker) clashes(p Props) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		for _, other := range slices.Sorted(maps.Keys(agents)) {
-			f, g := agents[name].Function, agents[other].Function
+			f := agents[name].Function
+			g := agents[other].Function
 			if f != nil && g != nil && name < other && *behind(f).FunctionArn() == *behind(g).FunctionArn() {
 				c.wrong("agents %q and %q have the same Function; a function serves one agent", name, other)
 			}
@@ -265,7 +271,8 @@ func (c *checker) tuning(t *Tuning) {
 // reservedSchedulers checks the Scheduler's reserved concurrency against the mappings of all its queues. Workflows
 // with child orders add the queue tasks.
 func (p Props) reservedSchedulers(made *content.Content) error {
-	c, t := &checker{}, p.Tuning
+	c := &checker{}
+	t := p.Tuning
 	mapped := t.Intake.MaxConcurrency + t.Replies.MaxConcurrency + t.Control.MaxConcurrency
 	if len(made.Children) > 0 {
 		mapped += t.Control.MaxConcurrency
@@ -359,7 +366,8 @@ func (c *checker) canary(p *Props) {
 }
 
 func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSelection,
-	groups []awsec2.ISecurityGroup) {
+	groups []awsec2.ISecurityGroup,
+) {
 	if vpc == nil && (subnets != nil || len(groups) > 0) {
 		c.wrong("%sSubnets and SecurityGroups are for a function in a VPC, and none is set", what)
 	}

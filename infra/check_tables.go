@@ -31,7 +31,9 @@ func (t Tables) given() map[string]string {
 }
 
 func (c *checker) tables(p Props) {
-	given, t, warm := p.Tables.given(), p.Tables, p.Tuning.Warm
+	given := p.Tables.given()
+	t := p.Tables
+	warm := p.Tuning.Warm
 	for _, what := range slices.Sorted(maps.Keys(given)) {
 		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
 			c.wrong("Tables.%s is %.300q; it must be the ARN of a table", what, arn)
@@ -67,7 +69,8 @@ func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("the scope is missing; give a stack")
 	}
-	c, stack := &checker{}, awscdk.Stack_Of(scope)
+	c := &checker{}
+	stack := awscdk.Stack_Of(scope)
 	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }
 	given := p.Tables.given()
 	for _, what := range slices.Sorted(maps.Keys(given)) {
@@ -133,8 +136,10 @@ func (p Props) outsiders() (all []outsider) {
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
 		}
 		if a.Function != nil && !*awscdk.Token_IsUnresolved(a.Function.Env().Account) {
-			all = append(all, outsider{fmt.Sprintf("agent %q has a Function", name),
-				*a.Function.Env().Account, functionAccount})
+			all = append(all, outsider{
+				fmt.Sprintf("agent %q has a Function", name),
+				*a.Function.Env().Account, functionAccount,
+			})
 		}
 	}
 	return all
@@ -143,9 +148,11 @@ func (p Props) outsiders() (all []outsider) {
 // accounts reports outsiders that do not belong to the stack's account, because the deployment would not
 // work. If this account is unknown at synthesis, accounts compares all outsiders with the first outsider.
 func (c *checker) accounts(p Props, own string) {
-	all, of := p.outsiders(), "the stack is of "
+	all := p.outsiders()
+	of := "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {
-		own, of = all[0].account, all[0].what+" of account "
+		own = all[0].account
+		of = all[0].what + " of account "
 	}
 	for _, o := range all {
 		if elsewhere(own, o.account) {

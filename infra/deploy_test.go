@@ -78,8 +78,10 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 		}
 		read("resources/"+files[kind], &schema)
 		h := schema.Handlers
-		all[kind] = permissions{h["create"].Permissions, h["read"].Permissions, h["update"].Permissions,
-			h["delete"].Permissions, schema.Tagging.Permissions}
+		all[kind] = permissions{
+			h["create"].Permissions, h["read"].Permissions, h["update"].Permissions,
+			h["delete"].Permissions, schema.Tagging.Permissions,
+		}
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
@@ -164,10 +166,14 @@ var only = map[string]map[string]string{
 		"ec2:UpdateSecurityGroupRuleDescriptionsIngress": "SecurityGroupIngress",
 	},
 	"AWS::Events::Rule": {"iam:PassRole": "RoleArn"},
-	"AWS::IAM::ManagedPolicy": {"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups",
-		"iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users"},
-	"AWS::IAM::Role": {"iam:PutRolePermissionsBoundary": "PermissionsBoundary",
-		"iam:DeleteRolePermissionsBoundary": "PermissionsBoundary"},
+	"AWS::IAM::ManagedPolicy": {
+		"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups",
+		"iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users",
+	},
+	"AWS::IAM::Role": {
+		"iam:PutRolePermissionsBoundary":    "PermissionsBoundary",
+		"iam:DeleteRolePermissionsBoundary": "PermissionsBoundary",
+	},
 	"AWS::CodeDeploy::DeploymentGroup": {
 		"codedeploy:RegisterOnPremisesInstance": "OnPremisesInstanceTagFilters",
 	},
@@ -216,8 +222,10 @@ var only = map[string]map[string]string{
 		"logs:PutLogGroupDeletionProtection": "DeletionProtectionEnabled",
 	},
 	"AWS::SNS::Subscription": {"iam:GetRole": "SubscriptionRoleArn", "iam:PassRole": "SubscriptionRoleArn"},
-	"AWS::SNS::Topic": {"sns:PutDataProtectionPolicy": "DataProtectionPolicy",
-		"iam:GetRole": "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging"},
+	"AWS::SNS::Topic": {
+		"sns:PutDataProtectionPolicy": "DataProtectionPolicy",
+		"iam:GetRole":                 "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging",
+	},
 	"AWS::SecretsManager::Secret": {
 		"secretsmanager:ReplicateSecretToRegions":     "ReplicaRegions",
 		"secretsmanager:RemoveRegionsFromReplication": "ReplicaRegions",
@@ -228,10 +236,14 @@ var only = map[string]map[string]string{
 func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]bool {
 	t.Helper()
 	all := map[[2]string]bool{
-		{"s3:GetObject",
-			"arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x"}: true,
-		{"ssm:GetParameters",
-			"arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version"}: true,
+		{
+			"s3:GetObject",
+			"arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x",
+		}: true,
+		{
+			"ssm:GetParameters",
+			"arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version",
+		}: true,
 	}
 	for _, r := range x.Resources {
 		if arns[r.Type] == "" {
@@ -333,7 +345,8 @@ func (d deployPolicy) allows(t *testing.T, action, arn string, context map[strin
 				continue
 			}
 			for _, r := range texts(s.Resource) {
-				if r = strings.ReplaceAll(r, "STACK", "Shop"); r == "*" || like(r, arn) {
+				r = strings.ReplaceAll(r, "STACK", "Shop")
+				if r == "*" || like(r, arn) {
 					return true
 				}
 			}
@@ -348,7 +361,8 @@ func like(pattern, text string) bool {
 	if !strings.HasPrefix(text, first) {
 		return false
 	}
-	if text = text[len(first):]; !star {
+	text = text[len(first):]
+	if !star {
 		return text == ""
 	}
 	for i := range len(text) + 1 {
@@ -366,12 +380,15 @@ func TestDeployPolicy(t *testing.T) {
 	schemas := ofCloudFormation(t)
 	whole := map[[2]string]bool{}
 	for _, change := range []func(awscdk.Stack, *infra.Props){nil, func(_ awscdk.Stack, p *infra.Props) {
-		p.EventBridgeRule, p.FinishedOrders, p.TaskTTL = true, true, time.Hour
+		p.EventBridgeRule = true
+		p.FinishedOrders = true
+		p.TaskTTL = time.Hour
 	}} {
 		maps.Copy(whole, needed(t, template(t, change), schemas))
 	}
 	for call := range whole {
-		action, arn := call[0], call[1]
+		action := call[0]
+		arn := call[1]
 		if !policy.allows(t, action, arn, contextOf(action)) {
 			t.Errorf("docs/reference/aws-deploy-policy.json does not allow %s on %s", action, arn)
 		}
@@ -414,8 +431,10 @@ func documented(t *testing.T) (policy deployPolicy) {
 // The policy for deploying creates keys, and changes only those of its stack: neither a key of somebody else,
 // nor one of another stack, nor one that it would have to tag first. Each key of a stack has the tag.
 func TestDeployPolicyTakesOverNoKey(t *testing.T) {
-	policy, key := documented(t), arns["AWS::KMS::Key"]
-	own, asked := "aws:ResourceTag/"+keyTag, "aws:RequestTag/"+keyTag
+	policy := documented(t)
+	key := arns["AWS::KMS::Key"]
+	own := "aws:ResourceTag/" + keyTag
+	asked := "aws:RequestTag/" + keyTag
 	for _, action := range ofCloudFormation(t)["AWS::KMS::Key"].all() {
 		for name, c := range map[string]struct {
 			keys map[string]string
@@ -439,7 +458,8 @@ func TestDeployPolicyTakesOverNoKey(t *testing.T) {
 	for prefix, want := range map[string]string{"": "Test", "sales": "sales"} {
 		for _, managed := range []bool{false, true} {
 			x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-				p.CustomerManagedKey, p.Names.Prefix = managed, prefix
+				p.CustomerManagedKey = managed
+				p.Names.Prefix = prefix
 			})
 			for id, k := range x.of("AWS::KMS::Key") {
 				same(t, id+": tags", k.Properties["Tags"],
@@ -452,11 +472,14 @@ func TestDeployPolicyTakesOverNoKey(t *testing.T) {
 // No policy or template names a partition, except in the ARNs that the app itself gives.
 func TestPartition(t *testing.T) {
 	const given = "arn:aws:sqs:" + region + ":" + account + ":shop-status"
-	for name, text := range map[string]string{"template": file(t, "infra", "testdata", "shop.template.json"),
+	for name, text := range map[string]string{
+		"template":             file(t, "infra", "testdata", "shop.template.json"),
 		"policy for deploying": page(t, "aws-deploy-policy.json"),
 		"permissions": strings.ReplaceAll(page(t, "aws-permissions.md"),
-			"arn:aws:iam::111122223333:policy/StepkeeperDeploy", "")} {
-		if text = strings.ReplaceAll(text, given, ""); strings.Contains(text, "arn:aws") {
+			"arn:aws:iam::111122223333:policy/StepkeeperDeploy", ""),
+	} {
+		text = strings.ReplaceAll(text, given, "")
+		if strings.Contains(text, "arn:aws") {
 			t.Errorf("the %s has %.60q", name, text[strings.Index(text, "arn:aws"):])
 		}
 	}

@@ -21,9 +21,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-var pages = []string{"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
+var pages = []string{
+	"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
 	"aws-queues.md", "aws-stack.md", "aws-upgrade.md", "dead-letters.md", "aws-restore.md",
-	"aws-fail-over.md", "aws-rules.md", "aws-tuning.md", "localstack.md"}
+	"aws-fail-over.md", "aws-rules.md", "aws-tuning.md", "localstack.md",
+}
 
 func file(t *testing.T, path ...string) string {
 	t.Helper()

@@ -36,9 +36,11 @@ func TestAddressesOfThisMachine(t *testing.T) {
 	needNode(t)
 	synthesise := func(agent, emulator string) (x tmpl, err error) {
 		defer func() { err = infra.Explain(recover(), err) }()
-		dir := folder(t, map[string]string{"agents.yaml": "agents: {seats: {" + agent + "}}",
+		dir := folder(t, map[string]string{
+			"agents.yaml": "agents: {seats: {" + agent + "}}",
 			"w.yaml": "workflow: w\nsteps:\n  a: {agent: seats, operation: reserve, timeout: 5s, grade: idempotent, " +
-				"undo: none, onFailure: stop}\n"})
+				"undo: none, onFailure: stop}\n",
+		})
 		context := map[string]any{}
 		if emulator != "" {
 			context[emulate.Context] = emulator
@@ -46,9 +48,11 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		app := awscdk.NewApp(&awscdk.AppProps{Context: &context, AnalyticsReporting: jsii.Bool(false)})
 		stack := awscdk.NewStack(app, jsii.String("Local"), nil)
 		file := filepath.Join(dir, "agents.yaml")
-		infra.NewStepkeeper(stack, "Engine", &infra.Props{Workflows: []string{filepath.Join(dir, "w.yaml")},
-			Agents: map[string]infra.Agent{"seats": {HTTP: file, Environment: map[string]string{"S": "s"}}},
-			Build:  fake, Profile: infra.ProfileDev})
+		infra.NewStepkeeper(stack, "Engine", &infra.Props{
+			Workflows: []string{filepath.Join(dir, "w.yaml")},
+			Agents:    map[string]infra.Agent{"seats": {HTTP: file, Environment: map[string]string{"S": "s"}}},
+			Build:     fake, Profile: infra.ProfileDev,
+		})
 		return read(t, stack), nil
 	}
 	const near, far = `url: "http://127.0.0.1:9100/seats"`, `url: "https://seats.example"`
@@ -61,8 +65,10 @@ func TestAddressesOfThisMachine(t *testing.T) {
 			`deduplicates: true}}}`: "operation reserve",
 	} {
 		_, err := synthesise(agent, "")
-		for _, want := range []string{"its " + field + " has the host", "reaches no service on this machine",
-			"agents.prod.yaml"} {
+		for _, want := range []string{
+			"its " + field + " has the host", "reaches no service on this machine",
+			"agents.prod.yaml",
+		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", agent, err, want)
 			}

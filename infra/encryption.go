@@ -13,7 +13,8 @@ import (
 // if Props.CustomerManagedKey is set. Otherwise AWS's own keys encrypt the data. addKey also allows
 // CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
 func (s *Stepkeeper) addKey() {
-	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
+	s.key = s.props.Key
+	if s.key == nil && !s.props.CustomerManagedKey {
 		return
 	}
 	if s.key == nil {
@@ -24,8 +25,10 @@ func (s *Stepkeeper) addKey() {
 		s.tagKey(s.key)
 	}
 	stack := awscdk.Stack_Of(s.Construct)
-	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"),
-		ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	group := stack.FormatArn(&awscdk.ArnComponents{
+		Service: str("logs"), Resource: str("log-group"),
+		ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
+	})
 	ours := s.allowAlarms(s.key)
 	allowService(s.key, "Events", "events.amazonaws.com", s.fromThisAccount(), "kms:Decrypt",
 		"kms:GenerateDataKey")

@@ -22,9 +22,11 @@ func ordersFrom(stack awscdk.Stack, bus awsevents.IEventBus, engine *infra.Stepk
 		EventPattern: &awsevents.EventPattern{DetailType: jsii.Strings("OrderPlaced")},
 		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewSqsQueue(engine.Intake(),
 			&awseventstargets.SqsQueueProps{
-				Message: awsevents.RuleTargetInput_FromObject(map[string]any{"schema": 1, "workflow": "order",
+				Message: awsevents.RuleTargetInput_FromObject(map[string]any{
+					"schema": 1, "workflow": "order",
 					"orderId": awsevents.EventField_FromPath(jsii.String("$.detail.id")),
-					"order":   awsevents.EventField_FromPath(jsii.String("$.detail"))}),
+					"order":   awsevents.EventField_FromPath(jsii.String("$.detail")),
+				}),
 			})},
 	})
 }
@@ -51,9 +53,11 @@ func TestBuses(t *testing.T) {
 	p := shop(stack)
 	p.Workflows = []string{withEvents(t)}
 	bus := awsevents.NewEventBus(stack, str("Bus"), nil)
-	p.ReplyToBuses = map[string]awsevents.IEventBus{"events": bus,
+	p.ReplyToBuses = map[string]awsevents.IEventBus{
+		"events": bus,
 		"audit": awsevents.EventBus_FromEventBusArn(stack, str("Audit"),
-			str("arn:aws:events:"+region+":999999999999:event-bus/audit"))}
+			str("arn:aws:events:"+region+":999999999999:event-bus/audit")),
+	}
 	ordersFrom(stack, bus, infra.NewStepkeeper(stack, "Engine", p))
 	x := read(t, stack)
 	same(t, "reply-to", target(at(variables(x, "Scheduler"), "STEPKEEPER_REPLY_TO")),
@@ -101,11 +105,14 @@ func TestEventsNeedABus(t *testing.T) {
 	p := shop(stack)
 	p.Workflows = []string{withEvents(t)}
 	p.ReplyToBuses = map[string]awsevents.IEventBus{
-		"shop": awsevents.NewEventBus(stack, str("Bus"), nil), "control": nil}
+		"shop": awsevents.NewEventBus(stack, str("Bus"), nil), "control": nil,
+	}
 	defer func() {
 		text := fmt.Sprint(recover())
-		for _, want := range []string{"workflow order has events: true", `set ReplyToBuses["events"]`,
-			`ReplyToBuses "shop" must`, `ReplyToBuses "control" must`} {
+		for _, want := range []string{
+			"workflow order has events: true", `set ReplyToBuses["events"]`,
+			`ReplyToBuses "shop" must`, `ReplyToBuses "control" must`,
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not reported in\n%s", want, text)
 			}

@@ -35,8 +35,10 @@ var (
 		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,
 		build.Python: awslambda.Runtime_PYTHON_3_13, build.TypeScript: awslambda.Runtime_NODEJS_22_X,
 	}
-	handlerOf = map[build.Language]string{"": "bootstrap", build.GoLanguage: "bootstrap",
-		build.Python: "agent.handler", build.TypeScript: "index.handler"}
+	handlerOf = map[build.Language]string{
+		"": "bootstrap", build.GoLanguage: "bootstrap",
+		build.Python: "agent.handler", build.TypeScript: "index.handler",
+	}
 )
 
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {

@@ -14,8 +14,10 @@ import (
 // is tested in package build.
 func TestFolderInPython(t *testing.T) {
 	folder := t.TempDir()
-	for file, text := range map[string]string{"agent.py": "handler = None\n",
-		"requirements.txt": "# none\n"} {
+	for file, text := range map[string]string{
+		"agent.py":         "handler = None\n",
+		"requirements.txt": "# none\n",
+	} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

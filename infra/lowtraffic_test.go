@@ -30,7 +30,8 @@ func fires(t *testing.T, alarm map[string]any, value float64, times []time.Durat
 	for now := time.Duration(of) * period; now <= 48*time.Hour; now += time.Minute {
 		beyond := 0
 		for i := range of {
-			begin, found := now-time.Duration(i+1)*period, false
+			begin := now - time.Duration(i+1)*period
+			found := false
 			for _, at := range times {
 				found = found || at >= begin && at < begin+period
 			}
@@ -60,10 +61,12 @@ func TestAlarmsFireAtLowTraffic(t *testing.T) {
 		x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 			p.SweepInterval = sweep
 			a := p.Agents["payment"]
-			a.Timeout, a.Window = 15*time.Minute, 5*time.Minute
+			a.Timeout = 15 * time.Minute
+			a.Window = 5 * time.Minute
 			p.Agents["payment"] = a
 		})
-		alarms, queues := x.of("AWS::CloudWatch::Alarm"), x.of("AWS::SQS::Queue")
+		alarms := x.of("AWS::CloudWatch::Alarm")
+		queues := x.of("AWS::SQS::Queue")
 		check := func(id string, interval, late time.Duration) {
 			t.Helper()
 			alarm := alarms[id].Properties
@@ -75,8 +78,10 @@ func TestAlarmsFireAtLowTraffic(t *testing.T) {
 				t.Errorf("sweeps each %s: %s fires at one failure", sweep, id)
 			}
 		}
-		for queue, function := range map[string]string{"Intake": "Scheduler", "RequestsInventory": "Inventory",
-			"RequestsPayment": "Payment"} {
+		for queue, function := range map[string]string{
+			"Intake": "Scheduler", "RequestsInventory": "Inventory",
+			"RequestsPayment": "Payment",
+		} {
 			again := time.Duration(queues[queue].Properties["VisibilityTimeout"].(float64)) * time.Second
 			for _, kind := range []string{"Errors", "Throttles"} {
 				check(function+kind+"Alarm", again, 2*time.Second)
@@ -102,7 +107,8 @@ func TestPeriodsOfAlarms(t *testing.T) {
 	})
 	for id, a := range x.of("AWS::CloudWatch::Alarm") {
 		fires(t, a.Properties, 0, nil) // which checks the bounds
-		m, n := a.Properties["DatapointsToAlarm"].(float64), a.Properties["EvaluationPeriods"].(float64)
+		m := a.Properties["DatapointsToAlarm"].(float64)
+		n := a.Properties["EvaluationPeriods"].(float64)
 		require.LessOrEqual(t, m, n, id)
 	}
 	alarm := func(id string) string {
@@ -131,9 +137,11 @@ func TestLagAlarms(t *testing.T) {
 	}
 	lag := replicated(func(p *infra.Props) { p.SweepInterval = 2 * time.Minute })
 	require.Len(t, lag, 4)
-	for id, want := range map[string]string{"OrdersEuWest1LagAlarm": "Orders breaching",
+	for id, want := range map[string]string{
+		"OrdersEuWest1LagAlarm":         "Orders breaching",
 		"DefinitionsEuWest1LagAlarm":    "Definitions notBreaching",
-		"LedgerShippingEuWest1LagAlarm": "LedgerShipping notBreaching", "LedgerNotificationEuWest1LagAlarm": "LedgerNotification notBreaching"} {
+		"LedgerShippingEuWest1LagAlarm": "LedgerShipping notBreaching", "LedgerNotificationEuWest1LagAlarm": "LedgerNotification notBreaching",
+	} {
 		a := lag[id].Properties
 		got := map[string]string{}
 		for _, d := range list(a["Dimensions"]) {

@@ -82,7 +82,8 @@ var nameLimits = map[string]struct {
 }
 
 func (s *Stepkeeper) setNames() error {
-	n, c := s.props.Names, &checker{}
+	n := s.props.Names
+	c := &checker{}
 	for _, key := range sorted(s.props.Tags) {
 		awscdk.Tags_Of(s.Construct).Add(&key, str(s.props.Tags[key]), nil)
 	}

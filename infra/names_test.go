@@ -16,9 +16,11 @@ import (
 
 // prescribed names, limits and tags everything.
 func prescribed(stack awscdk.Stack, p *infra.Props) {
-	p.Names = infra.Names{Prefix: "Shop", Path: "/stepkeeper/", LogGroups: "/aws/lambda/",
+	p.Names = infra.Names{
+		Prefix: "Shop", Path: "/stepkeeper/", LogGroups: "/aws/lambda/",
 		PermissionsBoundary: awsiam.ManagedPolicy_FromManagedPolicyArn(stack, str("Boundary"),
-			str("arn:aws:iam::"+account+":policy/boundary"))}
+			str("arn:aws:iam::"+account+":policy/boundary")),
+	}
 	p.Tags = map[string]string{"cost-center": "42"}
 }
 
@@ -116,11 +118,13 @@ func TestNamesRefused(t *testing.T) {
 	long := strings.Repeat("p", 40)
 	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
 		`Names.Prefix is "a/b"; it must be a letter, then at most 39 letters, digits and hyphens`: func(
-			_ awscdk.Stack, p *infra.Props) {
+			_ awscdk.Stack, p *infra.Props,
+		) {
 			p.Names.Prefix = "a/b"
 		},
 		`Names.Path is "stepkeeper"; it must be a path such as /stepkeeper/`: func(_ awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			p.Names.Path = "stepkeeper"
 		},
 		"its name " + long + "-RequestsOfALongNameThatGoesOnAndOnAnOnDead would have 83 characters, and AWS " +
@@ -129,7 +133,8 @@ func TestNamesRefused(t *testing.T) {
 			p.Agents["of-a-long-name-that-goes-on-and-on-an-on"] = infra.Agent{External: true}
 		},
 		`Tags has "aws:x": "1"; a key must have 1 to 128 characters and not begin with aws:`: func(_ awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			p.Tags = map[string]string{"aws:x": "1"}
 		},
 	})
@@ -140,7 +145,8 @@ func TestNamesOfState(t *testing.T) {
 	needNode(t)
 	app, stack := newStack("Test")
 	below := awscdk.NewStack(app, str("Below"), &awscdk.StackProps{Env: &awscdk.Environment{
-		Account: str(account), Region: str(region)}})
+		Account: str(account), Region: str(region),
+	}})
 	p := shop(stack)
 	prescribed(stack, p)
 	p.State = infra.NewState(below, "State", p)

@@ -16,11 +16,13 @@ import (
 func engineInVPC(stack awscdk.Stack, p *infra.Props) {
 	inVPC(stack, p)
 	a := p.Agents["payment"]
-	p.VPC, a.VPC = a.VPC, nil
+	p.VPC = a.VPC
+	a.VPC = nil
 	p.Agents["payment"] = a
 	p.Subnets = &awsec2.SubnetSelection{Subnets: &[]awsec2.ISubnet{
 		awsec2.Subnet_FromSubnetId(stack, str("Subnet"), str("subnet-1")),
-		awsec2.Subnet_FromSubnetId(stack, str("Other"), str("subnet-2"))}}
+		awsec2.Subnet_FromSubnetId(stack, str("Other"), str("subnet-2")),
+	}}
 	p.SecurityGroups = []awsec2.ISecurityGroup{awsec2.SecurityGroup_FromSecurityGroupId(stack, str("Group"),
 		str("sg-1"), nil)}
 }
@@ -50,10 +52,12 @@ func TestEndpointsAreListed(t *testing.T) {
 	tokensAndBus := func(stack awscdk.Stack, p *infra.Props) {
 		withTokens(stack, p)
 		p.ReplyToBuses = map[string]awsevents.IEventBus{
-			"ends": awsevents.EventBus_FromEventBusName(stack, str("Ends"), str("ends"))}
+			"ends": awsevents.EventBus_FromEventBusName(stack, str("Ends"), str("ends")),
+		}
 	}
 	for who, change := range map[string]func(awscdk.Stack, *infra.Props){
-		"| Scheduler, Supervisor |": tokensAndBus, "| an agent |": withSecrets} {
+		"| Scheduler, Supervisor |": tokensAndBus, "| an agent |": withSecrets,
+	} {
 		row := between(t, page(t, "aws-app.md"), who, "\n")
 		listed := firsts("`([a-z]+)`", row)
 		var called []string

@@ -39,16 +39,20 @@ func TestStandby(t *testing.T) {
 		p.Paused = true
 		p.Tables = infra.Tables{
 			Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger",
-				"notification": tableOf + "Shop-Notices"},
+			Ledgers: map[string]string{
+				"shipping":     tableOf + "Shop-Ledger",
+				"notification": tableOf + "Shop-Notices",
+			},
 			KeyARN: "arn:aws:kms:" + region + ":" + account + ":key/k",
 		}
 	})
 	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
 	same(t, "warnings", warnings(in), "[]")
 	for _, function := range []string{"Scheduler", "Supervisor"} {
-		for variable, want := range map[string]string{"ORDERS": "Shop-Orders",
-			"DEFINITIONS": "Shop-Definitions"} {
+		for variable, want := range map[string]string{
+			"ORDERS":      "Shop-Orders",
+			"DEFINITIONS": "Shop-Definitions",
+		} {
 			same(t, function+": "+variable, at(variables(x, function), "STEPKEEPER_"+variable), want)
 		}
 	}
@@ -86,7 +90,10 @@ func TestStandby(t *testing.T) {
 		}
 		same(t, id+": reports", a.Properties["ActionsEnabled"], want)
 	}
-	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.Paused, p.EventBridgeRule = true, true })
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Paused = true
+		p.EventBridgeRule = true
+	})
 	same(t, "rule", x.of("AWS::Events::Rule")["Rule"].Properties["State"], "DISABLED")
 }
 
@@ -108,17 +115,24 @@ func TestRestoredTables(t *testing.T) {
 // Settings that reach the functions and the tables.
 func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.PagesPerSweep, p.FairQueues, p.OutcomeMetrics = 200, true, true
+		p.PagesPerSweep = 200
+		p.FairQueues = true
+		p.OutcomeMetrics = true
 		p.TracesEndpoint = "http://10.0.0.5:4318"
-		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
-		p.Tuning.IntakeRetention, p.Priorities = 36*time.Hour, map[string]int{"intake": 2}
-		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
-			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
+		p.Tuning.SystemLogLevel = awslambda.SystemLogLevel_INFO
+		p.Tuning.ReservedSchedulers = 60
+		p.Tuning.IntakeRetention = 36 * time.Hour
+		p.Priorities = map[string]int{"intake": 2}
+		p.Tuning.Warm = infra.Warm{
+			Orders: infra.Throughput{Writes: 20_000},
+			Index:  infra.Throughput{Writes: 8_000, Reads: 15_000},
+		}
 		a := p.Agents["payment"]
 		a.Reserved = 10
 		p.Agents["payment"] = a
 	})
-	functions, tables := x.of("AWS::Lambda::Function"), x.of("AWS::DynamoDB::GlobalTable")
+	functions := x.of("AWS::Lambda::Function")
+	tables := x.of("AWS::DynamoDB::GlobalTable")
 	for queue, hours := range map[string]int{"Intake": 36, "IntakeHigh": 36, "Replies": 4 * 24} {
 		same(t, queue+": hours kept", x.of("AWS::SQS::Queue")[queue].Properties["MessageRetentionPeriod"], hours*3600)
 	}
@@ -146,8 +160,10 @@ func TestTuning(t *testing.T) {
 	x = template(t, nil)
 	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"],
 		nil)
-	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES",
-		"STEPKEEPER_OUTCOMES", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+	for _, variable := range []string{
+		"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES",
+		"STEPKEEPER_OUTCOMES", "OTEL_EXPORTER_OTLP_ENDPOINT",
+	} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable),
 			at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}
@@ -158,8 +174,10 @@ func TestTuning(t *testing.T) {
 func TestPriorities(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		a := p.Agents["payment"]
-		a.MaxConcurrency, a.Batch = 20, 7
-		p.Agents["payment"], p.Priorities = a, map[string]int{"intake": 2, "payment": 4}
+		a.MaxConcurrency = 20
+		a.Batch = 7
+		p.Agents["payment"] = a
+		p.Priorities = map[string]int{"intake": 2, "payment": 4}
 	})
 	mappings := map[string]string{}
 	for id, m := range x.of("AWS::Lambda::EventSourceMapping") {
@@ -218,8 +236,10 @@ func TestPriorities(t *testing.T) {
 	same(t, "output of the agent", target(x.Outputs["EngineRequestsPaymentHighUrl"].Value),
 		"RequestsPaymentHigh")
 	same(t, "output of what runs at once", x.Outputs["EngineConcurrency"].Value, 51)
-	for _, id := range []string{"IntakeHighDeadAlarm", "IntakeHighAgeAlarm", "RequestsPaymentHighDeadAlarm",
-		"RequestsPaymentHighAgeAlarm"} {
+	for _, id := range []string{
+		"IntakeHighDeadAlarm", "IntakeHighAgeAlarm", "RequestsPaymentHighDeadAlarm",
+		"RequestsPaymentHighAgeAlarm",
+	} {
 		if x.of("AWS::CloudWatch::Alarm")[id].Properties == nil {
 			t.Errorf("no alarm %s", id)
 		}
@@ -238,19 +258,30 @@ func TestPrioritiesRefused(t *testing.T) {
 		agent      string
 		want       string
 	}{
-		{map[string]int{"paiment": 2}, "",
-			`Priorities has "paiment"; it must be "intake" or the name of an agent`},
+		{
+			map[string]int{"paiment": 2},
+			"",
+			`Priorities has "paiment"; it must be "intake" or the name of an agent`,
+		},
 		{map[string]int{"payment": 1}, "", `Priorities["payment"] is 1; 2 to 3 are possible`},
 		{map[string]int{"intake": 4}, "", `Priorities["intake"] is 4; 2 to 3 are possible`},
 		{map[string]int{"far": 2}, "far", `Priorities has "far", which is External`},
 		{map[string]int{"intake": 2}, "intake", `Priorities has "intake", which is an agent here too`},
-		{map[string]int{"payment": 2}, "payment-high",
-			`agents "payment" and "payment-high": their names are too much alike`},
-		{map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "f": 2}, "",
-			"Priorities has 6 entries; 5 are possible"},
+		{
+			map[string]int{"payment": 2},
+			"payment-high",
+			`agents "payment" and "payment-high": their names are too much alike`,
+		},
+		{
+			map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "f": 2},
+			"",
+			"Priorities has 6 entries; 5 are possible",
+		},
 	} {
-		p := &infra.Props{Priorities: c.priorities,
-			Agents: map[string]infra.Agent{"payment": {HTTP: "agents.yaml"}}}
+		p := &infra.Props{
+			Priorities: c.priorities,
+			Agents:     map[string]infra.Agent{"payment": {HTTP: "agents.yaml"}},
+		}
 		if c.agent != "" {
 			p.Agents[c.agent] = infra.Agent{External: true}
 		}
@@ -286,7 +317,8 @@ func TestMappingsAreReported(t *testing.T) {
 		"control=ControlMapping,intake=IntakeMapping,replies=RepliesMapping,"+
 			"requests-inventory=AgentInventoryMapping,requests-mail-2=,requests-notification=AgentNotificationMapping,"+
 			"requests-payment=AgentPaymentMapping,requests-shipping=AgentShippingMapping")
-	all, reported := large(t), 0
+	all := large(t)
+	reported := 0
 	for name, o := range all.Outputs {
 		if !strings.HasPrefix(name, "EngineMappings") {
 			continue
@@ -355,9 +387,11 @@ func TestAccountsWithoutEnv(t *testing.T) {
 		change                          func(awscdk.Stack, *infra.Props)
 	}{
 		{"none", "", "", "", func(awscdk.Stack, *infra.Props) {}},
-		{"one", "arn:aws:iam::999999999999:role/ops", "",
+		{
+			"one", "arn:aws:iam::999999999999:role/ops", "",
 			"Operators has arn:aws:iam::999999999999:role/ops of account 999999999999",
-			func(awscdk.Stack, *infra.Props) {}},
+			func(awscdk.Stack, *infra.Props) {},
+		},
 		{"function", "", "", `agent "shipping" has a Function of account 999999999999`, function},
 		{"same", "arn:aws:iam::999999999999:role/ops", "", "of account 999999999999", function},
 		{"other", "arn:aws:iam::111122223333:role/ops", `agent "shipping" has a Function of account 999999999999, and Operators has arn:aws:iam::111122223333:role/ops of account 111122223333`, "", function},
@@ -384,8 +418,10 @@ func TestGrants(t *testing.T) {
 	_, stack := newStack("Test")
 	p := shop(stack)
 	p.CustomerManagedKey = true
-	p.Agents["notification"] = infra.Agent{External: true,
-		SenderARNs: []string{"arn:aws:iam::123456789012:role/first"}}
+	p.Agents["notification"] = infra.Agent{
+		External:   true,
+		SenderARNs: []string{"arn:aws:iam::123456789012:role/first"},
+	}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
 	role := func(id string) awsiam.Role {
 		return awsiam.NewRole(stack, &id,
@@ -395,8 +431,10 @@ func TestGrants(t *testing.T) {
 	engine.GrantOperate(role("Ops"))
 	engine.GrantAgent("notification", role("Mailer"))
 	table := awsdynamodb.NewTableV2(stack, str("Parcels"),
-		&awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{Name: str("id"),
-			Type: awsdynamodb.AttributeType_STRING}})
+		&awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{
+			Name: str("id"),
+			Type: awsdynamodb.AttributeType_STRING,
+		}})
 	table.Grant(engine.Agent("shipping"), str("dynamodb:GetItem"))
 	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil ||
 		engine.Requests("missing") != nil {
@@ -465,7 +503,8 @@ func TestKeys(t *testing.T) {
 		var in awscdk.Stack
 		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 			in = stack
-			p.CustomerManagedKey, p.Key = true, key(stack)
+			p.CustomerManagedKey = true
+			p.Key = key(stack)
 		})
 		var services []string
 		for _, k := range x.of("AWS::KMS::Key") {
@@ -475,9 +514,11 @@ func TestKeys(t *testing.T) {
 				}
 			}
 		}
-		want, reported := "[cloudwatch.amazonaws.com events.amazonaws.com logs.eu-central-1.amazonaws.com]", 0
+		want := "[cloudwatch.amazonaws.com events.amazonaws.com logs.eu-central-1.amazonaws.com]"
+		reported := 0
 		if name == "imported" {
-			want, reported = "[]", 1
+			want = "[]"
+			reported = 1
 		}
 		same(t, name+": services that may use it", services, want)
 		same(t, name+": warnings", len(warnings(in)), reported)

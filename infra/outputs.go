@@ -123,18 +123,21 @@ const mappingsSize = 1_000
 func (s *Stepkeeper) exportMappings() {
 	const id = "01234567-89ab-cdef-0123-456789abcdef"
 	var entries []string
-	size, outputs := 0, 0
+	size := 0
+	outputs := 0
 	write := func() {
 		name := "Mappings"
 		if outputs++; outputs > 1 {
 			name += strconv.Itoa(outputs)
 		}
 		s.output(name, strings.Join(entries, ","), "event source mappings of the queues")
-		entries, size = nil, 0
+		entries = nil
+		size = 0
 	}
 	for _, name := range sorted(s.queues) {
 		entry := name + "="
-		if size += len(entry) + len(id) + 1; size > mappingsSize {
+		size += len(entry) + len(id) + 1
+		if size > mappingsSize {
 			write()
 			size = len(entry) + len(id) + 1
 		}

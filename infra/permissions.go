@@ -31,8 +31,10 @@ var (
 	get       = []string{"dynamodb:GetItem"}
 	getAndPut = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
 	query     = []string{"dynamodb:Query"}
-	take      = []string{"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage", "sqs:DeleteMessage",
-		"sqs:GetQueueAttributes"}
+	take      = []string{
+		"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage", "sqs:DeleteMessage",
+		"sqs:GetQueueAttributes",
+	}
 	send       = []string{"sqs:SendMessage"}
 	attributes = []string{"sqs:GetQueueAttributes"}
 	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}

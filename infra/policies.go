@@ -58,11 +58,13 @@ func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.Polic
 	var policies [][]awsiam.PolicyStatement
 	room := 0
 	for _, statement := range statements {
-		actions, resources := texts(statement.Actions()), *statement.Resources()
+		actions := texts(statement.Actions())
+		resources := *statement.Resources()
 		frame := len(strings.Join(actions, `","`)) + len(*statement.Sid()) + 80
 		for len(resources) > 0 {
 			if room < frame+arnSize {
-				policies, room = append(policies, nil), policySize
+				policies = append(policies, nil)
+				room = policySize
 			}
 			room -= frame
 			n := 0
@@ -139,7 +141,8 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	var requests, dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
-		dead, all = append(dead, q.dead.QueueArn()), append(all, q.queue.QueueArn())
+		dead = append(dead, q.dead.QueueArn())
+		all = append(all, q.queue.QueueArn())
 		if q.source != nil {
 			mappings = append(mappings, q.source.EventSourceMappingArn())
 		}

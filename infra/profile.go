@@ -42,8 +42,10 @@ type defaults struct {
 }
 
 var profiles = map[Profile]defaults{
-	ProfileProduction: {AlarmsFull, time.Minute, awscdk.RemovalPolicy_RETAIN,
-		awslogs.RetentionDays_ONE_MONTH},
+	ProfileProduction: {
+		AlarmsFull, time.Minute, awscdk.RemovalPolicy_RETAIN,
+		awslogs.RetentionDays_ONE_MONTH,
+	},
 	ProfileDev: {AlarmsNone, 5 * time.Minute, awscdk.RemovalPolicy_DESTROY, awslogs.RetentionDays_ONE_WEEK},
 }
 

@@ -34,8 +34,11 @@ func TestProfileDev(t *testing.T) {
 	}
 
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.Profile, p.Alarms, p.SweepInterval = infra.ProfileDev, infra.AlarmsFull, time.Minute
-		p.RemovalPolicy, p.LogRetention = awscdk.RemovalPolicy_RETAIN, awslogs.RetentionDays_ONE_MONTH
+		p.Profile = infra.ProfileDev
+		p.Alarms = infra.AlarmsFull
+		p.SweepInterval = time.Minute
+		p.RemovalPolicy = awscdk.RemovalPolicy_RETAIN
+		p.LogRetention = awslogs.RetentionDays_ONE_MONTH
 	})
 	if production := template(t, nil); !reflect.DeepEqual(x.Resources, production.Resources) {
 		t.Error("the profile Dev changes a property that is set")

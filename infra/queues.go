@@ -80,17 +80,22 @@ func (s *Stepkeeper) ownQueues() []string {
 }
 
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
-	id, dead := queueID(name), s.deadOf(name)
+	id := queueID(name)
+	dead := s.deadOf(name)
 	keep := retention
 	if name == port.Intake || name == port.High(port.Intake) {
 		keep = s.props.Tuning.IntakeRetention
 	}
 	props := s.queueProps(keep)
 	props.VisibilityTimeout = seconds(visibility(timeout, m.Window))
-	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,
-		MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
-	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m,
-		oldest: oldest}
+	props.DeadLetterQueue = &awssqs.DeadLetterQueue{
+		Queue:           dead,
+		MaxReceiveCount: num(s.props.Tuning.MaxReceives),
+	}
+	s.queues[name] = &queue{
+		queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m,
+		oldest: oldest,
+	}
 }
 
 // visibility returns the visibility timeout of a queue. Rule 3 states the factor.
@@ -115,7 +120,8 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 		RetentionPeriod: seconds(keep), RemovalPolicy: s.removal(),
 	}
 	if s.key != nil {
-		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.key
+		props.Encryption = awssqs.QueueEncryption_KMS
+		props.EncryptionMasterKey = s.key
 	}
 	return props
 }

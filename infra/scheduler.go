@@ -54,7 +54,8 @@ func (s *Stepkeeper) addScheduler() error {
 		vpc:      s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
 	s.publish("scheduler", "Scheduler", f)
-	s.scheduler, s.roles["scheduler"] = f, role
+	s.scheduler = f
+	s.roles["scheduler"] = role
 	for _, name := range s.ownQueues() {
 		s.addMapping(pascal(name)+"Mapping", s.invoked("scheduler"), s.queues[name])
 	}

@@ -33,8 +33,10 @@ func role(arn string) request {
 }
 
 func service(name string, keys ...string) request {
-	r := request{service: name, keys: map[string]string{"aws:PrincipalIsAWSService": "true",
-		"aws:SecureTransport": "true"}}
+	r := request{service: name, keys: map[string]string{
+		"aws:PrincipalIsAWSService": "true",
+		"aws:SecureTransport":       "true",
+	}}
 	for i := 0; i < len(keys); i += 2 {
 		r.keys[keys[i]] = keys[i+1]
 	}
@@ -138,7 +140,8 @@ func TestQueuePolicies(t *testing.T) {
 			nightly = plainID(id) // as the policy names it
 		}
 	}
-	mine, strange := role("arn:aws:iam::"+account+":role/web"), role("arn:aws:iam::999999999999:role/web")
+	mine := role("arn:aws:iam::" + account + ":role/web")
+	strange := role("arn:aws:iam::999999999999:role/web")
 	plain := role("arn:aws:iam::" + account + ":role/web")
 	plain.keys["aws:SecureTransport"] = "false"
 	sns := service("sns.amazonaws.com", "aws:SourceArn", ours)
@@ -151,8 +154,11 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "a role of the account", mine, ""},
 		{"Intake", "a role of another account", strange, "Deny"},
 		{"Intake", "plain HTTP", plain, "Deny"},
-		{"Intake", "an anonymous request", request{keys: map[string]string{"aws:SecureTransport": "true"}},
-			"Deny"},
+		{
+			"Intake", "an anonymous request",
+			request{keys: map[string]string{"aws:SecureTransport": "true"}},
+			"Deny",
+		},
 		{"Intake", "our topic", sns, "Allow"},
 		{"Intake", "another account's topic, though it is subscribed", elsewhere, "Deny"},
 		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount",
@@ -190,7 +196,8 @@ func TestQueuePolicies(t *testing.T) {
 	} {
 		// a role of the template
 		if arn, cut := strings.CutSuffix(c.r.keys["aws:PrincipalArn"], ":::: "); cut {
-			c.r.keys["aws:PrincipalArn"], c.r.keys["aws:PrincipalAccount"] = arn, account
+			c.r.keys["aws:PrincipalArn"] = arn
+			c.r.keys["aws:PrincipalAccount"] = account
 		}
 		if policies[c.queue] == nil {
 			t.Fatalf("%s has no policy", c.queue)
@@ -238,8 +245,10 @@ func TestReplySenders(t *testing.T) {
 			return infra.Agent{External: true, SenderARNs: []string{mailer}}
 		}, "QUEUE", true},
 		"external and declared": {func(awscdk.Stack) infra.Agent {
-			return infra.Agent{External: true, SenderARNs: []string{mailer},
-				SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"}}
+			return infra.Agent{
+				External: true, SenderARNs: []string{mailer},
+				SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"},
+			}
 		}, "QUEUE=AROAMAILERMAILERMAIL1+AROAMAILERMAILERMAIL2", false},
 		"imported": {func(s awscdk.Stack) infra.Agent {
 			return infra.Agent{Function: awslambda.Function_FromFunctionAttributes(s, str("Far"),
@@ -249,7 +258,8 @@ func TestReplySenders(t *testing.T) {
 				})}
 		}, "QUEUE", true},
 	} {
-		got, want := of(c.agent), fmt.Sprintf(others, c.want)
+		got := of(c.agent)
+		want := fmt.Sprintf(others, c.want)
 		// CDK's hash is not cut off a resource of the app's own
 		if i := strings.Index(got, "MineServiceRole"); i >= 0 &&
 			!strings.HasSuffix(got, "MineServiceRole.RoleId") {

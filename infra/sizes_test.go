@@ -180,13 +180,17 @@ func large(t *testing.T) resolved {
 	name := "the-shop-of-thirty-letters-one"
 	stack := awscdk.NewStack(app, &name,
 		&awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(in)}})
-	p := &infra.Props{Workflows: []string{dir}, Agents: map[string]infra.Agent{},
+	p := &infra.Props{
+		Workflows: []string{dir}, Agents: map[string]infra.Agent{},
 		Priorities: map[string]int{"intake": 2}, ReplyTo: map[string]awssqs.IQueue{}, Build: fake,
 		CustomerManagedKey: true, EventBridgeRule: true,
 		FinishedOrders: true, FairQueues: true, TaskTTL: 90 * 24 * 3600e9, PagesPerSweep: 100,
 		SweepInterval: 5 * 60e9, AlarmEmail: "ops@example.com",
-		Operators: []string{"arn:aws:iam::" + account + ":role/operators-of-the-shop",
-			"arn:aws:iam::" + account + ":role/pipeline"}}
+		Operators: []string{
+			"arn:aws:iam::" + account + ":role/operators-of-the-shop",
+			"arn:aws:iam::" + account + ":role/pipeline",
+		},
+	}
 	file := "agents:\n"
 	for i := range 20 {
 		letters := 12 + 8*(i%2)
@@ -237,7 +241,8 @@ func TestSizes(t *testing.T) {
 	most := map[string]int{}
 	atMost := func(what, id string, n, limit int) {
 		t.Helper()
-		if most[what] = max(most[what], n); n > limit {
+		most[what] = max(most[what], n)
+		if n > limit {
 			t.Errorf("%s of %s: %d, and AWS takes %d", what, id, n, limit)
 		}
 	}
@@ -277,8 +282,10 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	t.Log(most)
-	for _, what := range []string{"environment", "managed policy", "inline policies", "managed policies",
-		"queue policy", "topic policy", "key policy"} {
+	for _, what := range []string{
+		"environment", "managed policy", "inline policies", "managed policies",
+		"queue policy", "topic policy", "key policy",
+	} {
 		if most[what] == 0 {
 			t.Errorf("there is no %s", what)
 		}
@@ -415,8 +422,10 @@ func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 		}()
 		_, stack := newStack("Large")
 		p := shop(stack)
-		p.Agents["payment"] = infra.Agent{HTTP: "app/agents.yaml",
-			Environment: map[string]string{"LONG": strings.Repeat("x", letters)}}
+		p.Agents["payment"] = infra.Agent{
+			HTTP:        "app/agents.yaml",
+			Environment: map[string]string{"LONG": strings.Repeat("x", letters)},
+		}
 		infra.NewStepkeeper(stack, "Engine", p)
 		return ""
 	}
@@ -446,8 +455,10 @@ func TestPoliciesTooLarge(t *testing.T) {
 	infra.NewStepkeeper(stack, "Engine", p)
 	defer func() {
 		text := fmt.Sprint(recover())
-		for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192",
-			"fewer Operators"} {
+		for _, want := range []string{
+			"Large/Engine/Replies/Policy/Resource", "AWS takes 8192",
+			"fewer Operators",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing in %s", want, text)
 			}

@@ -42,7 +42,8 @@ func (s *Stepkeeper) addState() {
 
 func (s *Stepkeeper) useState() error {
 	from := s.props.State.made
-	own, other := awscdk.Stack_Of(s.Construct), awscdk.Stack_Of(from.Construct)
+	own := awscdk.Stack_Of(s.Construct)
+	other := awscdk.Stack_Of(from.Construct)
 	if elsewhere(*own.Account(), *other.Account()) || elsewhere(*own.Region(), *other.Region()) {
 		return fmt.Errorf("State is in the stack %s of another account or Region; put both into one",
 			*other.StackName())
@@ -68,7 +69,9 @@ func (s *Stepkeeper) useState() error {
 		return fmt.Errorf("State was made with other properties, which differ in %s; give NewState and "+
 			"NewStepkeeper the same", strings.Join(differ, ", "))
 	}
-	s.key, s.orders, s.definitions = from.key, from.orders, from.definitions
+	s.key = from.key
+	s.orders = from.orders
+	s.definitions = from.definitions
 	if s.content.Tokens {
 		s.tokenKeys = from.tokenKeys
 	}
@@ -76,7 +79,9 @@ func (s *Stepkeeper) useState() error {
 }
 
 func (s *Stepkeeper) deadLetters() error {
-	c, stack, taken := &checker{}, awscdk.Stack_Of(s.Construct), map[string]string{}
+	c := &checker{}
+	stack := awscdk.Stack_Of(s.Construct)
+	taken := map[string]string{}
 	for _, name := range sorted(s.props.DeadLetters) {
 		q := s.props.DeadLetters[name]
 		if s.queues[name] == nil || q == nil {

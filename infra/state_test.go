@@ -47,14 +47,17 @@ func TestState(t *testing.T) {
 	needNode(t)
 	app, stack := newStack("Test")
 	below := awscdk.NewStack(app, str("Below"), &awscdk.StackProps{Env: &awscdk.Environment{
-		Account: str(account), Region: str(region)}})
+		Account: str(account), Region: str(region),
+	}})
 	p := shop(stack)
 	withTokens(stack, p)
-	p.CustomerManagedKey, p.TaskTTL = true, time.Hour
+	p.CustomerManagedKey = true
+	p.TaskTTL = time.Hour
 	p.Submitters = []string{webThere}
 	p.State = infra.NewState(below, "State", p)
 	infra.NewStepkeeper(stack, "Engine", p)
-	engine, state := read(t, stack), read(t, below)
+	engine := read(t, stack)
+	state := read(t, below)
 	same(t, "state", types(state), "[AWS::DynamoDB::GlobalTable AWS::KMS::Key AWS::SecretsManager::Secret]")
 	same(t, "tables", len(state.of("AWS::DynamoDB::GlobalTable")), 4)
 	for _, kind := range types(state) {
@@ -80,8 +83,10 @@ func TestState(t *testing.T) {
 	of := func(v any) string {
 		return strings.TrimPrefix(target(exports[fmt.Sprint(at(v, "Fn::ImportValue"))]), "State")
 	}
-	for variable, want := range map[string]string{"ORDERS": "Orders", "DEFINITIONS": "Definitions",
-		"TOKEN_KEYS": "TokenKeys"} {
+	for variable, want := range map[string]string{
+		"ORDERS": "Orders", "DEFINITIONS": "Definitions",
+		"TOKEN_KEYS": "TokenKeys",
+	} {
 		same(t, variable, of(at(variables(engine, "Scheduler"), "STEPKEEPER_"+variable)), want)
 	}
 	same(t, "ledger", of(at(variables(engine, "AgentShipping"), "STEPKEEPER_LEDGER")), "LedgerShipping")
@@ -100,25 +105,35 @@ func TestStateIsChecked(t *testing.T) {
 	needNode(t)
 	app, stack := newStack("Test")
 	far := awscdk.NewStack(app, str("Far"), &awscdk.StackProps{Env: &awscdk.Environment{
-		Account: str(account), Region: str("eu-west-1")}})
+		Account: str(account), Region: str("eu-west-1"),
+	}})
 	base := shop(stack)
-	p, small, there := base, *base, *base
+	p := base
+	small := *base
+	there := *base
 	small.Workflows = []string{"testdata/linking.yaml"}
 	state := infra.NewState(awscdk.NewStack(app, str("Small"), &awscdk.StackProps{Env: &awscdk.Environment{
-		Account: str(account), Region: str(region)}}), "State", &small)
+		Account: str(account), Region: str(region),
+	}}), "State", &small)
 	for name, c := range map[string]struct {
 		change func()
 		want   []string
 	}{
 		"other properties": {func() {
-			p.State, p.CustomerManagedKey, p.TaskTTL = state, true, time.Hour
+			p.State = state
+			p.CustomerManagedKey = true
+			p.TaskTTL = time.Hour
 			p.Tables.Definitions = tableOf + "Definitions"
 		}, []string{"which differ in the key, TaskTTL, Tables, the ledger of agent notification, the ledger " +
 			"of agent shipping; give"}},
-		"another Region": {func() { p.State = infra.NewState(far, "State", &there) },
-			[]string{"State is in the stack Far of another account or Region"}},
-		"twice": {func() { p.State = state; infra.NewState(far, "Other", p) },
-			[]string{"State is set already"}},
+		"another Region": {
+			func() { p.State = infra.NewState(far, "State", &there) },
+			[]string{"State is in the stack Far of another account or Region"},
+		},
+		"twice": {
+			func() { p.State = state; infra.NewState(far, "Other", p) },
+			[]string{"State is set already"},
+		},
 	} {
 		func() {
 			defer func() {
@@ -144,10 +159,12 @@ func TestStateIsChecked(t *testing.T) {
 func TestTablesCanBeImported(t *testing.T) {
 	managed := func(there infra.Tables) tmpl {
 		return template(t, func(_ awscdk.Stack, p *infra.Props) {
-			p.CustomerManagedKey, p.Tables = true, there
+			p.CustomerManagedKey = true
+			p.Tables = there
 		})
 	}
-	before, after := managed(infra.Tables{Orders: tableOf + "Orders-2"}), managed(infra.Tables{})
+	before := managed(infra.Tables{Orders: tableOf + "Orders-2"})
+	after := managed(infra.Tables{})
 	var added []string
 	for id, r := range after.Resources {
 		if _, there := before.Resources[id]; there {
@@ -186,7 +203,8 @@ func TestOwnDeadLetters(t *testing.T) {
 		p.DeadLetters = map[string]awssqs.IQueue{
 			"requests-payment": awssqs.Queue_FromQueueArn(stack, str("There"), str(other)),
 			"intake": awssqs.NewQueue(stack, str("Mine"), &awssqs.QueueProps{
-				EncryptionMasterKey: awskms.NewKey(stack, str("MyKey"), nil)}),
+				EncryptionMasterKey: awskms.NewKey(stack, str("MyKey"), nil),
+			}),
 		}
 	})
 	queues := x.of("AWS::SQS::Queue")
@@ -223,8 +241,10 @@ func TestDeadLettersAreChecked(t *testing.T) {
 		there = "arn:aws:sqs:eu-west-1:" + account + ":"
 	)
 	one := queue("One", here+"one")
-	p.DeadLetters = map[string]awssqs.IQueue{"payment": one, "intake": one, "replies": one,
-		"control": queue("Fifo", here+"two.fifo"), "requests-payment": queue("Far", there+"three")}
+	p.DeadLetters = map[string]awssqs.IQueue{
+		"payment": one, "intake": one, "replies": one,
+		"control": queue("Fifo", here+"two.fifo"), "requests-payment": queue("Far", there+"three"),
+	}
 	defer func() {
 		text := fmt.Sprint(recover())
 		for _, want := range []string{

@@ -72,7 +72,8 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	made.Emulated, made.Bus = emulated, complete.ReplyToBuses[core.Events] != nil
+	made.Emulated = emulated
+	made.Bus = complete.ReplyToBuses[core.Events] != nil
 	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
 		complete.reservedSchedulers(made), alike(made.Hashes))
 	if err != nil {
@@ -93,8 +94,10 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 func (p Props) content() (*content.Content, error) {
 	agents := map[string]content.Agent{}
 	for name, a := range p.Agents {
-		agents[name] = content.Agent{HTTP: a.HTTP, Folder: a.Folder, External: a.External,
-			Environment: a.Environment, Secrets: sorted(a.Secrets), Timeout: a.Timeout}
+		agents[name] = content.Agent{
+			HTTP: a.HTTP, Folder: a.Folder, External: a.External,
+			Environment: a.Environment, Secrets: sorted(a.Secrets), Timeout: a.Timeout,
+		}
 	}
 	return content.New(agents, p.Build, p.X86)
 }

@@ -72,7 +72,8 @@ func (s *Stepkeeper) addSupervisor() error {
 			MaximumRetryAttempts:     num(tickRetries),
 			DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
 				OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{
-					Destination: s.missed.QueueArn()},
+					Destination: s.missed.QueueArn(),
+				},
 			},
 		})
 	if s.props.Versions {
@@ -98,7 +99,8 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	role := awsiam.NewRole(s.Construct, str("ScheduleRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{
-				"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}},
+				"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()},
+			},
 		}),
 		Description: str("Stepkeeper: the Supervisor's schedule"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{
@@ -119,7 +121,8 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 			Arn: f.FunctionArn(), RoleArn: role.RoleArn(), Input: str(`{"from":"schedule"}`),
 			RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{
 				MaximumEventAgeInSeconds: num(int(s.props.SweepInterval.Seconds())),
-				MaximumRetryAttempts:     num(tickRetries)},
+				MaximumRetryAttempts:     num(tickRetries),
+			},
 			DeadLetterConfig: &awsscheduler.CfnSchedule_DeadLetterConfigProperty{Arn: s.missed.QueueArn()},
 		},
 	})

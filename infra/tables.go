@@ -13,18 +13,23 @@ import (
 // addTables adds the tables. Definitions has the same removal policy as Orders, because each task refers to
 // its definition by hash. Orders keeps a tombstone of each expired order (P26, an ID never runs twice).
 func (s *Stepkeeper) addTables() {
-	there, warm := s.props.Tables, s.props.Tuning.Warm
+	there := s.props.Tables
+	warm := s.props.Tuning.Warm
 	index := &awsdynamodb.GlobalSecondaryIndexPropsV2{
 		IndexName:    str(dynamo.IndexName),
 		PartitionKey: key(dynamo.IndexBucket),
-		SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
-			Type: awsdynamodb.AttributeType_NUMBER},
+		SortKey: &awsdynamodb.Attribute{
+			Name: str(dynamo.IndexSort),
+			Type: awsdynamodb.AttributeType_NUMBER,
+		},
 		// The index is only a hint, so it contains only keys (rule 11).
 		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
 		WarmThroughput: warm.Index.units(),
 	}
-	orders := table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
-		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{index}, ttl: s.props.TaskTTL > 0}
+	orders := table{
+		id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
+		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{index}, ttl: s.props.TaskTTL > 0,
+	}
 	if b := s.props.Billing; b != nil {
 		orders.capacity = b.Orders
 		index.ReadCapacity = b.capacity(b.Index.Min.Reads, b.Index.Seed.Reads, b.Index.Max.Reads)
@@ -36,8 +41,10 @@ func (s *Stepkeeper) addTables() {
 		// An agent needs a ledger for a plain service (P31, a plain service needs a ledger), and for a point
 		// of no return (P22a, a proven refusal permits undo).
 		if s.content.Ledgers[name] {
-			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
-				there: there.Ledgers[name]})
+			s.ledgers[name] = s.table(table{
+				id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
+				there: there.Ledgers[name],
+			})
 		}
 	}
 	s.warnOfEmptyTables()
@@ -71,8 +78,10 @@ func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil
 	}
-	return &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: num(max(t.Writes, leastWarmWrites)),
-		ReadUnitsPerSecond: num(max(t.Reads, leastWarmReads))}
+	return &awsdynamodb.WarmThroughput{
+		WriteUnitsPerSecond: num(max(t.Writes, leastWarmWrites)),
+		ReadUnitsPerSecond:  num(max(t.Reads, leastWarmReads)),
+	}
 }
 
 func key(name string) *awsdynamodb.Attribute {

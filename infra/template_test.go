@@ -81,23 +81,27 @@ func TestMappings(t *testing.T) {
 		a.MaxConcurrency = 40
 		p.Agents["payment"] = a
 	})
-	functions, queues := x.of("AWS::Lambda::Function"), x.of("AWS::SQS::Queue")
+	functions := x.of("AWS::Lambda::Function")
+	queues := x.of("AWS::SQS::Queue")
 	mappings := x.of("AWS::Lambda::EventSourceMapping")
 	same(t, "mappings", len(mappings), 7)
 	for id, m := range mappings {
 		p := m.Properties
-		queue, function := queues[target(p["EventSourceArn"])], functions[target(p["FunctionName"])]
+		queue := queues[target(p["EventSourceArn"])]
+		function := functions[target(p["FunctionName"])]
 		window, _ := p["MaximumBatchingWindowInSeconds"].(float64)
 		timeout := function.Properties["Timeout"].(float64)
 		same(t, id+": visibility", queue.Properties["VisibilityTimeout"], 6*timeout+window)
 		same(t, id+": not paused", p["Enabled"], true)
 		same(t, id+": response types", p["FunctionResponseTypes"], "[ReportBatchItemFailures]")
-		batch, most := 5.0, 5.0
+		batch := 5.0
+		most := 5.0
 		if target(p["FunctionName"]) == "Scheduler" {
 			batch = 10
 		}
 		if target(p["FunctionName"]) == "AgentPayment" {
-			batch, most = 7, 40
+			batch = 7
+			most = 40
 			same(t, "timeout", timeout, 90)
 			same(t, "window", window, 3)
 		}
@@ -155,8 +159,10 @@ func TestSenders(t *testing.T) {
 		"RequestsPayment": "SchedulerRole" + ops, "RequestsInventory": "SchedulerRole" + ops,
 		"RequestsShipping": "SchedulerRole" + ops, "RequestsNotification": "SchedulerRole" + ops,
 	}
-	for _, queue := range []string{"Intake", "Control", "Replies", "RequestsPayment", "RequestsInventory",
-		"RequestsShipping", "RequestsNotification"} {
+	for _, queue := range []string{
+		"Intake", "Control", "Replies", "RequestsPayment", "RequestsInventory",
+		"RequestsShipping", "RequestsNotification",
+	} {
 		want[queue+"Dead"] = "nobody"
 	}
 	for _, p := range x.of("AWS::SQS::QueuePolicy") {
@@ -259,8 +265,8 @@ func TestSchedule(t *testing.T) {
 	same(t, "hourly: age", at(hourly, "Target", "RetryPolicy", "MaximumEventAgeInSeconds"), 3600)
 
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.EventBridgeRule, p.SweepInterval = true,
-			5*time.Minute
+		p.EventBridgeRule = true
+		p.SweepInterval = 5 * time.Minute
 	})
 	same(t, "schedules beside a rule", len(x.of("AWS::Scheduler::Schedule")), 0)
 	rule := x.of("AWS::Events::Rule")["Rule"].Properties
@@ -301,15 +307,20 @@ func TestAlarms(t *testing.T) {
 	x := template(t, nil)
 	alarms := x.of("AWS::CloudWatch::Alarm")
 	var want []string
-	for _, q := range []string{"Intake", "Replies", "Control", "RequestsInventory", "RequestsPayment",
-		"RequestsShipping", "RequestsNotification"} {
+	for _, q := range []string{
+		"Intake", "Replies", "Control", "RequestsInventory", "RequestsPayment",
+		"RequestsShipping", "RequestsNotification",
+	} {
 		want = append(want, q+"DeadAlarm", q+"AgeAlarm")
 	}
-	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping",
-		"Notification"} {
+	for _, f := range []string{
+		"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping",
+		"Notification",
+	} {
 		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm", f+"ReturnedAlarm")
 		// what the function writes is what its alarm reads
-		p, threshold := alarms[f+"ReturnedAlarm"].Properties, "5"
+		p := alarms[f+"ReturnedAlarm"].Properties
+		threshold := "5"
 		if f == "Supervisor" {
 			threshold = "1"
 		}
@@ -317,9 +328,12 @@ func TestAlarms(t *testing.T) {
 			p["Period"], " ", p["EvaluationPeriods"], " ", p["Threshold"]),
 			deployment.MetricNamespace+" "+deployment.MetricReturned+" Sum 300 1 "+threshold)
 		same(t, f+": returned by", at(p, "Dimensions"), []any{
-			map[string]any{"Name": deployment.MetricDeployment,
-				"Value": at(variables(x, ours[f]), deployment.VarStack)},
-			map[string]any{"Name": deployment.MetricFunction, "Value": strings.ToLower(f)}})
+			map[string]any{
+				"Name":  deployment.MetricDeployment,
+				"Value": at(variables(x, ours[f]), deployment.VarStack),
+			},
+			map[string]any{"Name": deployment.MetricFunction, "Value": strings.ToLower(f)},
+		})
 	}
 	for _, table := range []string{"Orders", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
 		want = append(want, table+"ThrottlesAlarm")
@@ -380,9 +394,11 @@ func TestAlarms(t *testing.T) {
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
 	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
-	for id, table := range map[string]string{"Orders": "Orders", "Index": "Orders",
+	for id, table := range map[string]string{
+		"Orders": "Orders", "Index": "Orders",
 		"Definitions": "Definitions", "LedgerNotification": "LedgerNotification",
-		"LedgerShipping": "LedgerShipping"} {
+		"LedgerShipping": "LedgerShipping",
+	} {
 		a := alarms[id+"ThrottlesAlarm"].Properties
 		var watched []string
 		for _, m := range list(a["Metrics"]) {
@@ -432,7 +448,8 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal([]byte(body.String()), &page); err != nil {
 		t.Fatalf("%v: %s", err, body.String())
 	}
-	lines, labels := map[string]int{}, map[string][]any{}
+	lines := map[string]int{}
+	labels := map[string][]any{}
 	for _, w := range page.Widgets {
 		lines[w.Properties.Title] = len(w.Properties.Metrics)
 		same(t, "size of "+w.Properties.Title, fmt.Sprint(w.Width, w.Height), "6 6") // four in a row
@@ -465,8 +482,8 @@ func TestAlertTimes(t *testing.T) {
 	same(t, "window", at(variables(x, "Scheduler"), "STEPKEEPER_ALERT_WINDOW"), nil)
 	same(t, "reminder", at(variables(x, "Supervisor"), "STEPKEEPER_ALERT_AGAIN"), nil)
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.Tuning.AlertWindow,
-			p.Tuning.AlertReminder = time.Hour, -1
+		p.Tuning.AlertWindow = time.Hour
+		p.Tuning.AlertReminder = -1
 	})
 	for _, f := range []string{"Scheduler", "Supervisor"} {
 		same(t, f+": window", at(variables(x, f), "STEPKEEPER_ALERT_WINDOW"), "1h0m0s")
@@ -554,8 +571,12 @@ func TestVariants(t *testing.T) {
 		p.FinishedOrders = true
 		p.TaskTTL = 90 * 24 * time.Hour
 		p.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
-		p.Replicas, p.Shards, p.Tuning.ReservedSupervisors = []infra.Replica{{Region: "eu-west-1",
-			KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k"}}, 32, 1
+		p.Replicas = []infra.Replica{{
+			Region: "eu-west-1",
+			KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k",
+		}}
+		p.Shards = 32
+		p.Tuning.ReservedSupervisors = 1
 	})
 	for id, q := range x.of("AWS::SQS::Queue") { // rule 22: one option switches all
 		same(t, id+": key", target(q.Properties["KmsMasterKeyId"]), "Key")

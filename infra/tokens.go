@@ -13,7 +13,8 @@ func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return
 	}
-	if s.tokenKeys = s.props.TokenKeys; s.tokenKeys != nil {
+	s.tokenKeys = s.props.TokenKeys
+	if s.tokenKeys != nil {
 		return
 	}
 	secret := awssecretsmanager.NewSecret(s.Construct, str("TokenKeys"), &awssecretsmanager.SecretProps{

@@ -16,19 +16,22 @@ import (
 const cloudWatch = "cloudwatch.amazonaws.com"
 
 func (s *Stepkeeper) addTopics() {
-	if s.alerts = s.props.AlertTopic; s.alerts == nil {
+	s.alerts = s.props.AlertTopic
+	if s.alerts == nil {
 		s.alerts = s.addTopic("Alerts", "Stepkeeper", s.key)
 	}
 	if s.props.Alarms == AlarmsNone {
 		return
 	}
-	if s.alarms = s.props.AlarmTopic; s.alarms == nil {
+	s.alarms = s.props.AlarmTopic
+	if s.alarms == nil {
 		s.alarms = s.addTopic("Alarms", "Stepkeeper alarms", s.alarmKey())
 	}
 	condition := s.fromThisAccount()
 	added := s.alarms.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str("Alarms"), Principals: &[]awsiam.IPrincipal{
-			awsiam.NewServicePrincipal(str(cloudWatch), nil)},
+			awsiam.NewServicePrincipal(str(cloudWatch), nil),
+		},
 		Actions: jsii.Strings("sns:Publish"), Resources: &[]*string{s.alarms.TopicArn()},
 		Conditions: &condition,
 	}))
@@ -113,7 +116,8 @@ func (s *Stepkeeper) allowAlarms(key awskms.IKey) bool {
 
 func (s *Stepkeeper) fromThisAccount() map[string]any {
 	return map[string]any{
-		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
+		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()},
+	}
 }
 
 // topics returns the ARNs of the topics for alerts and alarms.

@@ -44,10 +44,14 @@ func TestOwnTopics(t *testing.T) {
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 		in = stack
 		topic := func(id string) awssns.ITopic {
-			return awssns.NewTopic(stack, str(id), &awssns.TopicProps{EnforceSSL: jsii.Bool(true),
-				MasterKey: awskms.NewKey(stack, str(id+"Key"), nil)})
+			return awssns.NewTopic(stack, str(id), &awssns.TopicProps{
+				EnforceSSL: jsii.Bool(true),
+				MasterKey:  awskms.NewKey(stack, str(id+"Key"), nil),
+			})
 		}
-		p.AlertTopic, p.AlarmTopic, p.AlarmEmail = topic("OwnAlerts"), topic("OwnAlarms"), ""
+		p.AlertTopic = topic("OwnAlerts")
+		p.AlarmTopic = topic("OwnAlarms")
+		p.AlarmEmail = ""
 	})
 	same(t, "topics", len(x.of("AWS::SNS::Topic")), 2)
 	same(t, "warnings", len(warnings(in)), 1) // the app has not subscribed
@@ -80,11 +84,15 @@ func TestOwnTopics(t *testing.T) {
 // Thresholds are replaced for one alarm, and for all of a kind that have none of their own.
 func TestThresholds(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.Tuning.Thresholds = map[string]infra.Threshold{"Throttles": {Value: 10},
-			"PaymentThrottles": {Value: 50, Periods: 15}, "IntakeAge": {Periods: 5}}
+		p.Tuning.Thresholds = map[string]infra.Threshold{
+			"Throttles":        {Value: 10},
+			"PaymentThrottles": {Value: 50, Periods: 15}, "IntakeAge": {Periods: 5},
+		}
 	})
-	for id, want := range map[string]string{"PaymentThrottlesAlarm": "50 15", "OrdersThrottlesAlarm": "10 3",
-		"IntakeAgeAlarm": "300 5", "RepliesAgeAlarm": "300 3", "PaymentErrorsAlarm": "1 3"} {
+	for id, want := range map[string]string{
+		"PaymentThrottlesAlarm": "50 15", "OrdersThrottlesAlarm": "10 3",
+		"IntakeAgeAlarm": "300 5", "RepliesAgeAlarm": "300 3", "PaymentErrorsAlarm": "1 3",
+	} {
 		a := x.of("AWS::CloudWatch::Alarm")[id].Properties
 		same(t, id, fmt.Sprint(a["Threshold"], " ", a["DatapointsToAlarm"]), want)
 	}
@@ -97,15 +105,18 @@ func TestAlarmsRefused(t *testing.T) {
 			p.Profile = "Test"
 		},
 		`Alarms is "Some"; it must be AlarmsFull, AlarmsEssential or AlarmsNone`: func(_ awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			p.Alarms = "Some"
 		},
 		`Tuning.Thresholds["IntakeAge"] is -1 in 25 periods; a value above 0 and 1 to 24`: func(_ awscdk.Stack,
-			p *infra.Props) {
+			p *infra.Props,
+		) {
 			p.Tuning.Thresholds = map[string]infra.Threshold{"IntakeAge": {Value: -1, Periods: 25}}
 		},
 		`Tuning.Thresholds has "IntakeAgeAlarm"; it must be the ID of an alarm without its ending Alarm`: func(
-			_ awscdk.Stack, p *infra.Props) {
+			_ awscdk.Stack, p *infra.Props,
+		) {
 			p.Tuning.Thresholds = map[string]infra.Threshold{"IntakeAgeAlarm": {Value: 1}}
 		},
 		"AlarmTopic is a FIFO topic; it must be a standard one": func(stack awscdk.Stack, p *infra.Props) {
@@ -116,7 +127,8 @@ func TestAlarmsRefused(t *testing.T) {
 				str("arn:aws:sns:eu-west-1:"+account+":far"))
 		},
 		"AlarmEmail has no topic to subscribe to": func(stack awscdk.Stack, p *infra.Props) {
-			p.AlertTopic, p.Alarms = awssns.NewTopic(stack, str("Own"), nil), infra.AlarmsNone
+			p.AlertTopic = awssns.NewTopic(stack, str("Own"), nil)
+			p.Alarms = infra.AlarmsNone
 		},
 	})
 }

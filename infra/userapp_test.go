@@ -132,7 +132,8 @@ func TestUsersOwnApp(t *testing.T) {
 	run := func(pkg, out string, environment ...string) (string, error) {
 		binary := filepath.Join(dir, "app")
 		build := exec.Command("go", "build", "-mod=mod", "-o", binary, pkg)
-		build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		build.Dir = dir
+		build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 		if text, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("go build %s: %v\n%s", pkg, err, text)
 		}
@@ -183,8 +184,10 @@ func TestUsersOwnApp(t *testing.T) {
 	if err == nil {
 		t.Error("an app that is wrong was synthesised")
 	}
-	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s",
-		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no agent`} {
+	for _, want := range []string{
+		"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s",
+		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no agent`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not reported in\n%s", want, text)
 		}

@@ -50,7 +50,8 @@ func (s *Stepkeeper) addCanaries() {
 	for _, name := range s.published() {
 		for _, id := range []string{errorsAlarm(name), returnedAlarm(name)} {
 			alarm := s.Construct.Node().FindChild(str(id + "Alarm")).(awscloudwatch.Alarm)
-			alarms[name], watched = append(alarms[name], alarm), append(watched, alarm.AlarmArn())
+			alarms[name] = append(alarms[name], alarm)
+			watched = append(watched, alarm.AlarmArn())
 		}
 		arn := s.functions[name].FunctionArn()
 		// The policy contains the alias's ARN as text. A reference to the alias would make alias, deployment
@@ -62,8 +63,10 @@ func (s *Stepkeeper) addCanaries() {
 		Description: str("Stepkeeper: moves the traffic to new versions of the functions"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{"Access": awsiam.NewPolicyDocument(
 			&awsiam.PolicyDocumentProps{Statements: &[]awsiam.PolicyStatement{
-				allow("Aliases", []string{"lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig",
-					"lambda:UpdateAlias"}, functions...),
+				allow("Aliases", []string{
+					"lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig",
+					"lambda:UpdateAlias",
+				}, functions...),
 				allow("Alarms", []string{"cloudwatch:DescribeAlarms"}, watched...),
 			}})},
 	})

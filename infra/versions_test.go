@@ -27,9 +27,11 @@ func withCanary(_ awscdk.Stack, p *infra.Props) {
 func deployed(x tmpl) resolved { return resolved{tmpl: x, stack: "Test", region: region} }
 
 // ours are the functions of the example, by the beginning of their alarms' IDs.
-var ours = map[string]string{"Scheduler": "Scheduler", "Supervisor": "Supervisor",
+var ours = map[string]string{
+	"Scheduler": "Scheduler", "Supervisor": "Supervisor",
 	"Inventory": "AgentInventory", "Payment": "AgentPayment", "Shipping": "AgentShipping",
-	"Notification": "AgentNotification"}
+	"Notification": "AgentNotification",
+}
 
 // What calls a function calls its alias: mappings, the schedule, and the metrics of alarms. The outputs have
 // the function's own name, which commands and dimensions need.
@@ -76,13 +78,16 @@ func TestVersions(t *testing.T) {
 		for _, id := range []string{prefix + "ErrorsAlarm", prefix + "ThrottlesAlarm"} {
 			same(t, id, r.value(alarms[id].Properties["Dimensions"]), []any{
 				map[string]any{"Name": "FunctionName", "Value": strings.TrimSuffix(name, ":live")},
-				map[string]any{"Name": "Resource", "Value": name}})
+				map[string]any{"Name": "Resource", "Value": name},
+			})
 		}
 	}
 	same(t, "sweeps watched", fmt.Sprint(r.value(at(alarms["NoSweepsAlarm"].Properties, "Dimensions", 1,
 		"Value"))), strings.SplitN(live["Supervisor"], ":function:", 2)[1])
-	for output, function := range map[string]string{"EngineSchedulerFunction": "Scheduler",
-		"EngineSupervisorFunction": "Supervisor", "EngineAgentPaymentFunction": "AgentPayment"} {
+	for output, function := range map[string]string{
+		"EngineSchedulerFunction":  "Scheduler",
+		"EngineSupervisorFunction": "Supervisor", "EngineAgentPaymentFunction": "AgentPayment",
+	} {
 		same(t, output, r.value(x.Outputs[output].Value), r.name(x.id("AWS::Lambda::Function", function)))
 	}
 	for _, p := range loose(x) {
@@ -96,7 +101,8 @@ func TestVersionFollowsSettings(t *testing.T) {
 	versions := func(shards int) map[string]string {
 		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 			withVersions(stack, p)
-			p.EventBridgeRule, p.Tuning.SchedulerMemory = true, shards
+			p.EventBridgeRule = true
+			p.Tuning.SchedulerMemory = shards
 		})
 		same(t, "rule calls", deployed(x).value(at(x.of("AWS::Events::Rule")["Rule"].Properties, "Targets", 0,
 			"Arn")), deployed(x).ref(x.id("AWS::Lambda::Alias", "SupervisorAlias")))
@@ -108,7 +114,8 @@ func TestVersionFollowsSettings(t *testing.T) {
 		}
 		return found
 	}
-	before, after := versions(256), versions(512)
+	before := versions(256)
+	after := versions(512)
 	for function, version := range before {
 		same(t, function+": a new version", after[function] != version, function == "Scheduler")
 	}
@@ -150,7 +157,8 @@ func TestCanary(t *testing.T) {
 		"[lambda:GetAlias lambda:GetProvisionedConcurrencyConfig lambda:UpdateAlias]",
 		r.arn(x.id("AWS::Lambda::Function", "Scheduler")) + ":live", "cloudwatch:DescribeAlarms",
 		r.arn(x.id("AWS::CloudWatch::Alarm", "PaymentErrorsAlarm")),
-		r.arn(x.id("AWS::CloudWatch::Alarm", "SupervisorReturnedAlarm"))} {
+		r.arn(x.id("AWS::CloudWatch::Alarm", "SupervisorReturnedAlarm")),
+	} {
 		same(t, "may "+want, slices.Contains(may, want), true)
 	}
 	for _, p := range loose(x) {
@@ -185,7 +193,8 @@ func TestAgentByAlias(t *testing.T) {
 		p.Agents["shipping"] = infra.Agent{Function: awslambda.NewAlias(stack, str("Mine-now"),
 			&awslambda.AliasProps{AliasName: str("now"), Version: f.CurrentVersion()})}
 	})
-	r, function := deployed(x), ""
+	r := deployed(x)
+	function := ""
 	for id, f := range x.Resources {
 		if strings.HasPrefix(id, "Mine") && f.Type == "AWS::Lambda::Function" {
 			function = id

@@ -67,7 +67,8 @@ func run(ctx context.Context, out io.Writer, script string, args ...string) erro
 	}
 	cmd := exec.CommandContext(ctx, bash, append([]string{filepath.Join(dir, "scripts", script)}, args...)...)
 	cmd.Env = append(os.Environ(), "STATE="+cmp.Or(os.Getenv("STATE"), filepath.Join(dir, "process")))
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout = out
+	cmd.Stderr = out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", script, err)
 	}

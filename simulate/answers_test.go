@@ -39,13 +39,16 @@ func described(t *testing.T, services string, answers ...string) simulate.Scenar
 	t.Helper()
 	sc := tripped(t)
 	var err error
-	if sc.Services, err = simulate.ParseServices([]byte(services), sc.Definition); err != nil {
+	sc.Services, err = simulate.ParseServices([]byte(services), sc.Definition)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if sc.Answers, err = simulate.ParseAnswers(answers, sc.Definition); err != nil {
+	sc.Answers, err = simulate.ParseAnswers(answers, sc.Definition)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if sc, err = simulate.Fitted(sc); err != nil {
+	sc, err = simulate.Fitted(sc)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return sc
@@ -109,7 +112,8 @@ func TestServicesOfAFolder(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	parent, other := load(t, filepath.Join(folder, "parent.yaml")), load(t, filepath.Join(folder, "other.yaml"))
+	parent := load(t, filepath.Join(folder, "parent.yaml"))
+	other := load(t, filepath.Join(folder, "other.yaml"))
 	text := "services: {mail: {send: {output: 1}}, bank: {pay: {output: 2}}}"
 	got, err := simulate.ParseServices([]byte(text), parent, other, parent)
 	require.NoError(t, err)
@@ -143,9 +147,11 @@ func TestDescriptionsThatDoNotFit(t *testing.T) {
 			t.Errorf("%.80s: %v, want %s", services, err, want)
 		}
 	}
-	for answer, want := range map[string]string{"ok": "write STEP=VALUE", "okk=yes": "did you mean ok?",
+	for answer, want := range map[string]string{
+		"ok": "write STEP=VALUE", "okk=yes": "did you mean ok?",
 		"reserve=yes": "no approval or event", "ok=maybe": "must be one of: yes, no",
-		"check=7": "not a boolean", "ok=" + strings.Repeat("x", 9000): "write STEP=VALUE"} {
+		"check=7": "not a boolean", "ok=" + strings.Repeat("x", 9000): "write STEP=VALUE",
+	} {
 		if _, err := simulate.ParseAnswers([]string{answer}, sc.Definition); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want %s", answer, err, want)

@@ -33,7 +33,9 @@ type Finding struct {
 //   - After the loss of one reply of a plain service, the further attempts are useless.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
-	sc.Alone, sc.Orders, sc.Only = true, 1, nil
+	sc.Alone = true
+	sc.Orders = 1
+	sc.Only = nil
 	if sc.Begun != nil {
 		return diagnoseCalm(sc)
 	}
@@ -44,11 +46,13 @@ func Diagnose(sc Scenario) []Finding {
 // (Scenario.Services). It runs nothing.
 func Overstated(sc Scenario) (all []Finding) {
 	for _, o := range sc.Overstated() {
-		all = append(all, Finding{Responsible: YourWorkflow, Step: o.Step, Agent: o.Agent,
+		all = append(all, Finding{
+			Responsible: YourWorkflow, Step: o.Step, Agent: o.Agent,
 			Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
 				"what Stepkeeper promises for %s does not hold for it", o.Step, o.Workflow, o.Declared, o.Agent,
 				o.Offered, o.Declared),
-			Fix: fmt.Sprintf("declare grade: %s for step %s", o.Offered, o.Step)})
+			Fix: fmt.Sprintf("declare grade: %s for step %s", o.Offered, o.Step),
+		})
 	}
 	return all
 }
@@ -69,7 +73,8 @@ func diagnoseCalm(sc Scenario) []Finding {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
-			return []Finding{{Responsible: YourWorkflow,
+			return []Finding{{
+				Responsible: YourWorkflow,
 				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
 					what, d.Agent, l, d.Name, d.Timeout),
 				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
@@ -85,8 +90,10 @@ func diagnoseCalm(sc Scenario) []Finding {
 	}
 	if v := w.Violation; v != nil {
 		e := v.Explain(sc)
-		return []Finding{{Responsible: e.Responsible, Fix: e.Fix,
-			Text: "with nothing going wrong an invariant is broken: " + v.String()}}
+		return []Finding{{
+			Responsible: e.Responsible, Fix: e.Fix,
+			Text: "with nothing going wrong an invariant is broken: " + v.String(),
+		}}
 	}
 	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
@@ -94,13 +101,16 @@ func diagnoseCalm(sc Scenario) []Finding {
 // failed returns a finding for the first step that failed for a reason other than a missing answer. It looks
 // at the order and then at its child orders.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
-	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
-		"sim.Order in a test); otherwise correct the step", core.Time(0)
+	fix := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or " +
+		"sim.Order in a test); otherwise correct the step"
+	since := core.Time(0)
 	if sc.Begun != nil {
-		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
+		fix = "correct the step, and deploy it before the order is moved"
+		since = sc.Begun.At
 	}
 	for _, o := range w.AllOrders { // the order itself is the first one; its child orders follow
-		t, place := w.Store.Task(o.Id), ""
+		t := w.Store.Task(o.Id)
+		place := ""
 		if t == nil || t.Definition == "" {
 			continue
 		}
@@ -111,9 +121,11 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		for i := range min(len(t.Steps), len(def.Steps)) {
 			d := &def.Steps[i]
 			if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
-				return Finding{Responsible: YourWorkflow,
-					Text: fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
-					Fix:  fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent}, true
+				return Finding{
+					Responsible: YourWorkflow,
+					Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
+					Fix:         fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent,
+				}, true
 			}
 		}
 	}
@@ -128,10 +140,12 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 		if d.Answer == nil || d.Answer.TimeoutValue != nil || sc.Answers[d.Name] != nil {
 			continue
 		}
-		return Finding{Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
+		return Finding{
+			Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
 			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
 			Fix: fmt.Sprintf("give one that goes on: %s--answer '%s=%s'%s", begun(sc), d.Name,
-				exampleOf(d.Answer), inTests(sc))}, true
+				exampleOf(d.Answer), inTests(sc)),
+		}, true
 	}
 	return Finding{}, false
 }
@@ -194,8 +208,10 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			continue
 		}
 		key := core.Key(deployment.FirstID, 0, d.Name)
-		w := deployment.NewSimulation(sc, NewPlayer([]Choice{{At: world.Sites[world.AnAgent][world.CallDo],
-			Of: key, Nth: 1, Value: 1, What: world.ReplyLost.String()}}))
+		w := deployment.NewSimulation(sc, NewPlayer([]Choice{{
+			At: world.Sites[world.AnAgent][world.CallDo],
+			Of: key, Nth: 1, Value: 1, What: world.ReplyLost.String(),
+		}}))
 		deployment.SetUp(w)
 		deployment.Play(w)
 		attempts := 0
@@ -206,7 +222,8 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 		}
 		if s := w.Services[key]; attempts > 2 && s != nil &&
 			s.Applied == 1 {
-			all = append(all, Finding{Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
+			all = append(all, Finding{
+				Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(
 					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
 						"it may neither be called a second time nor answered while its ledger says %q, "+
@@ -214,7 +231,8 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 					d.Agent, d.Name, worker.StateStarted, attempts-1),
 				Fix: fmt.Sprintf(
 					"give the agent %s a check, or step %s maxFailures: 1, so that the operator is "+
-						"alerted at once", d.Agent, d.Name)})
+						"alerted at once", d.Agent, d.Name),
+			})
 		}
 	}
 	return all

@@ -65,9 +65,11 @@ var rules = []struct {
 	{"P43", []string{"P43"}, ""},
 	{"P44", []string{"P44"}, ""},
 	{"P45", []string{"P45"}, ""},
-	{"P46", nil,
+	{
+		"P46", nil,
 		"the order in which a queue hands out its messages is drawn at random, as SQS gives none; " +
-			"dev/memory and dev/embedded test it"},
+			"dev/memory and dev/embedded test it",
+	},
 	{"P48", []string{"P48", "6", "18"}, ""},
 	{"P49", []string{"P49", "14"}, ""},
 	{"P50", []string{"P50"}, ""},
@@ -132,8 +134,10 @@ func TestWhoseItIs(t *testing.T) {
 	def := load(t, "../workflows/order.yaml")
 	d := &def.Steps[0]
 	d.Grade = core.Fenced
-	honest := simulate.Services{d.Agent: {Grade: core.Fenced, Latency: core.Second, NoUndo: true,
-		Refusals: 1}}
+	honest := simulate.Services{d.Agent: {
+		Grade: core.Fenced, Latency: core.Second, NoUndo: true,
+		Refusals: 1,
+	}}
 	weaker := simulate.Services{d.Agent: {Grade: core.Idempotent}}
 	forgets := simulate.Services{d.Agent: {Forgets: core.Minute}}
 	def.Agents[d.Agent] = core.AgentDefinition{}
@@ -147,8 +151,10 @@ func TestWhoseItIs(t *testing.T) {
 			if tt.yours && slices.Contains(effects, i.Name) {
 				want = simulate.YourWorkflow
 			}
-			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{Definition: def,
-				Services: tt.services})
+			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{
+				Definition: def,
+				Services:   tt.services,
+			})
 			if got.Responsible != want || got.Text == "" || got.Fix == "" {
 				t.Errorf("invariant %s with services %v: %+v, want %q", i.Name, tt.services, got, want)
 			}

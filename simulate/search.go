@@ -119,10 +119,13 @@ func (f *finding) work() {
 		f.mu.Lock()
 		f.report.add(&r)
 		if r.Violation != nil && (f.found == nil || seed < f.report.Seed) {
-			f.report.Violation, f.report.Seed, f.found = r.Violation, seed, r.Choices
+			f.report.Violation = r.Violation
+			f.report.Seed = seed
+			f.found = r.Choices
 			f.stop.Store(true)
 		}
-		seeds, orders := f.report.Seeds, f.report.Orders
+		seeds := f.report.Seeds
+		orders := f.report.Orders
 		f.mu.Unlock()
 		if f.search.Progress != nil {
 			f.search.Progress(seeds, orders)

@@ -38,8 +38,10 @@ type operation struct {
 	Schema any `yaml:"schema"`
 }
 
-var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
-	"slowLatency"}
+var serviceFields = []string{
+	"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
+	"slowLatency",
+}
 
 // readEntry parses the entry of one agent. It returns an error for a key that is neither a field nor an
 // operation. A key whose value is a mapping is an operation, even if a field has the same name.
@@ -150,7 +152,8 @@ func ParseServices(data []byte, def *core.Definition, others ...*core.Definition
 		return nil, fmt.Errorf("the services cannot be read: %w", err)
 	}
 	var problems []error
-	all, simulated := Services{}, world.WithChildren(def)
+	all := Services{}
+	simulated := world.WithChildren(def)
 	known := simulated
 	for _, other := range others {
 		known = append(slices.Clip(known), world.WithChildren(other)...)

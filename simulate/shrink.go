@@ -18,7 +18,8 @@ func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choic
 		return choices, best
 	}
 	s.want = best.Violation.Invariant
-	s.best, s.result = choices, best
+	s.best = choices
+	s.result = best
 	s.fewer()
 	for again := true; again && s.left > 0; {
 		again = s.drop() || s.lower() || s.fewer()
@@ -53,7 +54,8 @@ func (s *shrinking) try(choices []Choice) bool {
 	if r.Violation == nil || r.Violation.Invariant != s.want {
 		return false
 	}
-	s.best, s.result = r.Choices, r
+	s.best = r.Choices
+	s.result = r
 	return true
 }
 
@@ -104,7 +106,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	for i := 0; i < len(choices) && len(choices) <= fewChoices; i++ {
 		for nth := choices[i].Nth - 1; nth > 0 && s.left > 0; nth-- {
 			earlier := slices.Clone(choices)
-			if earlier[i].Nth = nth; s.try(earlier) {
+			earlier[i].Nth = nth
+			if s.try(earlier) {
 				return true
 			}
 		}

@@ -42,8 +42,8 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 		n = 30
 	}
 	for seed := range n {
-		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}),
-			simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		a := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 		if a.Hash != b.Hash || a.Steps != b.Steps {
 			t.Fatalf("seed %d: %x after %d events, and %x after %d", seed, a.Hash, a.Steps, b.Hash, b.Steps)
 		}
@@ -147,10 +147,12 @@ func TestWeakerGradesNeedNoSeed(t *testing.T) {
 		t.Errorf("services as declared: %+v", found)
 	}
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
-	for _, agents := range []map[string]core.AgentDefinition{sc.Definition.Agents,
+	for _, agents := range []map[string]core.AgentDefinition{
+		sc.Definition.Agents,
 		sc.Definition.Steps[slices.IndexFunc(sc.Definition.Steps, func(d core.StepDefinition) bool {
 			return d.Each != nil
-		})].Each.Child.Agents} {
+		})].Each.Child.Agents,
+	} {
 		for agent := range agents {
 			sc.Services = simulate.Services{agent: {Grade: strength[0]}}
 			for _, f := range simulate.Overstated(sc) {

@@ -28,7 +28,8 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 		}
 	}
 	if v != nil {
-		t.Invariant, t.Note = v.Invariant, v.Text
+		t.Invariant = v.Invariant
+		t.Note = v.Text
 	}
 	return t
 }
@@ -47,7 +48,8 @@ func (t *Tape) Scenario() (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
 	}
-	sc.Begun, sc.Orders = &Begun{Task: task, At: t.At}, 1
+	sc.Begun = &Begun{Task: task, At: t.At}
+	sc.Orders = 1
 	return sc, nil
 }
 

@@ -14,8 +14,10 @@ func goods(physical bool) any {
 	return m{
 		"customer": m{"email": "ada@example.com"}, "currency": "EUR", "payment": m{"card": "tok_1"},
 		"shipTo": m{"country": "DE"},
-		"items": []m{{"sku": "A", "quantity": 2, "unitPrice": 1250, "physical": physical},
-			{"sku": "E", "quantity": 1, "unitPrice": 99}},
+		"items": []m{
+			{"sku": "A", "quantity": 2, "unitPrice": 1250, "physical": physical},
+			{"sku": "E", "quantity": 1, "unitPrice": 99},
+		},
 	}
 }
 

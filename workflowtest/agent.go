@@ -125,7 +125,9 @@ func (a *Agent) start() {
 // handle handles one request. For a plain service, the ledger may determine the reply without a call.
 func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
 	a.w.t.Helper()
-	a.now, a.playing, a.unknown = nil, nil, false
+	a.now = nil
+	a.playing = nil
+	a.unknown = false
 	r, err := message.Of[message.Request](batch[0])
 	a.w.must(err)
 	run := a.w.run(r.OrderID)

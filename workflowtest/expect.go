@@ -103,7 +103,9 @@ func (r *Run) ExpectCalls(operation string, n int) {
 	if len(calls) == n {
 		return
 	}
-	times, ids, whose := map[string]int{}, []string{}, ""
+	times := map[string]int{}
+	ids := []string{}
+	whose := ""
 	for _, c := range calls {
 		if times[c.OrderID]++; times[c.OrderID] == 1 {
 			ids = append(ids, c.OrderID)

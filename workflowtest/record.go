@@ -36,7 +36,8 @@ func (w *Workflow) committed(c state.Change) {
 		old = &protocol.Task{ProcessState: core.Processing}
 	}
 	if old.Run != t.Run {
-		r.path, r.undone = nil, nil
+		r.path = nil
+		r.undone = nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
 	for _, begun := range []bool{false, true} { // ended steps first, because their ends cause claims

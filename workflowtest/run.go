@@ -259,7 +259,8 @@ func (r *Run) answer(a core.Answered, value any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the answer cannot be sent: %v", err)
 	}
-	a.Run, a.Value = r.task.Run, data
+	a.Run = r.task.Run
+	a.Value = data
 	return r.command(a, a.Step, a.Name, string(data), a.By, a.Note)
 }
 

@@ -113,7 +113,8 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		w.Agent(name)
 	}
-	w.def, w.defs[def.Hash] = def, def
+	w.def = def
+	w.defs[def.Hash] = def
 }
 
 // run returns the Run of an order. The first call for an order creates the Run.

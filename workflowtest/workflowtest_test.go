@@ -73,8 +73,10 @@ func TestScripts(t *testing.T) {
 		{"fails once", func(o *workflowtest.Operation) {
 			o.FailTimes(1, transient)
 		}, workflowtest.Processed, 2, time.Second},
-		{"fails too often", func(o *workflowtest.Operation) { o.Fail(transient) }, workflowtest.Compensated,
-			2, 0},
+		{
+			"fails too often", func(o *workflowtest.Operation) { o.Fail(transient) }, workflowtest.Compensated,
+			2, 0,
+		},
 		{"asks to wait", func(o *workflowtest.Operation) {
 			o.Fail(workflowtest.RetryAfter(7*time.Second, "busy", "later")).Return(1)
 		}, workflowtest.Processed, 2, 7 * time.Second},
@@ -87,10 +89,14 @@ func TestScripts(t *testing.T) {
 		{"in doubt once", func(o *workflowtest.Operation) {
 			o.Fail(workflowtest.InDoubt("reset", "connection lost")).Return(1)
 		}, workflowtest.Processed, 2, time.Second},
-		{"any error", func(o *workflowtest.Operation) { o.Fail(errors.New("ouch")) },
-			workflowtest.Compensated, 2, 0},
-		{"silent once", func(o *workflowtest.Operation) { o.Silent().Return(1) }, workflowtest.Processed, 2,
-			0},
+		{
+			"any error", func(o *workflowtest.Operation) { o.Fail(errors.New("ouch")) },
+			workflowtest.Compensated, 2, 0,
+		},
+		{
+			"silent once", func(o *workflowtest.Operation) { o.Silent().Return(1) }, workflowtest.Processed, 2,
+			0,
+		},
 		{"silent", func(o *workflowtest.Operation) { o.Silent() }, workflowtest.Compensated, 2, 0},
 		{"computed", func(o *workflowtest.Operation) {
 			o.Func(func(c workflowtest.Call) (any, error) {
@@ -100,8 +106,10 @@ func TestScripts(t *testing.T) {
 				return c.Key, nil
 			})
 		}, workflowtest.Processed, 2, time.Second},
-		{"an output that is no JSON", func(o *workflowtest.Operation) { o.Return(make(chan int)) },
-			workflowtest.Compensated, 1, 0},
+		{
+			"an output that is no JSON", func(o *workflowtest.Operation) { o.Return(make(chan int)) },
+			workflowtest.Compensated, 1, 0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := both(t)
@@ -141,7 +149,8 @@ func story(t testing.TB) string {
 		w.Advance(70 * time.Millisecond)
 	}
 	runs[1].Cancel()
-	again, closed := refused(t, "undo"), refused(t, "stop")
+	again := refused(t, "undo")
+	closed := refused(t, "stop")
 	again.Resubmit()
 	closed.Resolve("b", workflowtest.Happened)
 	closed.ResubmitWith("b", 7)
@@ -164,7 +173,8 @@ func TestSameStoryEachTime(t *testing.T) {
 }
 
 func TestNoGoroutinesNoRealTime(t *testing.T) {
-	before, began := runtime.NumGoroutine(), time.Now()
+	before := runtime.NumGoroutine()
+	began := time.Now()
 	w := both(t)
 	w.Agent("right").On("do-b").Silent()
 	w.Submit(1).UntilEnd(time.Hour)
@@ -222,7 +232,8 @@ func TestPlainServicesAreCalledOnce(t *testing.T) {
 	plain := strings.Replace(pair, "undo: undo-b\n    grade: idempotent", "undo: none\n    grade: plain", 1)
 	for want, script := range map[string]func(*workflowtest.Operation){
 		"+3.000s  b: right.do-b, attempt 2: not called: the ledger of the plain service forbids it": func(
-			o *workflowtest.Operation) {
+			o *workflowtest.Operation,
+		) {
 			o.Silent()
 		},
 		"+3.000s  b: right answers done": func(o *workflowtest.Operation) {
@@ -365,10 +376,13 @@ func TestReportedAttemptsStay(t *testing.T) {
 		t.Fatalf("%d attempts are listed, and %+v counted before them", len(task.Attempts), task.Earlier)
 	}
 	for i, a := range task.Attempts {
-		want := view.Attempt{Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left",
-			Began: a.Began, Ended: a.Ended, Outcome: "failed", Code: "locked"}
+		want := view.Attempt{
+			Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left",
+			Began: a.Began, Ended: a.Ended, Outcome: "failed", Code: "locked",
+		}
 		if i == 15 {
-			want.Outcome, want.Code = "overdue", "timeout"
+			want.Outcome = "overdue"
+			want.Code = "timeout"
 		}
 		if a != want || a.Ended < a.Began || i > 0 && a.Began < task.Attempts[i-1].Ended {
 			t.Errorf("attempt %d is %+v, want %+v", i, a, want)
@@ -395,6 +409,7 @@ func (j *judge) Helper() {}
 func (j *judge) Errorf(format string, args ...any) {
 	j.errors = append(j.errors, fmt.Sprintf(format, args...))
 }
+
 func (j *judge) Fatalf(format string, args ...any) {
 	j.Errorf(format, args...)
 	runtime.Goexit()
@@ -479,16 +494,20 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 		{"no child", func(t testing.TB) { ended(t).Child("a", 0) }},
 		{"not closed", func(t testing.TB) { ended(t).ExpectClosed() }},
 		{"an order that is no JSON", func(t testing.TB) { both(t).Submit(make(chan int)) }},
-		{"an input that is no JSON",
-			func(t testing.TB) { refused(t, "stop").ResubmitWith("b", make(chan int)) }},
+		{
+			"an input that is no JSON",
+			func(t testing.TB) { refused(t, "stop").ResubmitWith("b", make(chan int)) },
+		},
 		{"an answer that is no JSON", func(t testing.TB) { ended(t).Answer("a", "ann", make(chan int)) }},
 		{"expects what is no JSON", func(t testing.TB) { ended(t).ExpectOutput(make(chan int)) }},
 		{"no link", func(t testing.TB) { ended(t).OpenLink(":") }},
 		{"another workflow", func(t testing.TB) {
 			both(t).DeployYAML(strings.Replace(pair, "workflow: pair", "workflow: other", 1))
 		}},
-		{"an agent more",
-			func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) }},
+		{
+			"an agent more",
+			func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) },
+		},
 	} {
 		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))
 	}
@@ -513,8 +532,10 @@ func TestCallsOfChildOrders(t *testing.T) {
 	for _, c := range run.Calls("") {
 		made = append(made, strings.TrimPrefix(c.OrderID, run.ID())+" "+c.Operation)
 	}
-	if want := []string{" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick",
-		"~ship~1 carrier.send"}; !slices.Equal(made, want) {
+	if want := []string{
+		" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick",
+		"~ship~1 carrier.send",
+	}; !slices.Equal(made, want) {
 		t.Errorf("made %q, want %q", made, want)
 	}
 	got := judged(t, func(t testing.TB) { submitted(t).ExpectCalls("carrier.send", 1) })

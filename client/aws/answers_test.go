@@ -30,8 +30,10 @@ func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 		body := string(m.Body)
 		switch {
 		case strings.Contains(body, "refuse-me"):
-			errs[i] = fmt.Errorf("queue: %w", &smithy.GenericAPIError{Code: "InvalidMessageContents",
-				Message: "no", Fault: smithy.FaultClient})
+			errs[i] = fmt.Errorf("queue: %w", &smithy.GenericAPIError{
+				Code:    "InvalidMessageContents",
+				Message: "no", Fault: smithy.FaultClient,
+			})
 		case strings.Contains(body, "throttle-me") && !q.busy:
 			q.busy = true
 			errs[i] = fmt.Errorf("queue: %w: %w", port.ErrUnavailable,
@@ -47,11 +49,15 @@ func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 func TestAnswersBehindABadLine(t *testing.T) {
 	q := &choosy{}
 	c := aws.Over(aws.Parts{Queues: queues{q}})
-	lines := []string{"nonsense", submission("a"), `{"schema":1}`, submission("refuse-me"), submission("b"),
-		"[]", submission("throttle-me"), submission("c")}
-	want := []string{"1:  not-json", "2: a accepted", "3:  missing-field",
+	lines := []string{
+		"nonsense", submission("a"), `{"schema":1}`, submission("refuse-me"), submission("b"),
+		"[]", submission("throttle-me"), submission("c"),
+	}
+	want := []string{
+		"1:  not-json", "2: a accepted", "3:  missing-field",
 		"4: refuse-me InvalidMessageContents", "5: b accepted", "6:  not-json", "7: throttle-me accepted",
-		"8: c accepted"}
+		"8: c accepted",
+	}
 	var got []string
 	err := c.SubmitMany(t.Context(), strings.NewReader(strings.Join(lines, "\n")), func(r client.Result) {
 		what := "?"
@@ -64,7 +70,8 @@ func TestAnswersBehindABadLine(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%d: %s %s", r.Line, r.OrderID, what))
 	})
-	a, b := strings.Join(got, "\n"), strings.Join(want, "\n")
+	a := strings.Join(got, "\n")
+	b := strings.Join(want, "\n")
 	require.NoError(t, err)
 	require.Equal(t, b, a)
 	require.Len(t, q.taken, 4)

@@ -51,8 +51,10 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 	if err == nil {
 		err = q.Send(ctx, []port.Message{m})[0]
 	}
-	return Failed(ctx, Use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)",
-		t.Outputs.Operator}, err)
+	return Failed(ctx, Use{
+		"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)",
+		t.Outputs.Operator,
+	}, err)
 }
 
 // QueueError converts an error of package sqs to an error of package client. If a permission is missing, the

@@ -49,17 +49,25 @@ func unreadable(err error) *client.Error {
 }
 
 var (
-	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
-		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
-	credentials = []string{"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId",
+	denied = []string{
+		"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
+		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException",
+	}
+	credentials = []string{
+		"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId",
 		"UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSignatureException",
 		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "AuthFailure",
-		"InvalidAccessKeyId"}
-	throttled = []string{"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
+		"InvalidAccessKeyId",
+	}
+	throttled = []string{
+		"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
 		"RequestThrottledException", "TooManyRequestsException", "ProvisionedThroughputExceededException",
-		"RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException"}
-	gone = []string{"ResourceNotFoundException", "QueueDoesNotExist",
-		"AWS.SimpleQueueService.NonExistentQueue"}
+		"RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException",
+	}
+	gone = []string{
+		"ResourceNotFoundException", "QueueDoesNotExist",
+		"AWS.SimpleQueueService.NonExistentQueue",
+	}
 )
 
 // Use describes a call for an error text: the IAM action, the resource, and the policy that allows the

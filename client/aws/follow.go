@@ -43,7 +43,8 @@ func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq
 				after = task.Version
 				p.reset()
 				var shown *client.Task
-				if shown, err = t.show(ctx, task, false); err == nil &&
+				shown, err = t.show(ctx, task, false)
+				if err == nil &&
 					(!yield(shown, nil) || view.Ended(task)) {
 					return
 				}

@@ -74,7 +74,8 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	stackName, construct, _ := strings.Cut(name, "/")
 	if strings.HasPrefix(name, "arn:") { // a stack's ARN contains slashes
-		stackName, construct = name, ""
+		stackName = name
+		construct = ""
 	}
 	var out struct {
 		Outputs []struct{ OutputKey, OutputValue string } `xml:"DescribeStacksResult>Stacks>member>Outputs>member"`
@@ -92,15 +93,18 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	if err != nil {
 		return Outputs{}, fmt.Errorf("stack %s in %s: %w", stackName, c.Region, err)
 	}
-	outputs.Stack, outputs.Region = stackName, c.Region
+	outputs.Stack = stackName
+	outputs.Region = c.Region
 	return outputs, nil
 }
 
 // Connect returns a client for the deployment that the outputs describe. It makes no network call.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	store := Store(c, o)
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
-		Queues: Addresses(c, o)}, opts...)
+	return Over(Parts{
+		Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
+		Queues: Addresses(c, o),
+	}, opts...)
 }
 
 // Store returns a store on the tables of a stack.

@@ -94,10 +94,13 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment = values[prefix+"Deployment"]
-	o.Alerts, o.Alarms = values[prefix+"AlertsTopic"], values[prefix+"AlarmsTopic"]
+	o.Alerts = values[prefix+"AlertsTopic"]
+	o.Alarms = values[prefix+"AlarmsTopic"]
 	o.Tasks = values[prefix+idOf(port.Tasks)+"Url"]
-	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
-	o.Schedule, o.Rule = values[prefix+"ScheduleName"], values[prefix+"RuleName"]
+	o.Replies = values[prefix+"RepliesUrl"]
+	o.Paused = values[prefix+"Paused"] == "true"
+	o.Schedule = values[prefix+"ScheduleName"]
+	o.Rule = values[prefix+"RuleName"]
 	o.readQueues(values, prefix, value)
 	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // older stacks do not have this output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
@@ -113,7 +116,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again",
 			strings.Join(missing, ", "))
 	}
-	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
+	o.Shards, err = strconv.Atoi(shards)
+	if err != nil || o.Shards < 1 {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; it must be a number from 1; deploy "+
 			"the stack again", prefix, shards)
 	}
@@ -123,8 +127,10 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 // readQueues reads the queues in the outputs Mappings, Mappings2 and so on, and the queues for high priority
 // in the output Priorities.
 func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
-	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
-	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}
+	o.Mappings = map[string]string{}
+	o.Requests = map[string]string{}
+	o.Dead = map[string]string{port.Quarantine: o.Quarantine}
+	o.High = map[string]string{}
 	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
 		o.Dead[client.MissedSweeps] = url
 	}
@@ -132,7 +138,8 @@ func (o *Outputs) readQueues(values map[string]string, prefix string, value func
 	for i := 2; entries != ""; i++ {
 		for entry := range strings.SplitSeq(entries, ",") {
 			queue, uuid, _ := strings.Cut(entry, "=")
-			o.Mappings[queue], o.Dead[queue] = uuid, value(idOf(queue)+"DeadUrl")
+			o.Mappings[queue] = uuid
+			o.Dead[queue] = value(idOf(queue) + "DeadUrl")
 			if agent, requests := strings.CutPrefix(queue, port.Requests("")); requests {
 				o.Requests[agent] = value(idOf(queue) + "Url")
 			}

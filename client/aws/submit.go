@@ -86,12 +86,14 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 	for n, err := range t.send(ctx, port.Intake, messages) {
 		a := &answers[places[n]]
 		if err == nil {
-			a.Accepted, a.Queued = true, true
+			a.Accepted = true
+			a.Queued = true
 			t.queued.Add(a.OrderID, sent{hashes[n], time.Now()})
 			continue
 		}
 		var e *client.Error
-		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden ||
+		a.Err = err
+		if !errors.As(err, &e) || e.Status == http.StatusForbidden ||
 			e.Status == http.StatusBadGateway {
 			return nil, err
 		}
@@ -114,7 +116,8 @@ type outcome struct {
 
 // Stream sends several batches concurrently. It calls answer for each order, in the sequence of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
-	answer func(client.Result) error) error {
+	answer func(client.Result) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan []byte, port.MaxBatch)

@@ -90,8 +90,10 @@ func (t *Transport) ReadUse() Use {
 
 // IndexUse returns the Use that describes a query of the index.
 func (t *Transport) IndexUse() Use {
-	return Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
-		t.Outputs.Operator}
+	return Use{
+		"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+		t.Outputs.Operator,
+	}
 }
 
 // load reads a task with a strongly consistent read. It returns nil if the task does not exist.
@@ -174,8 +176,10 @@ func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, 
 			port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, Failed(ctx, Use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
-			t.Outputs.Application}, err)
+		return nil, Failed(ctx, Use{
+			"dynamodb:GetItem", "table " + t.Outputs.Definitions,
+			t.Outputs.Application,
+		}, err)
 	}
 	def, err := workflow.Decode(hash, data)
 	if err != nil {
@@ -217,7 +221,7 @@ func (t *Transport) present(ctx context.Context, id string) (*protocol.Task, err
 			"is far behind", id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone() || task.Damaged != "":
 		return task, nil
-	case message.HashOf(task) != sent.hash:
+	case state.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
 			"an order with the ID %q and other content was submitted before; nothing was changed: submit "+
 				"the new content under a new ID", id)
@@ -276,8 +280,10 @@ const defaultPage = 100
 
 // Page returns one page of the orders in the index.
 func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
-		Limit: q.PageSize, Cursor: cursor}
+	ask := port.Query{
+		State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
+		Limit: q.PageSize, Cursor: cursor,
+	}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
@@ -310,7 +316,8 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 // the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
-		if definition = t.Outputs.Hash(workflow); definition == "" {
+		definition = t.Outputs.Hash(workflow)
+		if definition == "" {
 			return client.Definition{}, refusal(http.StatusNotFound, message.CodeUnknownWorkflow,
 				"the workflow %q is not deployed in this stack", workflow)
 		}
@@ -352,13 +359,15 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 		return view.Plan{}, err
 	}
 	if definition == client.Latest && task.Workflow != "" {
-		if definition = t.Outputs.Hash(task.Workflow); definition == "" {
+		definition = t.Outputs.Hash(task.Workflow)
+		if definition == "" {
 			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
 				"the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
 		}
 	}
 	to := core.Target{}
-	if to.Definition, err = t.Stored(ctx, definition); errors.Is(err, port.ErrNotFound) {
+	to.Definition, err = t.Stored(ctx, definition)
+	if errors.Is(err, port.ErrNotFound) {
 		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "no order has run the definition "+
 			"%s yet, so that it stands inside the functions of the stack only; move the order: it is "+
 			"refused, with the differences, where that is not possible", definition)

@@ -52,7 +52,8 @@ func open(t *testing.T) *terminal {
 
 func (x *terminal) command(line string) *exec.Cmd {
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir, cmd.Env = x.dir, x.env
+	cmd.Dir = x.dir
+	cmd.Env = x.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // `go run` leaves its child behind otherwise
 	return cmd
 }
@@ -64,7 +65,8 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	x.ran = append(x.ran, line)
 	cmd := x.command(line)
 	var printed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &printed, &printed
+	cmd.Stdout = &printed
+	cmd.Stderr = &printed
 	err := cmd.Start()
 	if err == nil {
 		late := time.AfterFunc(

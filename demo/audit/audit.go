@@ -20,10 +20,14 @@ func services() []service {
 		return func(Order) (int64, string) { return 1, unit }
 	}
 	return []service{
-		{"inventory", "reservation", true, true, always,
-			func(o Order) (int64, string) { return o.Units, "piece" }},
-		{"payment", "charge", true, false, always,
-			func(o Order) (int64, string) { return o.Amount, o.Currency }},
+		{
+			"inventory", "reservation", true, true, always,
+			func(o Order) (int64, string) { return o.Units, "piece" },
+		},
+		{
+			"payment", "charge", true, false, always,
+			func(o Order) (int64, string) { return o.Amount, o.Currency },
+		},
 		{"shipping", "booking", false, false, func(o Order) bool { return o.Physical }, one("parcel")},
 		{"notification", "confirmation", true, false, always, one("message")},
 	}

@@ -121,10 +121,14 @@ func cleanOrders(w *fixture) []audit.Order {
 	w.do("again", "payment")
 	w.undo("again", "payment")
 	for _, s := range []string{"inventory", "payment", "shipping", "notification"} {
-		w.row(s, "do", "again/1/"+s, map[string]int64{"inventory": 3, "payment": 1999, "shipping": 1,
-			"notification": 1}[s],
-			map[string]string{"inventory": "piece", "payment": "EUR", "shipping": "parcel",
-				"notification": "message"}[s])
+		w.row(s, "do", "again/1/"+s, map[string]int64{
+			"inventory": 3, "payment": 1999, "shipping": 1,
+			"notification": 1,
+		}[s],
+			map[string]string{
+				"inventory": "piece", "payment": "EUR", "shipping": "parcel",
+				"notification": "message",
+			}[s])
 	}
 	// A plain service may have booked more than once, if all but one were cancelled.
 	w.do("rebooked")
@@ -174,15 +178,18 @@ func TestPlanted(t *testing.T) {
 			"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
 			"x, payment: net charges of a processed order; expected 1, found 2",
 		}},
-		{"double charge, refunded once", func(w *fixture) []audit.Order {
-			w.do("x")
-			w.do("x", "payment")
-			w.undo("x", "payment")
-			return []audit.Order{order("x", audit.Processed)}
-		},
+		{
+			"double charge, refunded once", func(w *fixture) []audit.Order {
+				w.do("x")
+				w.do("x", "payment")
+				w.undo("x", "payment")
+				return []audit.Order{order("x", audit.Processed)}
+			},
 			[]string{
 				"x/0/payment, payment: charge made twice under one key; expected at most 1, found a " +
-					"second one"}},
+					"second one",
+			},
+		},
 		{"charged and confirmed again, one key", func(w *fixture) []audit.Order {
 			w.do("x", "payment", "notification")
 			w.undo("x", "payment", "notification")
@@ -216,18 +223,24 @@ func TestPlanted(t *testing.T) {
 			w.row("payment", "undo", "x/0/payment", 1998, "EUR")
 			return []audit.Order{order("x", audit.Undone)}
 		}, []string{"x/0/payment, payment: reversal of another amount; expected 1999 EUR, found 1998 EUR"}},
-		{"order lost by the engine", func(*fixture) []audit.Order {
-			return []audit.Order{order("x", audit.Lost)}
-		},
+		{
+			"order lost by the engine", func(*fixture) []audit.Order {
+				return []audit.Order{order("x", audit.Lost)}
+			},
 			[]string{
 				"x, engine: acknowledged, and lost; expected processed, undone or error, " +
-					"found unknown order"}},
-		{"order without an end", func(*fixture) []audit.Order {
-			return []audit.Order{order("x", audit.Unfinished)}
+					"found unknown order",
+			},
 		},
+		{
+			"order without an end", func(*fixture) []audit.Order {
+				return []audit.Order{order("x", audit.Unfinished)}
+			},
 			[]string{
 				"x, engine: acknowledged, and has no end; expected processed, undone or error, found " +
-					"still running"}},
+					"still running",
+			},
+		},
 		{"outcome left empty", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", "")}
 		}, []string{`x, engine: no such outcome; expected one of the seven, found ""`}},
@@ -291,12 +304,15 @@ func TestPlanted(t *testing.T) {
 			w.row("payment", "do", "x/1/payment", 2000, "EUR")
 			return []audit.Order{order("x", audit.Processed)}
 		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"}},
-		{"effect of an unknown order", func(w *fixture) []audit.Order {
-			w.do("x", "payment")
-			return nil
-		},
+		{
+			"effect of an unknown order", func(w *fixture) []audit.Order {
+				w.do("x", "payment")
+				return nil
+			},
 			[]string{
-				"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR"}},
+				"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR",
+			},
+		},
 		{"key of another form", func(w *fixture) []audit.Order {
 			for _, key := range []string{"x", "/0/payment", "x//payment", "x/0/", "x/0/payment/1"} {
 				w.row("payment", "do", key, 1999, "EUR")
@@ -319,13 +335,16 @@ func TestPlanted(t *testing.T) {
 				"second one",
 			"x/0/inventory, inventory: reservation after its key was undone; expected none, found one",
 		}},
-		{"reservation after a fence", func(w *fixture) []audit.Order {
-			w.row("inventory", "fence", "x/0/inventory", 0, "none")
-			w.do("x", "inventory")
-			return []audit.Order{order("x", audit.Error)}
-		},
+		{
+			"reservation after a fence", func(w *fixture) []audit.Order {
+				w.row("inventory", "fence", "x/0/inventory", 0, "none")
+				w.do("x", "inventory")
+				return []audit.Order{order("x", audit.Error)}
+			},
 			[]string{
-				"x/0/inventory, inventory: reservation after its key was undone; expected none, found one"}},
+				"x/0/inventory, inventory: reservation after its key was undone; expected none, found one",
+			},
+		},
 		{"stopped order charged twice", func(w *fixture) []audit.Order {
 			w.do("x", "payment")
 			w.row("payment", "do", "x/1/payment", 1999, "EUR")
@@ -335,12 +354,15 @@ func TestPlanted(t *testing.T) {
 			w.exec("inventory", `UPDATE accounts SET balance = balance - 1`)
 			return nil
 		}, []string{"main, inventory: balance does not follow from the rows; expected 999985, found 999984"}},
-		{"row of an unknown kind", func(w *fixture) []audit.Order {
-			w.row("payment", "gift", "good/0/payment", 1, "EUR")
-			return nil
-		},
+		{
+			"row of an unknown kind", func(w *fixture) []audit.Order {
+				w.row("payment", "gift", "good/0/payment", 1, "EUR")
+				return nil
+			},
 			[]string{
-				"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift"}},
+				"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift",
+			},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -391,7 +413,8 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 		"a column is missing": {`ALTER TABLE ledger DROP COLUMN amount`, false},
 		"an amount is no number": {
 			`INSERT INTO ledger (kind, key, amount, unit) VALUES ('do', 'x/0/payment', 'much', 'EUR')`,
-			false},
+			false,
+		},
 		"a balance is no number": {`INSERT INTO accounts VALUES ('main', 10, 'much')`, false},
 		"there are no accounts":  {`DROP TABLE accounts`, false},
 		"a page of its rows is damaged": {many +

@@ -36,8 +36,10 @@ type book struct {
 func readBook(ctx context.Context, path string) (b book, err error) {
 	// Abs fails only if there is no working directory. Reading the ledger then fails too.
 	absolute, _ := filepath.Abs(path)
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
-		RawQuery: "mode=ro&_pragma=query_only(1)"}
+	file := url.URL{
+		Scheme: "file", Path: filepath.ToSlash(absolute),
+		RawQuery: "mode=ro&_pragma=query_only(1)",
+	}
 	db, _ := sql.Open("sqlite", file.String()) // The driver is known, so Open does not fail.
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `

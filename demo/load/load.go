@@ -81,8 +81,10 @@ func Run(ctx context.Context, r Request, order func(i int) error) (Result, error
 		return Result{}, *err
 	}
 	all := slices.Concat(took...)
-	return Result{OrdersPerS: float64(len(all)) / seconds, P50MS: Percentile(all, 0.5),
-		P99MS: Percentile(all, 0.99)}, nil
+	return Result{
+		OrdersPerS: float64(len(all)) / seconds, P50MS: Percentile(all, 0.5),
+		P99MS: Percentile(all, 0.99),
+	}, nil
 }
 
 // Median returns the median of the values. It returns 0 if there are no values.

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 func TestRunRunsEachOrderOnceWithinTheConcurrency(t *testing.T) {
 	var mu sync.Mutex
 	runs := map[int]int{}
-	running, highest := 0, 0
+	running := 0
+	highest := 0
 	got, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 4}, func(i int) error {
 		mu.Lock()
 		runs[i]++
@@ -121,8 +122,10 @@ func TestContestantThatEndsIsAnError(t *testing.T) {
 }
 
 func TestServeRejectsWhatIsNoRequest(t *testing.T) {
-	for _, line := range []string{"x", `{"prefix":"a","orders":0,"concurrency":1}`,
-		`{"prefix":"a","orders":1,"concurrency":99999999}`} {
+	for _, line := range []string{
+		"x", `{"prefix":"a","orders":0,"concurrency":1}`,
+		`{"prefix":"a","orders":1,"concurrency":99999999}`,
+	} {
 		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr,
 			func(string) error { return nil }); err == nil {
 			t.Errorf("%s was measured", line)

@@ -33,8 +33,10 @@ type Operator struct {
 
 // New returns an operator that continues every order.
 func New(fleet *services.Fleet, api func() *client.Client) *Operator {
-	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
-		Undone: map[string]int{}}
+	return &Operator{
+		Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
+		Undone: map[string]int{},
+	}
 }
 
 // maxResubmits limits how often the operator continues an order. After that, the operator gives up the order.
@@ -74,7 +76,8 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		if err != nil || !ok {
 			return err
 		}
-		if t, err = api.Get(ctx, id); err != nil {
+		t, err = api.Get(ctx, id)
+		if err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,8 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		_ = log.Close()
 		return 0, fmt.Errorf("%w: start %s: %w", s.err(), s.Binary, err)
 	}
-	ready, exited := make(chan string, 1), make(chan struct{})
+	ready := make(chan string, 1)
+	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
 		follow(io.TeeReader(stdout, log), ready)
@@ -91,13 +92,15 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		_ = log.Close()
 	}()
 	s.mu.Lock()
-	s.present.cmd, s.present.exited = cmd, exited
+	s.present.cmd = cmd
+	s.present.exited = exited
 	s.mu.Unlock()
 	return s.await(ctx, began, ready, exited)
 }
 
 func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string,
-	exited <-chan struct{}) (time.Duration, error) {
+	exited <-chan struct{},
+) (time.Duration, error) {
 	limit := s.Patience
 	if limit <= 0 {
 		limit = readyPatience
@@ -110,7 +113,8 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
 		}
 		s.mu.Lock()
-		s.present.api, s.present.url = api, url
+		s.present.api = api
+		s.present.url = url
 		s.mu.Unlock()
 		return up, nil
 	case <-exited:

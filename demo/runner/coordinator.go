@@ -152,7 +152,8 @@ func (d *coordinator) look(ctx context.Context) error {
 	var list []client.Summary
 	var err error
 	for s, failed := range d.Engine.Client().List(ctx, client.Query{PageSize: pageSize}) {
-		if err = failed; err == nil {
+		err = failed
+		if err == nil {
 			list = append(list, s)
 		}
 	}

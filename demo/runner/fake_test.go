@@ -51,8 +51,10 @@ func runFake(args []string) {
 	for i := 1; i+1 < len(args); i += 2 {
 		flags[args[i]] = args[i+1]
 	}
-	f := &fake{orders: map[string]*fakeOrder{}, services: map[string]string{},
-		fault: os.Getenv(faultVariable)}
+	f := &fake{
+		orders: map[string]*fakeOrder{}, services: map[string]string{},
+		fault: os.Getenv(faultVariable),
+	}
 	f.readAgents(flags["--agents"])
 	f.load(flags["--data"])
 	listener, err := net.Listen("tcp", flags["--listen"])
@@ -110,7 +112,8 @@ func (f *fake) load(dir string) {
 func (f *fake) save(o *fakeOrder, state, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o.State, o.Reason = state, reason
+	o.State = state
+	o.Reason = reason
 	text, err := json.Marshal(o)
 	check(err)
 	_, err = f.file.Write(append(text, '\n'))
@@ -134,7 +137,8 @@ func (f *fake) submit(w http.ResponseWriter, r *http.Request) {
 			answer["error"] = map[string]any{"code": "invalid"}
 		} else {
 			code := f.accept(s.OrderID, s.Order)
-			answer["orderId"], answer["accepted"] = s.OrderID, code == ""
+			answer["orderId"] = s.OrderID
+			answer["accepted"] = code == ""
 			if code != "" {
 				answer["error"] = map[string]any{"code": code}
 			}
@@ -171,9 +175,11 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	all := []map[string]any{}
 	for _, o := range f.orders {
-		all = append(all, map[string]any{"orderId": o.ID, "state": o.State,
+		all = append(all, map[string]any{
+			"orderId": o.ID, "state": o.State,
 			"ended": !strings.HasSuffix(o.State, "ing"), "created": "2026-01-01T00:00:00Z",
-			"error": map[string]any{"code": o.Reason, "message": o.Reason}})
+			"error": map[string]any{"code": o.Reason, "message": o.Reason},
+		})
 	}
 	w.Header().Set("Content-Type", "application/json")
 	check(json.NewEncoder(w).Encode(map[string]any{"orders": all}))
@@ -191,7 +197,8 @@ func (f *fake) work(o *fakeOrder) {
 		ShipTo  json.RawMessage
 	}
 	check(json.Unmarshal(o.Content, &c))
-	amount, physical := 0.0, false
+	amount := 0.0
+	physical := false
 	for _, i := range c.Items {
 		amount += i.Quantity * i.UnitPrice
 		physical = physical || i.Physical
@@ -199,8 +206,12 @@ func (f *fake) work(o *fakeOrder) {
 	if f.fault == "off-by-one" {
 		amount++
 	}
-	steps := [][2]string{{"inventory", "reserve"}, {"payment", "charge"}, {"shipping", "book"},
-		{"notification", "confirm"}}
+	steps := [][2]string{
+		{"inventory", "reserve"},
+		{"payment", "charge"},
+		{"shipping", "book"},
+		{"notification", "confirm"},
+	}
 	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%.0f,"currency":%q}`,
 		c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
 	for i, s := range steps {

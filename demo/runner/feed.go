@@ -41,7 +41,8 @@ func (f *feeder) run(ctx context.Context) {
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	api, exited := f.engine.Client(), f.engine.Running()
+	api := f.engine.Client()
+	exited := f.engine.Running()
 	go func() {
 		select {
 		case <-exited:

@@ -25,7 +25,8 @@ func readOrders(path string) ([]byte, error) {
 func bookOf(text []byte) *stage.Book {
 	book := &stage.Book{}
 	for part := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\n")) {
-		if part = bytes.TrimRight(part, "\r"); len(bytes.TrimSpace(part)) > 0 {
+		part = bytes.TrimRight(part, "\r")
+		if len(bytes.TrimSpace(part)) > 0 {
 			book.Add(part)
 		}
 	}

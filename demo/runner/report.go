@@ -100,7 +100,8 @@ func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err != nil {
 		return err
 	}
-	r.Effects, r.Reversals = result.Effects, result.Reversals
+	r.Effects = result.Effects
+	r.Reversals = result.Reversals
 	r.Violations = append(append(r.Violations, result.Violations...), d.book.Violations()...)
 	r.AuditViolations = len(r.Violations)
 	return nil

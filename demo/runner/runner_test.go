@@ -42,7 +42,9 @@ func quick(t *testing.T, fault, orders string) runner.Options {
 	}
 	rates := services.DefaultRates()
 	for name, r := range rates {
-		r.SlowFor, r.HangFor, r.TooMany = 20*time.Millisecond, 400*time.Millisecond, 0.05
+		r.SlowFor = 20 * time.Millisecond
+		r.HangFor = 400 * time.Millisecond
+		r.TooMany = 0.05
 		rates[name] = r
 	}
 	return runner.Options{
@@ -90,8 +92,10 @@ func TestRightEngineIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"submitted", "processed", "undone", "refused", "error", "unfinished",
-		"audit_violations", "restarts", "seconds"} {
+	for _, name := range []string{
+		"submitted", "processed", "undone", "refused", "error", "unfinished",
+		"audit_violations", "restarts", "seconds",
+	} {
 		if _, ok := written[name].(float64); !ok {
 			t.Errorf("the report has no number %q: %s", name, text)
 		}
@@ -107,8 +111,10 @@ func TestWrongEnginesAreFound(t *testing.T) {
 		also                 []string // what it leads to in orders that are undone
 	}{
 		{"forgetful", "", "acknowledged, and lost", "", nil},
-		{"new-keys", "payment", "net charges of a processed order", "expected 1, found 2",
-			[]string{"net charges of an undone order"}},
+		{
+			"new-keys", "payment", "net charges of a processed order", "expected 1, found 2",
+			[]string{"net charges of an undone order"},
+		},
 		{"off-by-one", "payment", "charge of another amount", "", nil},
 		{"ships-all", "shipping", "net bookings of a processed order", "expected 0, found 1", nil},
 		{"keeps-money", "payment", "net charges of an undone order", "expected 0, found 1", nil},
@@ -146,7 +152,8 @@ func TestWrongEnginesAreFound(t *testing.T) {
 // nothing either.
 func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 	o := quick(t, "idle", some())
-	o.Patience, o.Kills = 2*time.Second, -1
+	o.Patience = 2 * time.Second
+	o.Kills = -1
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven)
 	require.Zero(t, r.AuditViolations, r.Violations)
@@ -160,7 +167,8 @@ func TestASlowRunGoesOn(t *testing.T) {
 		t.Skip("it takes longer than the patience of the demo")
 	}
 	o := quick(t, "", some())
-	o.Patience, o.PerSec = 8*time.Second, 12
+	o.Patience = 8 * time.Second
+	o.PerSec = 12
 	r, err := runner.Run(t.Context(), o)
 	require.NoError(t, err, o.Out)
 	require.Greater(t, r.Seconds, o.Patience.Seconds())
@@ -174,14 +182,18 @@ func TestFilesOfAnyForm(t *testing.T) {
 		submitted, accepted, refused int
 	}{
 		{"no newline at the end", good[0] + "\n" + good[1], 2, 2, 0},
-		{"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n",
-			2, 2, 0},
+		{
+			"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n",
+			2, 2, 0,
+		},
 		{"empty file", "", 0, 0, 0},
 		{"no order at all", "hello\n{}\n[1]\n\xff\n", 4, 0, 4},
 		{"one order", good[2] + "\n", 1, 1, 0},
-		{"prices with decimals",
+		{
+			"prices with decimals",
 			`{"schema":1,"orderId":"a","workflow":"order","order":{"currency":"EUR","payment":{"card":"tok_1"},` +
-				`"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`, 1, 1, 0},
+				`"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`, 1, 1, 0,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -72,15 +72,23 @@ func (r Rates) faultOf(seed uint64, service, operation, key string, call int) fa
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 	f := fault{latency: time.Millisecond + time.Duration(rng.Int64N(int64(9*time.Millisecond)))}
 	f.coin = rng.IntN(2) == 0
-	if f.slow = rng.Float64() < r.Slow; f.slow {
+	f.slow = rng.Float64() < r.Slow
+	if f.slow {
 		f.latency = r.SlowFor
 	}
 	u := rng.Float64()
 	for _, c := range []struct {
 		share float64
 		kind  kind
-	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut},
-		{r.Late, late}, {r.Lie, lie}} {
+	}{
+		{r.Before, before},
+		{r.After, after},
+		{r.TooMany, tooMany},
+		{r.Hang, hang},
+		{r.Cut, cut},
+		{r.Late, late},
+		{r.Lie, lie},
+	} {
 		if u < c.share {
 			f.kind = c.kind
 			return f

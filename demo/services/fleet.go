@@ -64,7 +64,8 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	if err != nil {
 		return err
 	}
-	l.opening, l.lacking = s.opening, s.lacking
+	l.opening = s.opening
+	l.lacking = s.lacking
 	srv := &server{
 		service: s, ledger: l, path: path, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
 		arrival: f.arrival, tally: tally{calls: map[string]int{}},
@@ -118,7 +119,8 @@ func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
 // returns false if there was no effect after an outage.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	s := f.servers[name]
-	up, first := s.upSince.Load(), s.firstAfter.Load()
+	up := s.upSince.Load()
+	first := s.firstAfter.Load()
 	return time.Duration(first - up), up != 0 && first != 0
 }
 

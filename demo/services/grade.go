@@ -46,8 +46,10 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return err
 		}
 		if s.grade == fenced && (h.fences > 0 || h.undos > 0) {
-			return &refusal{http.StatusConflict, "fenced",
-				"this key was undone before; it cannot be used again"}
+			return &refusal{
+				http.StatusConflict, "fenced",
+				"this key was undone before; it cannot be used again",
+			}
 		}
 		// A fenced or idempotent service never executes a key twice. It returns the output of the first call,
 		// even if the effect was undone.

@@ -58,8 +58,10 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
 	if err != nil || key == "" || len(key) > maxKey {
-		answerError(w, &refusal{http.StatusBadRequest, "bad-request",
-			"a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
+		answerError(w, &refusal{
+			http.StatusBadRequest, "bad-request",
+			"a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB",
+		})
 		return
 	}
 	s.arrival()
@@ -85,7 +87,8 @@ func (s *server) faultOf(operation, key string, call int) fault {
 }
 
 func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte,
-	f fault) {
+	f fault,
+) {
 	switch {
 	case f.kind == before && f.coin:
 		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
@@ -127,7 +130,8 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
-		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
+		output = "{}"
+		err = s.reverse(s.ctx, s.ledger, key)
 	} else {
 		output, err = s.perform(s.ctx, s.ledger, key, input)
 	}
@@ -197,8 +201,10 @@ func answer(w http.ResponseWriter, status int, body string) {
 }
 
 func answerError(w http.ResponseWriter, no *refusal) {
-	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code,
-		"message": no.message}})
+	body, err := json.Marshal(map[string]any{"error": map[string]string{
+		"code":    no.code,
+		"message": no.message,
+	}})
 	if err != nil { // Encoding a string cannot fail.
 		panic(err)
 	}

@@ -120,8 +120,10 @@ func TestGrades(t *testing.T) {
 		{"fenced: done once, repeats answer the same", "reserve=200 reserve=200 ?reserve=200", "do"},
 		{"fenced: reversed", "reserve=200 release=200 ?reserve=404 ?release=200", "do undo"},
 		{"fenced: reversed once", "reserve=200 release=200 release=200", "do undo"},
-		{"fenced: undo of nothing, and no do after it",
-			"release=200 release=200 reserve=409 ?reserve=404 ?release=200", "fence"},
+		{
+			"fenced: undo of nothing, and no do after it",
+			"release=200 release=200 reserve=409 ?reserve=404 ?release=200", "fence",
+		},
 		{"fenced: no do after its undo", "reserve=200 release=200 reserve=409", "do undo"},
 		{"idempotent: done once", "charge=200 charge=200 ?charge=200", "do"},
 		{"idempotent: undo of nothing leaves no trace", "refund=200 ?refund=404 charge=200", "do"},
@@ -129,8 +131,10 @@ func TestGrades(t *testing.T) {
 		{"idempotent: never done again", "charge=200 refund=200 charge=200", "do undo"},
 		{"idempotent without undo", "confirm=200 confirm=200 ?confirm=200", "do"},
 		{"plain: each call books", "book=200 book=200 ?book=200", "do do"},
-		{"plain: cancels one at a time",
-			"book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo"},
+		{
+			"plain: cancels one at a time",
+			"book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo",
+		},
 		{"plain: nothing to cancel", "cancel=409 ?cancel=404", ""},
 	}
 	for _, c := range cases {
@@ -170,10 +174,14 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	cases := []struct {
 		operation, body, code string
 	}{
-		{"reserve", `{"items":[{"sku":"MUG-01","quantity":1},{"sku":"SOLDOUT-9","quantity":1}]}`,
-			"out-of-stock"},
-		{"reserve", `{"items":[{"sku":"LTD-01","quantity":20},{"sku":"LTD-01","quantity":6}]}`,
-			"out-of-stock"},
+		{
+			"reserve", `{"items":[{"sku":"MUG-01","quantity":1},{"sku":"SOLDOUT-9","quantity":1}]}`,
+			"out-of-stock",
+		},
+		{
+			"reserve", `{"items":[{"sku":"LTD-01","quantity":20},{"sku":"LTD-01","quantity":6}]}`,
+			"out-of-stock",
+		},
 		{"reserve", `{"items":[]}`, "bad-input"},
 		{"reserve", `{"items":[{"sku":"MUG-01","quantity":-1}]}`, "bad-input"},
 		{"charge", `{"card":"tok_declined_7","amount":1,"currency":"EUR"}`, "card-declined"},
@@ -216,8 +224,13 @@ func TestStockIsCounted(t *testing.T) {
 	for _, step := range []struct {
 		operation, key string
 		want           int
-	}{{"reserve", "a/0/s", 200}, {"reserve", "b/0/s", 422}, {"release", "a/0/s", 200},
-		{"reserve", "b/0/s", 200}, {"reserve", "c/0/s", 422}} {
+	}{
+		{"reserve", "a/0/s", 200},
+		{"reserve", "b/0/s", 422},
+		{"release", "a/0/s", 200},
+		{"reserve", "b/0/s", 200},
+		{"reserve", "c/0/s", 422},
+	} {
 		if status, body := post(t, f, step.operation, step.key, all); status != step.want {
 			t.Fatalf("%s %s answered %d, want %d: %s", step.operation, step.key, status, step.want, body)
 		}
@@ -254,7 +267,8 @@ func TestBadCalls(t *testing.T) {
 
 // always makes one fault certain.
 func always(r services.Rates) map[string]services.Rates {
-	r.HangFor, r.SlowFor = 50*time.Millisecond, 20*time.Millisecond
+	r.HangFor = 50 * time.Millisecond
+	r.SlowFor = 20 * time.Millisecond
 	rates := map[string]services.Rates{}
 	for _, name := range services.Names() {
 		rates[name] = r
@@ -334,7 +348,8 @@ func TestSeed(t *testing.T) {
 			r.TooMany = 0.2
 			r.After = 0.1
 			r.Cut = 0.1
-			r.SlowFor, r.HangFor = time.Millisecond, 5*time.Millisecond
+			r.SlowFor = time.Millisecond
+			r.HangFor = 5 * time.Millisecond
 			rates[name] = r
 		}
 		f := start(t, seed, rates)
@@ -363,7 +378,9 @@ func TestSeed(t *testing.T) {
 		calls.Wait()
 		return got
 	}
-	a, b, other := run(7, false, false), run(7, true, true), run(8, false, false)
+	a := run(7, false, false)
+	b := run(7, true, true)
+	other := run(8, false, false)
 	if fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("the same seed gave\n%v\nand\n%v", a, b)
 	}

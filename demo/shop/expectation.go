@@ -33,14 +33,16 @@ func Expectation(text []byte) (string, audit.Order) {
 		return head.OrderID, expect
 	}
 	expect.Currency = order.Currency
-	units, amount := new(big.Rat), new(big.Rat)
+	units := new(big.Rat)
+	amount := new(big.Rat)
 	for _, i := range order.Items {
 		quantity := exact(i.Quantity)
 		units.Add(units, quantity)
 		amount.Add(amount, quantity.Mul(quantity, exact(i.UnitPrice)))
 		expect.Physical = expect.Physical || i.Physical
 	}
-	expect.Units, expect.Amount = whole(units), whole(amount)
+	expect.Units = whole(units)
+	expect.Amount = whole(amount)
 	return head.OrderID, expect
 }
 

@@ -7,16 +7,31 @@ type country struct {
 }
 
 var countries = []country{
-	{"DE", "EUR", []string{"Köln", "München", "Görlitz", "Bremen"},
-		[]string{"Jürgen Weiß", "Anke Möller", "Søren Großmann", "Lea Fuchs"}},
-	{"FR", "EUR", []string{"Besançon", "Orléans", "Nîmes"},
-		[]string{"Zoé Lefèvre", "François Noël", "Maëlys Hébert"}},
-	{"PL", "PLN", []string{"Łódź", "Gdańsk", "Kraków"},
-		[]string{"Małgorzata Wójcik", "Paweł Żak", "Agnieszka Ślusarczyk"}},
-	{"GB", "GBP", []string{"Leeds", "Stoke-on-Trent", "Bath"},
-		[]string{"Ada O'Brien", "Tom Fairweather", "Niamh Clarke"}},
-	{"US", "USD", []string{"Portland", "Coeur d'Alene", "San José"},
-		[]string{"María García-López", "Jamal Washington", "Wei Chen"}},
+	{
+		"DE", "EUR",
+		[]string{"Köln", "München", "Görlitz", "Bremen"},
+		[]string{"Jürgen Weiß", "Anke Möller", "Søren Großmann", "Lea Fuchs"},
+	},
+	{
+		"FR", "EUR",
+		[]string{"Besançon", "Orléans", "Nîmes"},
+		[]string{"Zoé Lefèvre", "François Noël", "Maëlys Hébert"},
+	},
+	{
+		"PL", "PLN",
+		[]string{"Łódź", "Gdańsk", "Kraków"},
+		[]string{"Małgorzata Wójcik", "Paweł Żak", "Agnieszka Ślusarczyk"},
+	},
+	{
+		"GB", "GBP",
+		[]string{"Leeds", "Stoke-on-Trent", "Bath"},
+		[]string{"Ada O'Brien", "Tom Fairweather", "Niamh Clarke"},
+	},
+	{
+		"US", "USD",
+		[]string{"Portland", "Coeur d'Alene", "San José"},
+		[]string{"María García-López", "Jamal Washington", "Wei Chen"},
+	},
 	{"JP", "JPY", []string{"札幌市", "横浜市", "神戸市"}, []string{"佐藤 花子", "鈴木 一郎", "高橋 美咲"}},
 	{"GR", "EUR", []string{"Θεσσαλονίκη", "Πάτρα"}, []string{"Ελένη Παπαδοπούλου", "Γιώργος Νικολάου"}},
 	{"TR", "TRY", []string{"İzmir", "Şanlıurfa"}, []string{"Çağlar Yıldız", "Gül İnönü"}},
@@ -40,14 +55,24 @@ type product struct {
 }
 
 var products = []product{
-	{"MUG-BLUE-01", 1290, true}, {"MUG-RED-02", 1290, true}, {"TEE-S-11", 2450, true},
+	{"MUG-BLUE-01", 1290, true},
+	{"MUG-RED-02", 1290, true},
+	{"TEE-S-11", 2450, true},
 	{"TEE-XL-14", 2450, true},
-	{"BOOK-GO-7", 3999, true}, {"BOOK-SAGA-9", 4450, true}, {"LAMP-OAK-3", 8900, true},
+	{"BOOK-GO-7", 3999, true},
+	{"BOOK-SAGA-9", 4450, true},
+	{"LAMP-OAK-3", 8900, true},
 	{"CHAIR-4", 15900, true},
-	{"POSTER-A2", 990, true}, {"PEN-SET-5", 1750, true}, {"BIKE-BELL", 1199, true},
+	{"POSTER-A2", 990, true},
+	{"PEN-SET-5", 1750, true},
+	{"BIKE-BELL", 1199, true},
 	{"TEA-GREEN-250G", 875, true},
-	{"EBOOK-GO-7", 1999, false}, {"EBOOK-SAGA-9", 2299, false}, {"COURSE-DDD", 12900, false},
-	{"LICENSE-PRO-1Y", 24900, false}, {"SONG-0042", 129, false}, {"GIFTCARD-25", 2500, false},
+	{"EBOOK-GO-7", 1999, false},
+	{"EBOOK-SAGA-9", 2299, false},
+	{"COURSE-DDD", 12900, false},
+	{"LICENSE-PRO-1Y", 24900, false},
+	{"SONG-0042", 129, false},
+	{"GIFTCARD-25", 2500, false},
 }
 
 var (

@@ -118,8 +118,10 @@ func purchase(rng *rand.Rand, n int) order {
 	home := countries[rng.IntN(len(countries))]
 	name := home.names[rng.IntN(len(home.names))]
 	o := order{
-		Customer: customer{fmt.Sprintf("c-%d", 1000+rng.IntN(600)), name,
-			fmt.Sprintf("customer%d@example.com", n), home.code},
+		Customer: customer{
+			fmt.Sprintf("c-%d", 1000+rng.IntN(600)), name,
+			fmt.Sprintf("customer%d@example.com", n), home.code,
+		},
 		Currency: home.currency,
 		Payment:  map[string]string{"card": fmt.Sprintf("%s_%d", pick(rng, goodCards), n)},
 	}
@@ -134,8 +136,10 @@ func purchase(rng *rand.Rand, n int) order {
 	rare(rng, n, &o, digital)
 	for _, i := range o.Items {
 		if i.Physical && o.ShipTo == nil {
-			o.ShipTo = &address{name, fmt.Sprintf("%d Main Street", 1+rng.IntN(200)),
-				home.cities[rng.IntN(len(home.cities))], home.code}
+			o.ShipTo = &address{
+				name, fmt.Sprintf("%d Main Street", 1+rng.IntN(200)),
+				home.cities[rng.IntN(len(home.cities))], home.code,
+			}
 		}
 	}
 	return o

@@ -50,7 +50,9 @@ func TestFile(t *testing.T) {
 		t.Errorf("the file has %d bytes, want at most 700 KiB", size)
 	}
 	r := read()
-	orders, again, other := r.orders, r.again, r.other
+	orders := r.orders
+	again := r.again
+	other := r.other
 	if len(orders) != 980 || again != 2 || other != 2 {
 		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2",
 			len(orders), again, other)
@@ -72,7 +74,8 @@ func TestFile(t *testing.T) {
 // TestVariety: the file shows a shop of this world, and every reason to undo.
 func TestVariety(t *testing.T) {
 	var got struct{ several, digital, high, badCard, soldOut, limited, unserved, foreign int }
-	countries, currencies := map[string]bool{}, map[string]bool{}
+	countries := map[string]bool{}
+	currencies := map[string]bool{}
 	orders := read().orders
 	for id, s := range orders {
 		var o struct {
@@ -89,7 +92,8 @@ func TestVariety(t *testing.T) {
 		if err := json.Unmarshal(s.Order, &o); err != nil {
 			t.Fatalf("order %s: %v", id, err)
 		}
-		countries[o.Customer.Country], currencies[o.Currency] = true, true
+		countries[o.Customer.Country] = true
+		currencies[o.Currency] = true
 		count := func(n *int, yes bool) {
 			if yes {
 				*n++

@@ -104,7 +104,8 @@ func (b *Book) Accept(place int, id string) {
 	}
 	l.accepted = true
 	if o := b.order(id, l.expect); !o.accepted {
-		o.accepted, o.expect = true, l.expect
+		o.accepted = true
+		o.expect = l.expect
 		o.expect.ID = id
 	}
 }
@@ -114,7 +115,8 @@ func (b *Book) Refuse(place int, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l := &b.lines[place]; !l.accepted && !l.refused {
-		l.refused, l.reason = true, reason
+		l.refused = true
+		l.reason = reason
 		if l.id != "" {
 			b.order(l.id, l.expect).refused = true
 		}
@@ -133,7 +135,8 @@ func (b *Book) Cancel(place int) {
 func (b *Book) Observe(list []view.Summary, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stale = err != nil; b.stale {
+	b.stale = err != nil
+	if b.stale {
 		return
 	}
 	for _, o := range b.orders {
@@ -147,7 +150,8 @@ func (b *Book) Observe(list []view.Summary, err error) {
 		if terminal(o.State) && o.State != s.State {
 			b.reopened = append(b.reopened, s.OrderID)
 		}
-		o.Summary, o.seen = s, true
+		o.Summary = s
+		o.seen = true
 	}
 }
 
@@ -255,13 +259,17 @@ func (b *Book) Violations() (all []audit.Violation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range b.reopened {
-		all = append(all, audit.Violation{Order: id, What: "an end that changed afterwards",
-			Expected: "the same end for ever", Found: "another state"})
+		all = append(all, audit.Violation{
+			Order: id, What: "an end that changed afterwards",
+			Expected: "the same end for ever", Found: "another state",
+		})
 	}
 	for id, o := range b.orders {
 		if o.cancelled && o.seen && o.State != core.Cancelled {
-			all = append(all, audit.Violation{Order: id, What: "a cancel was accepted",
-				Expected: "Cancelled", Found: string(o.State)})
+			all = append(all, audit.Violation{
+				Order: id, What: "a cancel was accepted",
+				Expected: "Cancelled", Found: string(o.State),
+			})
 		}
 	}
 	return all
@@ -271,7 +279,8 @@ func (b *Book) Violations() (all []audit.Violation) {
 func (b *Book) Reasons() (refused, undone map[string]int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	refused, undone = map[string]int{}, map[string]int{}
+	refused = map[string]int{}
+	undone = map[string]int{}
 	for _, l := range b.lines {
 		if l.refused && l.reason != "" {
 			refused[l.reason]++

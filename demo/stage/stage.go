@@ -40,17 +40,23 @@ type Restart struct {
 // further arguments args, and the file agents.yaml. The caller must write agents.yaml to the folder before
 // Start.
 func New(ctx context.Context, dir, binary, workflows string, o services.Options,
-	args ...string) (*Stage, error) {
+	args ...string,
+) (*Stage, error) {
 	s := &Stage{Dir: dir}
-	s.Engine = &process.Process{Name: "stepkeeper dev", Binary: binary, Log: s.File("stepkeeper.log"),
-		Args: append([]string{"dev", "--data", s.File("data"), "--listen", "127.0.0.1:0",
-			"--workflows", workflows, "--agents", s.File("agents.yaml")}, args...)}
+	s.Engine = &process.Process{
+		Name: "stepkeeper dev", Binary: binary, Log: s.File("stepkeeper.log"),
+		Args: append([]string{
+			"dev", "--data", s.File("data"), "--listen", "127.0.0.1:0",
+			"--workflows", workflows, "--agents", s.File("agents.yaml"),
+		}, args...),
+	}
 	o.Dir = s.File("services")
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.Fleet, err = services.Start(ctx, o); err != nil {
+	s.Fleet, err = services.Start(ctx, o)
+	if err != nil {
 		return nil, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
 	}
 	return s, nil
@@ -66,7 +72,8 @@ func (s *Stage) Start(ctx context.Context) (time.Duration, error) {
 	defer s.mu.Unlock()
 	if err == nil && s.killed {
 		s.restarts = append(s.restarts, Restart{Ready: up.Milliseconds()})
-		s.killed, s.waiting = false, time.Now()
+		s.killed = false
+		s.waiting = time.Now()
 	}
 	return up, err
 }

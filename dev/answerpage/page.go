@@ -84,7 +84,9 @@ func Read(t *protocol.Task, def *core.Definition, order json.RawMessage, of core
 		q.Closed = cmp.Or(q.Closed, "The question cannot be shown now; try again later.")
 		return q
 	}
-	q.Text, q.Show, q.Answers = asked.Question, fields(asked.Show), def.Steps[i].Answer.Values
+	q.Text = asked.Question
+	q.Show = fields(asked.Show)
+	q.Answers = def.Steps[i].Answer.Values
 	return q
 }
 
@@ -133,7 +135,8 @@ func New(b Backend) http.Handler {
 }
 
 func serve(w http.ResponseWriter, r *http.Request, b Backend) {
-	id, token := r.PathValue("id"), r.PathValue("token")
+	id := r.PathValue("id")
+	token := r.PathValue("token")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		q, err := b.Question(r.Context(), id, token)
@@ -168,8 +171,10 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 			shown{Message: "The answer is not complete. Open the link again and choose one."})
 		return
 	}
-	v, err := b.Command(r.Context(), message.Control{OrderID: id,
-		Event: core.Answered{ID: uuid.NewString(), Round: round, Value: data, Token: token}})
+	v, err := b.Command(r.Context(), message.Control{
+		OrderID: id,
+		Event:   core.Answered{ID: uuid.NewString(), Round: round, Value: data, Token: token},
+	})
 	switch {
 	case err != nil:
 		write(w, statusOf(err), shown{Message: reason(err)})

@@ -31,18 +31,26 @@ func (a asks) Input(int, core.Environment) (json.RawMessage, error) {
 func asking(input string) *core.Definition {
 	d := &core.Definition{Name: "order", Expr: asks{input: input}, Steps: []core.StepDefinition{
 		{Name: "approve", Input: json.RawMessage(`"t"`), Answer: &core.Answer{Values: []string{"yes", "no"}}},
-		{Name: "pay"}, {Name: "bought", Answer: &core.Answer{Event: "bought"}}}}
+		{Name: "pay"},
+		{Name: "bought", Answer: &core.Answer{Event: "bought"}},
+	}}
 	d.Link()
 	return d
 }
 
 func waiting() *protocol.Task {
-	step := protocol.Step{State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: 1},
-		Answers: &protocol.Answers{}}
-	first, last := step, step
-	first.Name, last.Name = "approve", "bought"
-	return &protocol.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,
-		Steps: []protocol.Step{first, {Name: "pay", State: core.Pending}, last}}
+	step := protocol.Step{
+		State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: 1},
+		Answers: &protocol.Answers{},
+	}
+	first := step
+	last := step
+	first.Name = "approve"
+	last.Name = "bought"
+	return &protocol.Task{
+		OrderID: "o", Run: 1, ProcessState: core.Processing,
+		Steps: []protocol.Step{first, {Name: "pay", State: core.Pending}, last},
+	}
 }
 
 // A page takes an answer where the step asks or will ask, in the run of its link; else it says why not.
@@ -59,15 +67,20 @@ func TestWhatIsOpen(t *testing.T) {
 		{"approve", 1, `{}`, func(*protocol.Task) {}, ""},
 		{"approve", 1, ``, func(*protocol.Task) {}, ""},
 		{"approve", 1, `{}`, func(x *protocol.Task) {
-			x.Steps[0] = protocol.Step{Name: "approve",
-				State: core.Pending}
+			x.Steps[0] = protocol.Step{
+				Name:  "approve",
+				State: core.Pending,
+			}
 		}, ""},
 		{"approve", 1, `{}`, func(x *protocol.Task) { x.ProcessState = core.Error; x.Phase = core.Forward }, ""},
-		{"approve", 1, `{}`, func(x *protocol.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing },
-			decided},
+		{
+			"approve", 1, `{}`, func(x *protocol.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing },
+			decided,
+		},
 		{"approve", 1, `{}`, func(x *protocol.Task) { x.Steps[0].State = core.Processed }, decided},
 		{"approve", 1, `{}`, func(x *protocol.Task) {
-			x.ProcessState, x.Steps[0].State = core.Processed, core.Processed
+			x.ProcessState = core.Processed
+			x.Steps[0].State = core.Processed
 		}, earlier},
 		{"approve", 0, `{}`, func(*protocol.Task) {}, earlier},
 		{"approve", 1, `{`, func(*protocol.Task) {}, hidden},
@@ -141,7 +154,8 @@ func TestPages(t *testing.T) {
 		core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
 	pages := answerpage.New(b)
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {
-		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path,
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), method, path,
 			strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		pages.ServeHTTP(w, r)
@@ -149,11 +163,14 @@ func TestPages(t *testing.T) {
 	}
 	const path = answerpage.Prefix + "o/secret"
 	w := do(http.MethodGet, path, nil)
-	want := http.Header{"Content-Type": {"text/html; charset=utf-8"},
+	want := http.Header{
+		"Content-Type": {"text/html; charset=utf-8"},
 		"Content-Security-Policy": {
-			"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
+			"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		},
 		"Referrer-Policy": {"no-referrer"}, "X-Frame-Options": {"DENY"},
-		"X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"}, "Cache-Control": {"no-store"}}
+		"X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"}, "Cache-Control": {"no-store"},
+	}
 	if w.Code != http.StatusOK || w.Body.String() != open || fmt.Sprint(w.Header()) != fmt.Sprint(want) {
 		t.Errorf("%d %v\n%s", w.Code, w.Header(), w.Body)
 	}
@@ -179,35 +196,75 @@ func TestPages(t *testing.T) {
 		status       int
 		text         string
 	}{
-		{http.MethodPost, path, yes, nil, "it is too late", http.StatusConflict,
-			"The answer was not taken: it is too late."},
-		{http.MethodPost, path, yes, port.ErrUnavailable, "", http.StatusServiceUnavailable,
-			"This cannot be answered now."},
-		{http.MethodPost, path, yes, &message.Refusal{Text: "the token is too long"}, "",
-			http.StatusForbidden, "The link cannot be used: the token is too long."},
-		{http.MethodGet, path, nil, &core.Refusal{Text: "the token has expired"}, "", http.StatusForbidden,
-			"The link cannot be used: the token has expired."},
-		{http.MethodGet, path, nil, errors.New("disk full"), "", http.StatusServiceUnavailable,
-			"This cannot be answered now."},
-		{http.MethodGet, answerpage.Prefix + "o/other", nil, nil, "", http.StatusForbidden,
-			"the token is not one of this order"},
-		{http.MethodPost, path, url.Values{"round": {"0"}, "value": {"yes"}}, nil, "", http.StatusBadRequest,
-			"The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"x"}, "value": {"yes"}}, nil, "", http.StatusBadRequest,
-			"The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}}, nil, "", http.StatusBadRequest,
-			"The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}},
-			nil, "", http.StatusOK, "Your answer was taken"},
-		{http.MethodPost, path, url.Values{"round": {"1"},
-			"value": {strings.Repeat("x", core.MaxApproval+1)}}, nil, "", http.StatusBadRequest,
-			"The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"},
-			"z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusRequestEntityTooLarge,
-			"The answer is too large."},
+		{
+			http.MethodPost, path, yes, nil, "it is too late", http.StatusConflict,
+			"The answer was not taken: it is too late.",
+		},
+		{
+			http.MethodPost, path, yes, port.ErrUnavailable, "", http.StatusServiceUnavailable,
+			"This cannot be answered now.",
+		},
+		{
+			http.MethodPost, path, yes, &message.Refusal{Text: "the token is too long"}, "",
+			http.StatusForbidden, "The link cannot be used: the token is too long.",
+		},
+		{
+			http.MethodGet, path, nil, &core.Refusal{Text: "the token has expired"}, "", http.StatusForbidden,
+			"The link cannot be used: the token has expired.",
+		},
+		{
+			http.MethodGet, path, nil, errors.New("disk full"), "", http.StatusServiceUnavailable,
+			"This cannot be answered now.",
+		},
+		{
+			http.MethodGet, answerpage.Prefix + "o/other", nil, nil, "", http.StatusForbidden,
+			"the token is not one of this order",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{"round": {"0"}, "value": {"yes"}},
+			nil, "", http.StatusBadRequest,
+			"The answer is not complete.",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{"round": {"x"}, "value": {"yes"}},
+			nil, "", http.StatusBadRequest,
+			"The answer is not complete.",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{"round": {"1"}},
+			nil, "", http.StatusBadRequest,
+			"The answer is not complete.",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}},
+			nil, "", http.StatusOK, "Your answer was taken",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{
+				"round": {"1"},
+				"value": {strings.Repeat("x", core.MaxApproval+1)},
+			},
+			nil, "", http.StatusBadRequest,
+			"The answer is not complete.",
+		},
+		{
+			http.MethodPost, path,
+			url.Values{
+				"round": {"1"}, "value": {"yes"},
+				"z": {strings.Repeat("x", 4<<10)},
+			},
+			nil, "", http.StatusRequestEntityTooLarge,
+			"The answer is too large.",
+		},
 		{http.MethodDelete, path, nil, nil, "", http.StatusMethodNotAllowed, "This page is read with GET"},
 	} {
-		b.err, b.refused = c.err, c.refused
+		b.err = c.err
+		b.refused = c.refused
 		if w := do(c.method, c.path, c.form); w.Code != c.status ||
 			!strings.Contains(w.Body.String(), c.text) || strings.Contains(w.Body.String(), "<form") ||
 			(w.Header().Get("Allow") != "") != (c.status == http.StatusMethodNotAllowed) {

@@ -41,8 +41,10 @@ func (m *QueueMembers) Resolve(ctx huma.Context, body *huma.PathBuffer) []error 
 	var errs []error
 	check := func(name, is, must string) {
 		if is != "" && is != must {
-			errs = append(errs, &huma.ErrorDetail{Location: body.With(name), Value: is,
-				Message: "the path says " + strconv.Quote(must) + "; state the same, or leave it out"})
+			errs = append(errs, &huma.ErrorDetail{
+				Location: body.With(name), Value: is,
+				Message: "the path says " + strconv.Quote(must) + "; state the same, or leave it out",
+			})
 		}
 	}
 	check("kind", m.Kind, strings.TrimSuffix(ctx.Operation().OperationID, "-order"))
@@ -151,8 +153,10 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Cancel,
-				ReplyTo: in.Body.ReplyTo})
+			return e.command(ctx, message.Control{
+				OrderID: in.ID, Event: in.Body.Cancel,
+				ReplyTo: in.Body.ReplyTo,
+			})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
@@ -176,7 +180,8 @@ func (e *edge) registerCommands(doc huma.API) {
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
 		"An answer may come before its step; the same answer twice changes nothing, and another one after "+
 			"the decision is refused.")
-	answers.Path, answers.MaxBodyBytes = "/v1/orders/{id}/answers", maxAnswer
+	answers.Path = "/v1/orders/{id}/answers"
+	answers.MaxBodyBytes = maxAnswer
 	huma.Register(doc, answers, e.answer)
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
@@ -211,25 +216,31 @@ func (e *edge) registerMove(doc huma.API) {
 // the present one. For an event it fills in no round.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
-	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
-		By: cmp.Or(b.By, "local"), Note: b.Reason}
+	a := core.Answered{
+		ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
+		By: cmp.Or(b.By, "local"), Note: b.Reason,
+	}
 	step := b.Step
 	if b.Token != "" {
 		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {
 			return nil, problem(http.StatusBadRequest, CodeInvalid,
 				"a token says the step, the run and who answers; leave step, event, run and by out")
 		}
-		a.Token, a.By, step = b.Token, "", token.StepOf(b.Token)
+		a.Token = b.Token
+		a.By = ""
+		step = token.StepOf(b.Token)
 	}
 	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	if a.Run = t.Run; b.Run != nil {
+	a.Run = t.Run
+	if b.Run != nil {
 		a.Run = *b.Run
 	}
 	if s := t.Step(step); b.Event == "" && a.Round == 0 {
-		if a.Round = 1; s != nil && s.Answers != nil {
+		a.Round = 1
+		if s != nil && s.Answers != nil {
 			a.Round = max(1, s.Answers.Round)
 		}
 	}

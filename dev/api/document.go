@@ -158,8 +158,7 @@ func responses(doc huma.API, by map[int]*huma.Response, problems []int) map[stri
 // intake queue.
 func (e *edge) documentSubmit(doc huma.API) {
 	ref := schemaOf[SubmitOrder](doc)
-	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =
-		&huma.Schema{Enum: []any{".", ".."}}
+	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not = &huma.Schema{Enum: []any{".", ".."}}
 	doc.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
 		Summary: "Submit one order, or a stream of them",
@@ -179,14 +178,17 @@ func (e *edge) documentSubmit(doc huma.API) {
 			linesType: {Schema: ref},
 		}},
 		Responses: responses(doc, map[int]*huma.Response{
-			http.StatusAccepted: {Description: "Stored and started",
-				Content: map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Receipt](doc)}}},
+			http.StatusAccepted: {
+				Description: "Stored and started",
+				Content:     map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Receipt](doc)}},
+			},
 			http.StatusOK: {
 				Description: "The task at its end (with wait), or one answer a line (of a stream)",
 				Content: map[string]*huma.MediaType{
 					jsonType:  {Schema: schemaOf[view.Task](doc)},
 					linesType: {Schema: schemaOf[LineResult](doc)},
-				}},
+				},
+			},
 		}, []int{400, 403, 409, 413, 415, 429, 500, 503}),
 	})
 }

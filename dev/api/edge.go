@@ -37,7 +37,8 @@ type edge struct {
 // New returns the handler of everything that the embedded runtime serves. All requests below
 // answerpage.Prefix go to the answer page. Only these requests skip the check of the Origin header.
 func New(c Config) http.Handler {
-	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
+	answers := answerpage.New(c.Backend)
+	rest := ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// a path with this prefix cannot lead elsewhere, because guard refuses ambiguous paths
 		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) {

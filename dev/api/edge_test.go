@@ -156,7 +156,8 @@ func escape(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "
 // pathOf finds the template that a path belongs to; "" for one that is not documented.
 func (d *document) pathOf(path string) string {
 	for template := range d.raw["paths"].(map[string]any) {
-		a, b := strings.Split(template, "/"), strings.Split(path, "/")
+		a := strings.Split(template, "/")
+		b := strings.Split(path, "/")
 		same := len(a) == len(b)
 		for i := 0; same && i < len(a); i++ {
 			same = a[i] == b[i] || strings.HasPrefix(a[i], "{")
@@ -242,9 +243,13 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 		x.Phase = core.Undoing
 		x.End.At = apitest.Now + 9
 		x.Undo.Why = protocol.WhyFailure
-		x.Reason.Code, x.Reason.Text, x.Reason.Step = "timeout", "payment did not answer", "charge"
-		x.Commands.Verdicts = []protocol.Verdict{{ID: "c1", Command: "cancel", Reason: "too late",
-			At: apitest.Now}}
+		x.Reason.Code = "timeout"
+		x.Reason.Text = "payment did not answer"
+		x.Reason.Step = "charge"
+		x.Commands.Verdicts = []protocol.Verdict{{
+			ID: "c1", Command: "cancel", Reason: "too late",
+			At: apitest.Now,
+		}}
 		s := &x.Steps[0]
 		s.State = core.UndoWait
 		s.Claim.Undo = true
@@ -313,8 +318,10 @@ func TestDocumentIsServed(t *testing.T) {
 		t.Errorf("openapi is %v", v)
 	}
 	yaml := r.get("/openapi.yaml")
-	for path, want := range map[string]string{"/openapi.yaml": "application/openapi+yaml",
-		"/openapi.json": "application/openapi+json"} {
+	for path, want := range map[string]string{
+		"/openapi.yaml": "application/openapi+yaml",
+		"/openapi.json": "application/openapi+json",
+	} {
 		if got := r.get(path).header.Get("Content-Type"); got != want {
 			t.Errorf("%s is %q", path, got)
 		}
@@ -340,8 +347,10 @@ func TestServeReportsWhatItCannotServe(t *testing.T) {
 		!strings.Contains(err.Error(), ln.Addr().String()) {
 		t.Error(err)
 	}
-	for address, want := range map[string]string{"localhost": "give host and port",
-		"0.0.0.0:0": "is not on the loopback interface", ":0": "is not on the loopback interface"} {
+	for address, want := range map[string]string{
+		"localhost": "give host and port",
+		"0.0.0.0:0": "is not on the loopback interface", ":0": "is not on the loopback interface",
+	} {
 		if _, err := api.Listen(address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -64,7 +64,8 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 }
 
 func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
-	tasks <-chan *protocol.Task) {
+	tasks <-chan *protocol.Task,
+) {
 	rc := http.NewResponseController(w)
 	alive := time.NewTicker(eventPause)
 	send := func(b []byte) bool {

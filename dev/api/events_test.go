@@ -218,7 +218,8 @@ func TestServeEndsStreams(t *testing.T) {
 // A request that does not end with the process is cut off, which is said.
 func TestServeCutsOff(t *testing.T) {
 	t.Parallel()
-	began, ended := make(chan struct{}), make(chan struct{})
+	began := make(chan struct{})
+	ended := make(chan struct{})
 	addr, stop, served := serving(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(began)
 		<-r.Context().Done()

@@ -17,7 +17,8 @@ import (
 // could read differently.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
-		w, body := &response{ResponseWriter: under}, r.Body
+		w := &response{ResponseWriter: under}
+		body := r.Body
 		if r.ContentLength != 0 {
 			// finish reads the rest of the body, so no handler may close the body
 			r.Body = io.NopCloser(body)

@@ -36,7 +36,8 @@ type output[T any] struct{ Body T }
 
 // read registers a GET operation. problems lists the statuses of the operation's error responses.
 func read[In, Out any](doc huma.API, tag, name, path, summary string, problems []int,
-	answer func(context.Context, *In) (Out, error)) {
+	answer func(context.Context, *In) (Out, error),
+) {
 	huma.Register(doc, huma.Operation{
 		OperationID: name, Method: http.MethodGet, Path: path, Tags: []string{tag}, Summary: summary,
 		Errors: problems,

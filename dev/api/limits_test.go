@@ -80,8 +80,13 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 	r.backend.Failing = map[string]error{"full": fmt.Errorf("disk full: %w", port.ErrUnavailable)}
 	newer := strings.Replace(orderJSON("newer"), `"schema":1`, `"schema":2`, 1)
 	var entries []string
-	for _, e := range [][2]string{{"a", newer}, {"b", orderJSON("first")}, {"c", "nonsense"},
-		{"d", orderJSON("full")}, {"e", orderJSON("second")}} {
+	for _, e := range [][2]string{
+		{"a", newer},
+		{"b", orderJSON("first")},
+		{"c", "nonsense"},
+		{"d", orderJSON("full")},
+		{"e", orderJSON("second")},
+	} {
 		entries = append(entries, fmt.Sprintf(`{"Id":%q,"MessageBody":%q}`, e[0], e[1]))
 	}
 	a := r.do("POST", "/", "application/x-amz-json-1.0",
@@ -97,8 +102,10 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 		f := x.(map[string]any)
 		got[f["Id"].(string)] = fmt.Sprint(f["Code"], " ", f["SenderFault"])
 	}
-	want := map[string]string{"a": "InvalidParameterValue true", "b": "ok", "c": "ok",
-		"d": "ServiceUnavailable false", "e": "ok"}
+	want := map[string]string{
+		"a": "InvalidParameterValue true", "b": "ok", "c": "ok",
+		"d": "ServiceUnavailable false", "e": "ok",
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -163,7 +170,8 @@ func serveLimited(t *testing.T) (*limited, *apitest.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, b := &limited{ln, make(chan *limitedConn, 10)}, apitest.New()
+	l := &limited{ln, make(chan *limitedConn, 10)}
+	b := apitest.New()
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(ctx, l, api.New(api.Config{Backend: b})) }()
@@ -198,7 +206,8 @@ func TestSlowRequestsAndLargeHeaders(t *testing.T) {
 		"half an order": {
 			"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " +
 				"application/json\r\nContent-Length: 4096\r\n\r\n" + orderJSON("slow"),
-			30 * time.Second, "HTTP/1.1 400 "},
+			30 * time.Second, "HTTP/1.1 400 ",
+		},
 	} {
 		began := time.Now()
 		conn, served := l.dial(t, c.text)
@@ -258,7 +267,8 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 		"command": {"POST /v1/orders/o/undo HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
 		"queue": {
 			"POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Type: " +
-				"application/x-amz-json-1.0\r\n", 413},
+				"application/x-amz-json-1.0\r\n", 413,
+		},
 		"answer":  {"POST /answer/o/t HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n", 413},
 		"nothing": {"POST /nothing HTTP/1.1\r\n", 404},
 		"other":   {"POST /v1/orders HTTP/1.1\r\nOrigin: http://example.com\r\n", 403},

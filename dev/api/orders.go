@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -99,13 +100,17 @@ func (e *edge) getOrder(ctx context.Context, id string) (o OrderDocument, err er
 	if t.Damaged != "" && (err != nil || len(order) == 0) {
 		err = fmt.Errorf("%w: %s", core.ErrUnfit, t.Damaged)
 	}
-	return OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created,
-		Order: order}, err
+	return OrderDocument{
+		OrderID: t.OrderID, ContentHash: state.HashOf(t), Created: t.Created,
+		Order: order,
+	}, err
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err error) {
-	q := port.Query{State: in.State, Workflow: in.Workflow, Damaged: in.Damaged, Oldest: in.Oldest,
-		Limit: in.Limit, Cursor: in.Cursor}
+	q := port.Query{
+		State: in.State, Workflow: in.Workflow, Damaged: in.Damaged, Oldest: in.Oldest,
+		Limit: in.Limit, Cursor: in.Cursor,
+	}
 	if in.OlderThan != "" {
 		age, ok := core.ParseDuration(in.OlderThan)
 		if !ok || age > maxAge {

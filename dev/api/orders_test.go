@@ -54,10 +54,14 @@ func TestSubmitRefusals(t *testing.T) {
 		{"empty", ``, 400, "not-json"},
 		{"wrong UTF-8", with("\"\xff\""), 400, "not-json"},
 		{"no object", `[]`, 400, "not-json"},
-		{"unknown field", `{"schema":1,"orderId":"x","workflow":"order","order":1,"extra":1}`, 400,
-			"unknown-field"},
-		{"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1),
-			400, "unknown-workflow"},
+		{
+			"unknown field", `{"schema":1,"orderId":"x","workflow":"order","order":1,"extra":1}`, 400,
+			"unknown-field",
+		},
+		{
+			"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1),
+			400, "unknown-workflow",
+		},
 		{"no ID", `{"schema":1,"workflow":"order","order":1}`, 400, "missing-field"},
 		{"empty ID", strings.Replace(orderJSON("x"), `"x"`, `""`, 1), 400, "missing-field"},
 		{"long ID", orderJSON(strings.Repeat("x", 300)), 400, "invalid-field"},
@@ -186,7 +190,8 @@ func TestQueries(t *testing.T) {
 		first["agent"] != "payment" {
 		t.Errorf("task: %v", v)
 	}
-	seen, cursor := 0, ""
+	seen := 0
+	cursor := ""
 	for {
 		page := r.get("/v1/orders?state=Processing&limit=3&cursor=" + cursor).json(t)
 		seen += len(page["orders"].([]any))
@@ -238,42 +243,63 @@ func TestCommands(t *testing.T) {
 	if v := a.json(t); a.status != 200 || v["accepted"] != true || v["id"] != "c-1" {
 		t.Errorf("%d %v", a.status, v)
 	}
-	want := message.Control{OrderID: "o",
-		Event: core.Resolve{ID: "c-1", Command: 3, Step: "charge", Fact: core.Happened}}
+	want := message.Control{
+		OrderID: "o",
+		Event:   core.Resolve{ID: "c-1", Command: 3, Step: "charge", Fact: core.Happened},
+	}
 	if got := r.backend.Commands[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("the backend got %+v", got)
 	}
 	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
-	want = message.Control{OrderID: "o",
-		Event: core.Close{ID: "c-9", Command: 3,
-			Sender: core.Sender{By: "ann", Reason: "refunded by hand"}}}
+	want = message.Control{
+		OrderID: "o",
+		Event: core.Close{
+			ID: "c-9", Command: 3,
+			Sender: core.Sender{By: "ann", Reason: "refunded by hand"},
+		},
+	}
 	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
 	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
-	want = message.Control{OrderID: "o",
-		Event: core.Erase{ID: "c-8", Command: 3,
-			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
+	want = message.Control{
+		OrderID: "o",
+		Event: core.Erase{
+			ID: "c-8", Command: 3,
+			Sender: core.Sender{By: "ann", Reason: "asked to"},
+		},
+	}
 	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
 	r.backend.Change("o", func(x *protocol.Task) {
-		x.Erased = &protocol.Erasure{By: "ann", Reason: "asked to",
-			At: 1}
+		x.Erased = &protocol.Erasure{
+			By: "ann", Reason: "asked to",
+			At: 1,
+		}
 	})
-	if a = r.get("/v1/orders/o/order"); a.status != 404 || !strings.Contains(string(a.body), "was erased") {
+	a = r.get("/v1/orders/o/order")
+	if a.status != 404 || !strings.Contains(string(a.body), "was erased") {
 		t.Errorf("the content of an erased order: %d %s", a.status, a.body)
 	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
-		`{"id":"c-3","command":3,"definition":"latest"}`: {OrderID: "o",
-			Event: core.Move{ID: "c-3", Command: 3, Definition: "latest"}},
-		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {OrderID: "o",
-			Event: core.Resubmit{ID: "c-4", Command: 3, Definition: hash}},
+		`{"id":"c-3","command":3,"definition":"latest"}`: {
+			OrderID: "o",
+			Event:   core.Move{ID: "c-3", Command: 3, Definition: "latest"},
+		},
+		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
+			OrderID: "o",
+			Event:   core.Resubmit{ID: "c-4", Command: 3, Definition: hash},
+		},
 		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) +
-			`"}`: {OrderID: "o",
-			Event: core.Resubmit{ID: "c-5", Command: 3, Step: "charge",
-				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`)}},
+			`"}`: {
+			OrderID: "o",
+			Event: core.Resubmit{
+				ID: "c-5", Command: 3, Step: "charge",
+				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
+			},
+		},
 	} {
 		a = r.post("/v1/orders/o/"+string(want.Kind()), body)
 		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 ||
@@ -286,8 +312,10 @@ func TestCommands(t *testing.T) {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
 	}
 	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
-		return protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
-			At: 1}, nil
+		return protocol.Verdict{
+			ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
+			At: 1,
+		}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
 	if v := a.json(t); a.status != 409 || v["detail"] != "the command number is 4, not 3" ||
@@ -323,14 +351,18 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"input":{}}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":null}`, 400},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`,
-			400},
+		{
+			"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`,
+			400,
+		},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":"` +
 			strings.Repeat("x", 32<<10) + `"}`, 400},
 		{"/v1/orders/o/undo", "text/plain", `{"command":0}`, 415},
 		{"/v1/orders/o/undo", "", `{"command":0}`, 415},
-		{"/v1/orders/o/undo", "application/json", `{"command":0,"id":"` + strings.Repeat("x", 9<<10) + `"}`,
-			413},
+		{
+			"/v1/orders/o/undo", "application/json", `{"command":0,"id":"` + strings.Repeat("x", 9<<10) + `"}`,
+			413,
+		},
 		{"/v1/orders/o/undo", "application/json", strings.Repeat("[", 8000), 400},
 		{"/v1/orders", "text/plain", orderJSON("x"), 415},
 		{"/v1/orders", "application/json; charset=latin-1", orderJSON("x"), 415},
@@ -516,8 +548,10 @@ func TestDamagedStore(t *testing.T) {
 	r := newRig(t)
 	r.submit("a")
 	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
-	for method, path := range map[string]string{"List": "/v1/orders", "Task": "/v1/orders/a",
-		"Order": "/v1/orders/a/order"} {
+	for method, path := range map[string]string{
+		"List": "/v1/orders", "Task": "/v1/orders/a",
+		"Order": "/v1/orders/a/order",
+	} {
 		r.backend.Broken = method
 		a := r.get(path)
 		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" ||
@@ -533,14 +567,23 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	r.submit("o")
 	b := r.backend
 	post := func(path, body string) int { return r.post(path, body).status }
-	b.Change("o", func(x *protocol.Task) { x.Run, x.Steps[0].Answers = 2, &protocol.Answers{Round: 3} })
+	b.Change("o", func(x *protocol.Task) {
+		x.Run = 2
+		x.Steps[0].Answers = &protocol.Answers{Round: 3}
+	})
 	for body, want := range map[string]core.Answered{
-		`{"step":"charge","value":"yes"}`: {Run: 2, Step: "charge", Round: 3,
-			By: "local"},
-		`{"step":"charge","value":"yes","run":0,"round":1,"by":"ann"}`: {Run: 0, Step: "charge", Round: 1,
-			By: "ann"},
-		`{"event":"bought","value":"yes","id":"x"}`: {Run: 2, Name: "bought", By: "local",
-			ID: "x"},
+		`{"step":"charge","value":"yes"}`: {
+			Run: 2, Step: "charge", Round: 3,
+			By: "local",
+		},
+		`{"step":"charge","value":"yes","run":0,"round":1,"by":"ann"}`: {
+			Run: 0, Step: "charge", Round: 1,
+			By: "ann",
+		},
+		`{"event":"bought","value":"yes","id":"x"}`: {
+			Run: 2, Name: "bought", By: "local",
+			ID: "x",
+		},
 	} {
 		b.Commands = nil
 		if code := post("/v1/orders/o/answers", body); code != 200 || len(b.Commands) != 1 {
@@ -570,10 +613,12 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 func TestTheMessageOfAQueueIsACommandOverHTTP(t *testing.T) {
 	ann := core.Sender{By: "ann", Reason: "asked to"}
 	events := []core.Event{
-		core.Cancel{ID: "c", Sender: ann}, core.UndoCommand{ID: "c", Command: 3, Sender: ann},
+		core.Cancel{ID: "c", Sender: ann},
+		core.UndoCommand{ID: "c", Command: 3, Sender: ann},
 		core.Resubmit{ID: "c", Command: 3, Sender: ann},
 		core.Resolve{ID: "c", Command: 3, Step: "charge", Fact: core.Happened, Sender: ann},
-		core.Close{ID: "c", Command: 3, Sender: ann}, core.Erase{ID: "c", Command: 3, Sender: ann},
+		core.Close{ID: "c", Command: 3, Sender: ann},
+		core.Erase{ID: "c", Command: 3, Sender: ann},
 		core.Move{ID: "c", Command: 3, Definition: message.Latest, Sender: ann},
 		core.Answered{ID: "c", Step: "charge", Round: 1, Value: []byte(`"yes"`), By: "ann"},
 	}
@@ -591,8 +636,10 @@ func TestTheMessageOfAQueueIsACommandOverHTTP(t *testing.T) {
 			a := r.post(path, string(body))
 			require.Equal(t, 200, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []message.Control{want}, r.backend.Commands)
-			for is, wrong := range map[string]string{`"task":"o"`: `"task":"p"`, `"schema":1`: `"schema":2`,
-				`"kind":"` + string(want.Kind()) + `"`: `"kind":"settle"`} {
+			for is, wrong := range map[string]string{
+				`"task":"o"`: `"task":"p"`, `"schema":1`: `"schema":2`,
+				`"kind":"` + string(want.Kind()) + `"`: `"kind":"settle"`,
+			} {
 				a := r.post(path, strings.Replace(string(body), is, wrong, 1))
 				require.Equal(t, 400, a.status, wrong)
 				name, _, _ := strings.Cut(wrong, ":")

@@ -91,8 +91,10 @@ func (p *Problem) ContentType(string) string { return problemType }
 const problemType = "application/problem+json"
 
 func problem(status int, code, format string, args ...any) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Code: code,
-		Detail: fmt.Sprintf(format, args...)}
+	return &Problem{
+		Title: http.StatusText(status), Status: status, Code: code,
+		Detail: fmt.Sprintf(format, args...),
+	}
 }
 
 func problemOf(err error) *Problem {

@@ -36,15 +36,18 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: body, Order: &o, Err: err})
 			continue
 		}
-		orders, at = append(orders, o), append(at, i)
+		orders = append(orders, o)
+		at = append(at, i)
 	}
 	if len(orders) > 0 {
 		for k, result := range e.backend.Submit(ctx, orders) {
 			i := at[k]
 			errs[i] = result.Err
 			if isRefusal(result.Err) {
-				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k],
-					Err: result.Err})
+				errs[i] = e.reject(ctx, Rejected{
+					Queue: port.Intake, Body: bodies[i], Order: &orders[k],
+					Err: result.Err,
+				})
 			}
 		}
 	}

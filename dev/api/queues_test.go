@@ -94,8 +94,10 @@ func TestControlQueue(t *testing.T) {
 func TestCommandsToTheIntakeQueue(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	for _, body := range []string{`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`,
-		`{"schema":1,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`} {
+	for _, body := range []string{
+		`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`,
+		`{"schema":1,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`,
+	} {
 		if status, typ := r.sendTo("intake", body, ""); status != 200 {
 			t.Errorf("%s: %d %s", body, status, typ)
 		}
@@ -104,8 +106,10 @@ func TestCommandsToTheIntakeQueue(t *testing.T) {
 		got[1].Event.(core.Answered).Token != "x" || len(r.backend.Rejected) != 0 {
 		t.Errorf("commands %+v, rejected %+v", got, r.backend.Rejected)
 	}
-	for _, body := range []string{`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`,
-		`{"schema":1,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`} {
+	for _, body := range []string{
+		`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`,
+		`{"schema":1,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`,
+	} {
 		if status, typ := r.sendTo("intake", body, ""); status != 200 {
 			t.Errorf("%s: %d %s", body, status, typ)
 		}

@@ -79,20 +79,26 @@ func (b *routed) List(ctx context.Context, q port.Query) ([]view.Summary, string
 // spellings are ways to write a path that some proxy, router or client takes for the path itself, and ways to
 // hide it behind the answer page's path.
 func spellings(path string) []string {
-	all := []string{path, "/" + path, path + "/", strings.ToUpper(path), strings.ReplaceAll(path, "/", "//"),
+	all := []string{
+		path, "/" + path, path + "/", strings.ToUpper(path), strings.ReplaceAll(path, "/", "//"),
 		strings.Replace(path, "a", "%61", 1), strings.Replace(path, "a", "%2561", 1), path + "%00",
 		"http://127.0.0.1" + path, "http://shop.example" + path, path + "?/answer/o/token",
-		path + "/..;/answer/o/token", path + "/..%2f..%2fanswer/o/token", path + "/../answer/o/token"}
+		path + "/..;/answer/o/token", path + "/..%2f..%2fanswer/o/token", path + "/../answer/o/token",
+	}
 	for _, slash := range []string{"%2f", "/./", `\`, "%5c", "/;/"} {
 		all = append(all, strings.ReplaceAll(path, "/", slash))
 	}
-	ups := []string{"", "/..", "/%2e%2e", "%2f..", "/..;", "/.%2e", "%2f%2e%2e%2f%2e%2e%2f..", "/../..", "/../../..",
-		"/.", "//..", "/;", "%5c.."}
+	ups := []string{
+		"", "/..", "/%2e%2e", "%2f..", "/..;", "/.%2e", "%2f%2e%2e%2f%2e%2e%2f..", "/../..", "/../../..",
+		"/.", "//..", "/;", "%5c..",
+	}
 	if testing.Short() {
 		ups = ups[:5]
 	}
-	for _, behind := range []string{"/answer", "/answer/", "/answer/o", "/answer/o/token", "/Answer/o/token",
-		"/answer%2fo", "/%61nswer/o"} {
+	for _, behind := range []string{
+		"/answer", "/answer/", "/answer/o", "/answer/o/token", "/Answer/o/token",
+		"/answer%2fo", "/%61nswer/o",
+	} {
 		for _, up := range ups {
 			all = append(all, behind+up+path)
 		}
@@ -153,7 +159,8 @@ func (l *listener) try(t *testing.T, method, target string, headers []string, bo
 	if err != nil {
 		return // the server answers 400 itself
 	}
-	l.backend.reached, headers = nil, append(slices.Clone(l.headers), headers...)
+	l.backend.reached = nil
+	headers = append(slices.Clone(l.headers), headers...)
 	l.handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
 	for _, class := range l.backend.reached {
 		l.seen[class] = true
@@ -175,8 +182,10 @@ func TestRoutesDoNotOverlap(t *testing.T) {
 		"no origin":    newListener("answer", []string{"Origin: null", "Sec-Fetch-Site: cross-site"}, whole),
 		"answers":      newListener("answer", []string{"X-Test: answers"}, answers),
 	}
-	for _, base := range []string{"/answer/o/token", "/answer/intake", "/v1/orders", "/v1/orders/o",
-		"/v1/orders/o/cancel", "/v1/orders/o/answers", "/", "/000000000000/intake"} {
+	for _, base := range []string{
+		"/answer/o/token", "/answer/intake", "/v1/orders", "/v1/orders/o",
+		"/v1/orders/o/cancel", "/v1/orders/o/answers", "/", "/000000000000/intake",
+	} {
 		for _, target := range spellings(base) {
 			for _, headers := range routeHeaders {
 				for _, l := range listeners {

@@ -52,7 +52,9 @@ func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
 		for len(s.buf) == 0 && !s.ended {
 			s.change.Wait()
 		}
-		out, s.buf = s.buf, out[:0]
+		written := out[:0]
+		out = s.buf
+		s.buf = written
 		s.mu.Unlock()
 		if len(out) == 0 {
 			return

@@ -140,17 +140,20 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
 	for number, ended := 1, error(nil); ended == nil; number++ {
-		l, blank := line{}, false
+		l := line{}
+		blank := false
 		err := port.Guard(nil, "reading orders", func() error {
 			l, blank, ended = nextLine(in, number)
 			return nil
 		})
-		if ended = cmp.Or(err, ended); ended != nil && !errors.Is(ended, io.EOF) {
-			l, blank = line{err: problem(http.StatusBadRequest, CodeInvalid,
-				"the stream broke off here (%v); send the rest again, known orders are harmless", ended)},
-				ctx.Err() != nil
+		ended = cmp.Or(err, ended)
+		if ended != nil && !errors.Is(ended, io.EOF) {
+			l = line{err: problem(http.StatusBadRequest, CodeInvalid,
+				"the stream broke off here (%v); send the rest again, known orders are harmless", ended)}
+			blank = ctx.Err() != nil
 		}
-		if l.number = number; blank {
+		l.number = number
+		if blank {
 			continue
 		}
 		select {
@@ -170,7 +173,8 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 		var part []byte
 		part, err = in.ReadSlice('\n')
 		if len(text)+len(part) > message.MaxSubmission+2 { // two bytes more for the line end
-			long, text = true, nil
+			long = true
+			text = nil
 		}
 		if !long {
 			text = append(text, part...)
@@ -289,7 +293,8 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
 				// the next attempt replaces the result below
-				again, pause = append(again, i), max(pause, full.RetryAfter)
+				again = append(again, i)
+				pause = max(pause, full.RetryAfter)
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}
@@ -314,14 +319,18 @@ func answerOf(number int, r SubmitResult, orderID string) LineResult {
 	if r.Err != nil {
 		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
 	}
-	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State,
-		Notes: r.Notes, Unattended: r.Unattended}
+	return LineResult{
+		Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State,
+		Notes: r.Notes, Unattended: r.Unattended,
+	}
 }
 
 func lineError(err error) *LineError {
 	p := problemOf(err)
-	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field,
-		RetryAfter: p.RetryAfter}
+	return &LineError{
+		Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field,
+		RetryAfter: p.RetryAfter,
+	}
 }
 
 func appendLines(b []byte, results []LineResult) []byte {

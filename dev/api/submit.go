@@ -106,8 +106,10 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		}
 	}
 	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
-	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes,
-		result.Unattended})
+	writeJSON(w, http.StatusAccepted, Receipt{
+		result.OrderID, result.Known, result.State, result.Notes,
+		result.Unattended,
+	})
 }
 
 // waited blocks until the order ends or the time is over. It returns the task from Wait, and does not read

@@ -91,7 +91,8 @@ func answerAll(t *testing.T, s *embedded.Runtime, agent string) {
 		require.NoError(t, err)
 		require.NoError(t, replies.Send(t.Context(), []port.Message{{Value: &message.Reply{
 			Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
-			Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone}}})[0])
+			Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone,
+		}}})[0])
 	}
 }
 
@@ -111,7 +112,8 @@ func onceOnItsOwnClock(t *testing.T) (*fixture, *memory.Clock) {
 	w := newFixture(t, "5s")
 	w.write(once)
 	clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	w.options.Clock, w.options.SweepEvery = clock, quick
+	w.options.Clock = clock
+	w.options.SweepEvery = quick
 	return w, clock
 }
 
@@ -227,9 +229,11 @@ func TestAnAgentThatIsMissingFromItsFileCountsNothing(t *testing.T) {
 		require.Contains(t, health.Checks["agent shop"], `agent "shop" is not deployed`)
 		statistics, err := s.Statistics(t.Context())
 		require.NoError(t, err)
-		require.Contains(t, statistics.Agents, view.AgentStatistics{Agent: "shop",
+		require.Contains(t, statistics.Agents, view.AgentStatistics{
+			Agent:     "shop",
 			Unknown:   "the agent is not deployed, so it has no queue",
-			NotCalled: []view.NotCalled{{Code: core.CodeNoAgent, Since: statistics.Agents[1].NotCalled[0].Since}}})
+			NotCalled: []view.NotCalled{{Code: core.CodeNoAgent, Since: statistics.Agents[1].NotCalled[0].Since}},
+		})
 		undone, _, err := s.Task(t.Context(), "undone")
 		require.NoError(t, err)
 		require.Equal(t, core.Compensating, undone.ProcessState)
@@ -278,7 +282,8 @@ func TestAMissingAgentStopsItsOrdersAfterMaxQueueTime(t *testing.T) {
 
 func (w *fixture) agents(text string) {
 	w.t.Helper()
-	w.options.Operations, w.options.Agents = nil, filepath.Join(w.dir, "agents.yaml")
+	w.options.Operations = nil
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
 	require.NoError(w.t, os.WriteFile(w.options.Agents, []byte("agents:\n  "+text+"\n"), 0o600))
 }
 
@@ -324,7 +329,8 @@ func TestAnOutageGivesUpNoOrder(t *testing.T) {
 	listener, err = net.Listen("tcp", address)
 	require.NoError(t, err)
 	service := &httptest.Server{Listener: listener, Config: &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })}}
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }),
+	}}
 	service.Start()
 	defer service.Close()
 	back := clock.Now()

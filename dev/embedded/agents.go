@@ -51,7 +51,8 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	for name, ops := range s.options.Operations {
 		in := s.options.Inside
 		all = append(all, &agent{name: name, operations: ops, Agent: httpagent.Agent{
-			Concurrency: in.Concurrency, Retry: in.Retry, Breaker: in.Breaker}})
+			Concurrency: in.Concurrency, Retry: in.Retry, Breaker: in.Breaker,
+		}})
 	}
 	for _, a := range all {
 		a.Concurrency = cmp.Or(a.Concurrency, httpagent.DefaultConcurrency)
@@ -78,7 +79,8 @@ func (a *agent) build(clock port.Clock, orders port.Sender) (err error) {
 	var c aws.Config
 	if a.NeedsAWS() { // c gets the credentials of the user, and the endpoint if AWS_ENDPOINT_URL is set
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
-			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
+			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion()),
+		})
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", a.name, err)
 		}
@@ -87,7 +89,8 @@ func (a *agent) build(clock port.Clock, orders port.Sender) (err error) {
 		a.operations, err = awsagent.Operations(a.name, a.Agent, c)
 		return err
 	}
-	if a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock, AWS: c}); err != nil {
+	a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock, AWS: c})
+	if err != nil {
 		return err
 	}
 	a.operations = a.service.Operations()
@@ -124,8 +127,10 @@ func (s *Runtime) wireAgents() error {
 		if err != nil {
 			return err
 		}
-		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w,
-			Concurrency: a.Concurrency, Batch: a.Batch, Drain: drainTime, Log: s.log}
+		a.pump = &worker.Pump{
+			Queue: s.queues.ours(port.Requests(a.name)), Worker: w,
+			Concurrency: a.Concurrency, Batch: a.Batch, Drain: drainTime, Log: s.log,
+		}
 	}
 	return nil
 }

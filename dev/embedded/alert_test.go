@@ -58,7 +58,8 @@ func TestAlertIsLogged(t *testing.T) {
 	w.shop.refuse.Store(true)
 	log := &alertLines{alert: make(chan []byte, 1)}
 	ready := make(chan string, 1)
-	w.options.Log, w.options.Listen = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
+	w.options.Log = slog.New(slog.NewJSONHandler(log, nil))
+	w.options.Listen = "127.0.0.1:0"
 	w.options.Ready = func(s embedded.Started) { ready <- s.Address }
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -94,7 +95,8 @@ func TestAlertIsLogged(t *testing.T) {
 	}
 	delete(got, "time")
 	title, since, _ := strings.Cut(got["msg"].(string), " since ")
-	if got["msg"] = title; !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since) {
+	got["msg"] = title
+	if !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since) {
 		t.Errorf("since %q", since)
 	}
 	want := map[string]any{
@@ -125,10 +127,13 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 		posted <- body
 	}))
 	t.Cleanup(hook.Close)
-	w.options.Log, w.options.OnAlert = slog.New(slog.DiscardHandler), embedded.OnAlert{Webhook: hook.URL}
+	w.options.Log = slog.New(slog.DiscardHandler)
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{
+		Schema: 1, OrderID: "o-1", Workflow: "pair",
+		Order: json.RawMessage(`{"n":1}`),
+	}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	// reported, and settled (P11)
@@ -177,13 +182,18 @@ func TestAlertIsSent(t *testing.T) {
 	t.Cleanup(hook.Close)
 	file := filepath.Join(t.TempDir(), "alerts")
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.SweepEvery = clock, quick
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"tee", "-a", file},
-		Window: time.Minute, Reminder: time.Hour}
+	w.options.Clock = clock
+	w.options.SweepEvery = quick
+	w.options.OnAlert = embedded.OnAlert{
+		Webhook: hook.URL, Command: []string{"tee", "-a", file},
+		Window: time.Minute, Reminder: time.Hour,
+	}
 	s := w.open()
 	submit := func(id string) {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "pair",
-			Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+		if r := s.Submit(t.Context(), []message.SubmitOrder{{
+			Schema: 1, OrderID: id, Workflow: "pair",
+			Order: json.RawMessage(`{"n":1}`),
+		}})[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
 		// reported, and settled (P11)
@@ -252,7 +262,8 @@ func TestAlertsShareAConnection(t *testing.T) {
 	hook.Start()
 	t.Cleanup(hook.Close)
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.SweepEvery = clock, quick
+	w.options.Clock = clock
+	w.options.SweepEvery = quick
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Window: time.Minute, Reminder: time.Hour}
 	s := w.open()
 	submit(t, s, "o-1", "")
@@ -284,8 +295,10 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{
+		Schema: 1, OrderID: "o-1", Workflow: "pair",
+		Order: json.RawMessage(`{"n":1}`),
+	}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
@@ -337,8 +350,10 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 	t.Cleanup(hook.Close)
 	clock := memory.NewClock(time.Now())
 	w.shop.gate = make(chan struct{})
-	w.options.Clock, w.options.SweepEvery = clock, quick
-	w.options.MaxOpen, w.options.OnAlert = 3, embedded.OnAlert{Webhook: hook.URL}
+	w.options.Clock = clock
+	w.options.SweepEvery = quick
+	w.options.MaxOpen = 3
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
 	defer closeRuntime(t, s)
 	next := func(kind message.AlertKind) {

@@ -123,7 +123,8 @@ func (s *Runtime) alertAbsent(ctx context.Context) error {
 // alertRefusals opens an incident when the runtime refuses new orders because MaxOpen orders are active. It
 // keeps the incident open until fewer than nine tenths of MaxOpen are active.
 func (s *Runtime) alertRefusals(ctx context.Context) {
-	last, active := s.refused.Load(), s.hub.activeOrders()
+	last := s.refused.Load()
+	active := s.hub.activeOrders()
 	if last == nil {
 		return
 	}
@@ -199,7 +200,8 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	})
 	err = a.run(ctx, body)
 	posting.Wait()
-	if err = errors.Join(posted, err); err != nil {
+	err = errors.Join(posted, err)
+	if err != nil {
 		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}
 	return nil
@@ -259,8 +261,10 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	defer cancel()
 	output := &head{}
 	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own command
-	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), time.Second
-	cmd.Stdout, cmd.Stderr = output, output
+	cmd.Stdin = bytes.NewReader(append(body, '\n'))
+	cmd.WaitDelay = time.Second
+	cmd.Stdout = output
+	cmd.Stderr = output
 	endWithChildren(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {

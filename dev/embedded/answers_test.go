@@ -36,9 +36,13 @@ func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string)
 		t.Fatal(err)
 	}
 	for {
-		v, err := s.Command(t.Context(), message.Control{OrderID: order,
-			Event: core.Answered{ID: by + "-" + step + "-" + value, Step: step, Round: 1,
-				Value: text, By: by}})
+		v, err := s.Command(t.Context(), message.Control{
+			OrderID: order,
+			Event: core.Answered{
+				ID: by + "-" + step + "-" + value, Step: step, Round: 1,
+				Value: text, By: by,
+			},
+		})
 		if errors.Is(err, port.ErrUnavailable) {
 			continue // as a client does
 		}
@@ -118,9 +122,13 @@ func TestAnswersThatCannotCount(t *testing.T) {
 			t.Errorf("%+v: %+v", c, v)
 		}
 	}
-	_, err := s.Command(t.Context(), message.Control{OrderID: "o-2",
-		Event: core.Answered{ID: "x", Step: "approve", Round: 1, Value: []byte(`"yes"`),
-			By: "ann"}})
+	_, err := s.Command(t.Context(), message.Control{
+		OrderID: "o-2",
+		Event: core.Answered{
+			ID: "x", Step: "approve", Round: 1, Value: []byte(`"yes"`),
+			By: "ann",
+		},
+	})
 	if !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("an unknown order: %v", err)
 	}

@@ -26,7 +26,8 @@ type attended struct {
 
 // Receive receives messages, and records that a receiver is present.
 func (q *attended) Receive(ctx context.Context, max int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	q.count(1)
 	defer q.count(-1)
 	return q.Queue.Receive(ctx, max, wait, visibility)
@@ -45,14 +46,17 @@ func (q *attended) count(receivers int) {
 // message for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
-	since, receivers := q.last, q.receivers
+	since := q.last
+	receivers := q.receivers
 	q.mu.Unlock()
 	if receivers > 0 || q.clock.Now().Sub(since) < unattendedAfter {
 		return view.Unattended{}, false
 	}
 	depth, err := q.Depth(ctx)
-	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
-		Waiting: depth.Visible + depth.Delayed}, err == nil && depth.InFlight == 0
+	return view.Unattended{
+		Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
+		Waiting: depth.Visible + depth.Delayed,
+	}, err == nil && depth.InFlight == 0
 }
 
 // Unattended implements api.Backend.

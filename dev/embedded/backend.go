@@ -47,7 +47,8 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	defer done()
 	for begin, end := 0, 0; begin < len(orders); begin = end {
 		active := s.hub.activeOrders() // count again, because started orders that only wait are not active
-		if end = min(begin+limit-active, len(orders)); end > begin {
+		end = min(begin+limit-active, len(orders))
+		if end > begin {
 			s.take(ctx, orders[begin:end], results[begin:end])
 			continue
 		}
@@ -298,7 +299,8 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
 		var refused *message.Refusal
-		if errs[i] = r.Err; errors.As(r.Err, &refused) {
+		errs[i] = r.Err
+		if errors.As(r.Err, &refused) {
 			s.log.Error("an order of a schedule is refused", "order", r.OrderID, "error", r.Err)
 			errs[i] = nil
 		}
@@ -374,7 +376,8 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 		Release: view.Built(),
 	}
 	if err := s.store.Probe(); err != nil {
-		h.Checks["store"], h.Ready = err.Error(), false
+		h.Checks["store"] = err.Error()
+		h.Ready = false
 	}
 	h.Checks["intake"] = s.intake(h.Counts["running"])
 	for _, w := range s.workflows.infos() {

@@ -51,7 +51,8 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	var err error
 	during := 0
 	for err == nil && during == 0 {
-		before, backup = known(), filepath.Join(t.TempDir(), "backup.db")
+		before = known()
+		backup = filepath.Join(t.TempDir(), "backup.db")
 		_, err = sqlite.Backup(t.Context(), w.options.Data, backup)
 		during = len(known()) - len(before)
 	}

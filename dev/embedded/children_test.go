@@ -102,8 +102,10 @@ func TestChildrenAreUndone(t *testing.T) {
 			w.shop.standing())
 	}
 	first := wait(t, s, "p~all~0")
-	if v, err := s.Command(t.Context(), message.Control{OrderID: first.OrderID,
-		Event: core.Resubmit{ID: "r", Command: first.Commands.Number}}); err != nil || v.Accepted ||
+	if v, err := s.Command(t.Context(), message.Control{
+		OrderID: first.OrderID,
+		Event:   core.Resubmit{ID: "r", Command: first.Commands.Number},
+	}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
 	}
@@ -136,9 +138,11 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 		id := strings.Repeat("p", core.MaxID)
 		submitParent(t, s, id, 12)
 		task := wait(t, s, id)
-		want, effects := core.Processed, 24
+		want := core.Processed
+		effects := 24
 		if refuse {
-			want, effects = core.Compensated, 0
+			want = core.Compensated
+			effects = 0
 		}
 		if task.ProcessState != want || w.shop.standing() != effects {
 			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.Reason.Text,

@@ -55,7 +55,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	for _, c := range []message.Control{
-		{Event: core.Cancel{ID: "c-2"}}, {Event: core.Resubmit{ID: "c-3", Command: 1}},
+		{Event: core.Cancel{ID: "c-2"}},
+		{Event: core.Resubmit{ID: "c-3", Command: 1}},
 		{Event: core.UndoCommand{ID: "c-4", Command: 1}},
 		{Event: core.Resolve{ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}},
 		{Event: core.Close{ID: "c-6", Command: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},

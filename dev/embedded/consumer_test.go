@@ -33,16 +33,19 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	var received []int
 	took := visibility // of the handling; the next one takes no time
 	var log bytes.Buffer
-	p := &consumer{queue: queue, clock: clock,
+	p := &consumer{
+		queue: queue, clock: clock,
 		log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		handle: func(_ context.Context, _ string, d []port.Delivery) []string {
 			received = append(received, d[0].Received)
 			clock.Advance(took)
-			if took = 0; len(received) == 2 {
+			took = 0
+			if len(received) == 2 {
 				cancel()
 			}
 			return nil
-		}}
+		},
+	}
 	p.run(ctx, t.Context())
 	if !slices.Equal(received, []int{1, 2}) {
 		t.Errorf(

@@ -31,7 +31,8 @@ func held(w *fixture, first int64) (calls *atomic.Int64, letGo func()) {
 			case <-gate:
 				return nil, nil
 			}
-		}}}
+		}},
+	}
 	return calls, func() { close(gate) }
 }
 
@@ -97,7 +98,8 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 		eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
 		eventually(t, "two statuses of each order, received and started",
 			func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
-		reported, before := depth(t, s, embedded.Status("shop")), heap()
+		reported := depth(t, s, embedded.Status("shop"))
+		before := heap()
 		many := slices.Repeat(all, 20)
 		for range copies / len(many) {
 			for _, r := range s.Submit(t.Context(), many) {

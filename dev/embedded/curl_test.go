@@ -34,12 +34,15 @@ func TestCallsOfThePage(t *testing.T) {
 	all := blocks(t, "../../docs/how-to/http-orders.md")
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "purchase.yaml"), []byte(all[0]), 0o600))
-	started, ended := make(chan embedded.Started, 1), make(chan error, 1)
+	started := make(chan embedded.Started, 1)
+	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() {
-		ended <- embedded.Run(ctx, embedded.Options{Data: t.TempDir(), Workflows: folder, Listen: "127.0.0.1:0",
-			Ready: func(s embedded.Started) { started <- s }})
+		ended <- embedded.Run(ctx, embedded.Options{
+			Data: t.TempDir(), Workflows: folder, Listen: "127.0.0.1:0",
+			Ready: func(s embedded.Started) { started <- s },
+		})
 	}()
 	var address string
 	select {
@@ -48,10 +51,12 @@ func TestCallsOfThePage(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	want := []string{`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`,
+	want := []string{
+		`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`,
 		`"id":"approval-17","command":"answer","accepted":true`,
 		`"id":"evt-77","command":"answer","accepted":true`, `"state":"Processed","ended":true`,
-		`"id":"cancel-p-2","command":"cancel","accepted":true`}
+		`"id":"cancel-p-2","command":"cancel","accepted":true`,
+	}
 	require.Len(t, all, len(want)+1, "blocks of the page")
 	for i, block := range all[1:] {
 		// Following does not end by itself.

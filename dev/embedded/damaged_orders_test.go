@@ -116,10 +116,15 @@ func (w *fixture) takesNothingButClose(s *embedded.Runtime) {
 	require.NoError(t, err)
 	n := task.Commands.Number
 	by := core.Sender{By: "ann", Reason: "test"}
-	for i, ev := range []core.Event{core.Cancel{ID: "1"}, core.UndoCommand{ID: "2", Command: n},
-		core.Resubmit{ID: "3", Command: n}, core.Move{ID: "4", Command: n, Definition: message.Latest},
+	for i, ev := range []core.Event{
+		core.Cancel{ID: "1"},
+		core.UndoCommand{ID: "2", Command: n},
+		core.Resubmit{ID: "3", Command: n},
+		core.Move{ID: "4", Command: n, Definition: message.Latest},
 		core.Resolve{ID: "5", Command: n, Step: "first", Fact: core.Happened},
-		core.Erase{ID: "6", Command: n, Sender: by}, core.Close{ID: "7", Command: n + 1, Sender: by}} {
+		core.Erase{ID: "6", Command: n, Sender: by},
+		core.Close{ID: "7", Command: n + 1, Sender: by},
+	} {
 		_, err := s.Command(t.Context(), message.Control{OrderID: "solo", Event: ev})
 		var refused *message.Refusal
 		require.ErrorAs(t, err, &refused, i)
@@ -141,8 +146,10 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 	for _, id := range []string{"solo", "p~all~0"} {
 		task, _, err := s.Task(t.Context(), id)
 		require.NoError(t, err)
-		require.NoError(t, control.Send(t.Context(), []port.Message{{Value: &message.Control{OrderID: id,
-			Event: core.Close{ID: "c", Command: task.Commands.Number, Sender: by}}}})[0])
+		require.NoError(t, control.Send(t.Context(), []port.Message{{Value: &message.Control{
+			OrderID: id,
+			Event:   core.Close{ID: "c", Command: task.Commands.Number, Sender: by},
+		}}})[0])
 		eventually(t, "it is closed", func() bool {
 			task, _, err := s.Task(t.Context(), id)
 			require.NoError(t, err)
@@ -156,8 +163,10 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 	})
 	task, _, err := s.Task(t.Context(), "solo")
 	require.NoError(t, err)
-	v, err := s.Command(t.Context(), message.Control{OrderID: "solo",
-		Event: core.Erase{ID: "e", Command: task.Commands.Number, Sender: by}})
+	v, err := s.Command(t.Context(), message.Control{
+		OrderID: "solo",
+		Event:   core.Erase{ID: "e", Command: task.Commands.Number, Sender: by},
+	})
 	require.NoError(t, err)
 	require.True(t, v.Accepted, v.Reason)
 	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged], fmt.Sprint(v))

@@ -148,7 +148,8 @@ func (w *fixture) writeAs(file, text string) {
 // outside makes shop an agent outside this process, which the test takes the place of.
 func (w *fixture) outside() {
 	w.t.Helper()
-	w.options.Operations, w.options.Agents = nil, filepath.Join(w.dir, "agents.yaml")
+	w.options.Operations = nil
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
 	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
 		w.t.Fatal(err)
 	}

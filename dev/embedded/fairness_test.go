@@ -25,8 +25,10 @@ type counter struct {
 }
 
 func newCounter(t *testing.T) *counter {
-	w, c := newFixture(t, "1h"), &counter{t: t, called: make(chan string), goes: make(chan struct{})}
-	w.options.Inside.Concurrency, w.options.MaxOpen = 1, 100_000
+	w := newFixture(t, "1h")
+	c := &counter{t: t, called: make(chan string), goes: make(chan struct{})}
+	w.options.Inside.Concurrency = 1
+	w.options.MaxOpen = 100_000
 	w.options.Operations = map[string]worker.Operations{
 		"shop": {worker.AnyOperation: {Run: func(ctx context.Context, call worker.Call) (any, error) {
 			select {
@@ -36,7 +38,8 @@ func newCounter(t *testing.T) *counter {
 			}
 			<-c.goes
 			return nil, nil
-		}}}}
+		}}},
+	}
 	c.s = w.open()
 	t.Cleanup(func() { closeRuntime(t, c.s) })
 	return c
@@ -80,7 +83,8 @@ func (c *counter) call() string {
 // latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it
 // answers how many calls each order of the small one took to end, in order.
 func (c *counter) latencies(orders, flood int) (took []int) {
-	began, calls := map[string]int{}, map[string]int{}
+	began := map[string]int{}
+	calls := map[string]int{}
 	for now := 0; len(took) < orders; now++ {
 		if now%6 == 0 && len(began) < orders {
 			id := fmt.Sprintf("small:%d", now)
@@ -109,7 +113,8 @@ func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const orders = 50
 		// of two calls each
-		alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10)
+		alone := newCounter(t).latencies(orders, 0)
+		beside := newCounter(t).latencies(orders, 10)
 		p99 := func(took []int) int { return took[len(took)*99/100] }
 		t.Logf(
 			"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
@@ -127,7 +132,8 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 		c := newCounter(t)
 		var normal, high []string
 		for n := range 40 {
-			normal, high = append(normal, fmt.Sprintf("normal-%d", n)), append(high, fmt.Sprintf("high-%d", n))
+			normal = append(normal, fmt.Sprintf("normal-%d", n))
+			high = append(high, fmt.Sprintf("high-%d", n))
 		}
 		c.submit("", normal...)
 		if id := c.call(); !strings.HasPrefix(id, "normal-") {

@@ -132,8 +132,10 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 	served("second")
 	w.writeAs("first.yaml", "workflow: first\nsteps: true\n")
 	served("third")
-	for text, want := range map[string]int{"the workflow has no steps": 1, "steps is a number": 1,
-		"new orders get the version before it": 1} {
+	for text, want := range map[string]int{
+		"the workflow has no steps": 1, "steps is a number": 1,
+		"new orders get the version before it": 1,
+	} {
 		if n := strings.Count(log.String(), text); n != want {
 			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, log.String())
 		}

@@ -24,7 +24,8 @@ func onItsOwnClock(t *testing.T, allowance string) (*fixture, *memory.Clock) {
 	w := newFixture(t, "1h")
 	w.write(strings.Replace(fmt.Sprintf(pair, "1h"), "queueAllowance: 1h", "queueAllowance: "+allowance, 1))
 	clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	w.options.Clock, w.options.SweepEvery = clock, quick
+	w.options.Clock = clock
+	w.options.SweepEvery = quick
 	return w, clock
 }
 
@@ -96,7 +97,8 @@ func workOff(t *testing.T, w *fixture, s *embedded.Runtime, clock *memory.Clock,
 
 func busy(t *testing.T, s *embedded.Runtime) bool {
 	t.Helper()
-	replies, control := depth(t, s, port.Replies), depth(t, s, port.Control)
+	replies := depth(t, s, port.Replies)
+	control := depth(t, s, port.Control)
 	return replies.Visible+replies.InFlight+control.Visible+control.InFlight > 0
 }
 
@@ -228,7 +230,8 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 		eventually(t, "the agent is asked again", func() bool {
 			clock.Advance(10 * time.Millisecond) // a Wake may have a delay
 			task := current()
-			if first = task.Steps[0]; first.Failures.Do > 0 || task.ProcessState != core.Processing {
+			first = task.Steps[0]
+			if first.Failures.Do > 0 || task.ProcessState != core.Processing {
 				t.Fatalf("it is %s, with %+v", task.ProcessState, first)
 			}
 			return first.InFlight() && first.CompleteBy > core.TimeOf(clock.Now())
@@ -256,9 +259,11 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
+			reply := &message.Reply{
+				Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
 				Agent:   r.Agent,
-				Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone}
+				Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone,
+			}
 			if err := replies.Send(t.Context(), []port.Message{{Value: reply}})[0]; err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,8 @@ func manySteps(n int, row bool) string {
 	var b strings.Builder
 	b.WriteString("workflow: pair\nagents:\n  shop: {queueAllowance: 30s, clockSkew: 10ms}\nsteps:\n")
 	for i := range n {
-		after, policy := "", "undo"
+		after := ""
+		policy := "undo"
 		if row && i > 0 {
 			after = fmt.Sprintf(", after: [s%03d]", i-1)
 		}
@@ -61,15 +62,18 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					_, _ = h.Write([]byte(c.Key))
 					return json.RawMessage(`"` + strings.Repeat("x",
 						tt.smallest+int(h.Sum32())%(tt.most-tt.smallest)) + `"`), nil
-				}}}}
+				}}},
+			}
 			s := w.open()
 			defer closeRuntime(t, s)
 			for i := range tt.orders {
 				submit(t, s, fmt.Sprintf("o-%d", i), "")
 			}
-			ends, large := map[core.State]int{}, 0
+			ends := map[core.State]int{}
+			large := 0
 			for i := range tt.orders {
-				id, n := fmt.Sprintf("o-%d", i), 0
+				id := fmt.Sprintf("o-%d", i)
+				n := 0
 				task := wait(t, s, id)
 				ends[task.ProcessState]++
 				for _, step := range task.Steps {

@@ -32,7 +32,8 @@ type hangingHook struct {
 }
 
 func newHangingHook(t *testing.T) *hangingHook {
-	h, ended := &hangingHook{}, make(chan struct{})
+	h := &hangingHook{}
+	ended := make(chan struct{})
 	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // then the server notices that the caller goes
 		h.called.Add(1)
@@ -73,9 +74,12 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	hook := newHangingHook(t)
 	var log logged
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"},
-		Timeout: time.Hour}
+	w.options.Clock = clock
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.options.OnAlert = embedded.OnAlert{
+		Webhook: hook.URL, Command: []string{"sleep", "1000"},
+		Timeout: time.Hour,
+	}
 	s := w.open()
 	defer func() { // alerts that wait for their turn end too
 		closeRuntime(t, s)
@@ -85,8 +89,10 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	}()
 	take := requestsOf(t, s)
 	for i := range incidents {
-		o := message.SubmitOrder{Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),
-			Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`)}
+		o := message.SubmitOrder{
+			Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),
+			Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`),
+		}
 		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
@@ -176,7 +182,8 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 		"second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
 	hook := newHangingHook(t)
-	fifo, script := filepath.Join(w.dir, "fifo"), filepath.Join(w.dir, "alert.sh")
+	fifo := filepath.Join(w.dir, "fifo")
+	script := filepath.Join(w.dir, "alert.sh")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -187,10 +194,13 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	}
 	var log logged
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	w.options.Clock = clock
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	w.options.SweepEvery = quick
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sh", script},
-		Timeout: 300 * time.Millisecond}
+	w.options.OnAlert = embedded.OnAlert{
+		Webhook: hook.URL, Command: []string{"sh", script},
+		Timeout: 300 * time.Millisecond,
+	}
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")
@@ -249,14 +259,15 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			}))
 			t.Cleanup(hook.Close)
 			var log logged
-			w.options.Log, w.options.OnAlert = slog.New(slog.NewTextHandler(&log, nil)),
-				embedded.OnAlert{Webhook: hook.URL}
+			w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 			s := w.open()
 			defer closeRuntime(t, s)
 			submit(t, s, "o-1", "")
 			want := fmt.Sprintf("the webhook answered %d", status)
 			if status == unparseable {
-				target, want = "an address that is missing or cannot be read", "the webhook answered 302"
+				target = "an address that is missing or cannot be read"
+				want = "the webhook answered 302"
 			}
 			eventually(t, "the redirect is logged as a failure",
 				func() bool { return strings.Contains(log.String(), want) })
@@ -274,7 +285,8 @@ func TestLagOfSweepsThatStandStill(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.outside()
 	clock := memory.NewClock(time.Now())
-	w.options.Clock, w.options.SweepEvery = clock, time.Hour
+	w.options.Clock = clock
+	w.options.SweepEvery = time.Hour
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")

@@ -72,7 +72,8 @@ func everyEntrance(t *testing.T, number string) {
 				return json.RawMessage(`{"n":` + number + `}`), nil
 			}
 			return nil, nil
-		}}}}
+		}}},
+	}
 	bank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"n":%s}`, number)
 	}))
@@ -108,9 +109,13 @@ func everyEntrance(t *testing.T, number string) {
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{OrderID: id,
-			Event: core.Answered{ID: "a", Name: "paid",
-				Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann"}})
+		v, err := s.Command(t.Context(), message.Control{
+			OrderID: id,
+			Event: core.Answered{
+				ID: "a", Name: "paid",
+				Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann",
+			},
+		})
 		if err != nil || !v.Accepted {
 			t.Fatalf("%+v %v", v, err)
 		}
@@ -194,8 +199,10 @@ func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	submit(t, s, "one", "")
 	untilStep(t, s, "one", "paid", core.Waiting)
 	answer := func(id, value string) protocol.Verdict {
-		v, err := s.Command(t.Context(), message.Control{OrderID: "one",
-			Event: core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"}})
+		v, err := s.Command(t.Context(), message.Control{
+			OrderID: "one",
+			Event:   core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

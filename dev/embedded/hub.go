@@ -101,8 +101,10 @@ func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := map[string]int64{"running": int64(len(h.active))}
-	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed,
-		core.Error} {
+	for _, s := range []core.State{
+		core.Processed, core.Compensated, core.Cancelled, core.Closed,
+		core.Error,
+	} {
 		c["ended-"+string(s)] = h.ended[s]
 	}
 	return c
@@ -126,7 +128,8 @@ func (h *hub) watch(id string, done func(*protocol.Task) bool) (*watcher, func()
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		others := slices.DeleteFunc(h.watchers[id], func(other *watcher) bool { return other == w })
-		if h.watchers[id] = others; len(others) == 0 {
+		h.watchers[id] = others
+		if len(others) == 0 {
 			delete(h.watchers, id)
 		}
 	}
@@ -135,7 +138,8 @@ func (h *hub) watch(id string, done func(*protocol.Task) bool) (*watcher, func()
 // wait blocks until done returns true for a version of the task. load returns the present version. If ctx
 // ends, wait returns the newest version and the error of ctx.
 func (h *hub) wait(ctx context.Context, id string, load func() (*protocol.Task, error),
-	done func(*protocol.Task) bool) (*protocol.Task, error) {
+	done func(*protocol.Task) bool,
+) (*protocol.Task, error) {
 	w, stop := h.watch(id, done) // The watch begins before load, so that it misses no later version.
 	defer stop()
 	t, err := load()

@@ -23,10 +23,13 @@ const (
 // no earlier version.
 func version(id string, version int64, was, is core.State) state.Change {
 	made := func(version int64, is core.State) *protocol.Task {
-		t := &protocol.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
-			Steps: []protocol.Step{{Name: "a", First: protocol.First{Nth: 1}, State: is}}}
+		t := &protocol.Task{
+			OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
+			Steps: []protocol.Step{{Name: "a", First: protocol.First{Nth: 1}, State: is}},
+		}
 		if is == rests {
-			t.ProcessState, t.Due = core.Processed, 0
+			t.ProcessState = core.Processed
+			t.Due = 0
 		}
 		return t
 	}
@@ -45,16 +48,24 @@ func TestOlderVersionsMakeNothingActive(t *testing.T) {
 		change state.Change
 		want   int // active tasks after it
 	}{
-		{version("a", 1, "", asks), 1}, {version("b", 1, "", asks), 2},
-		{version("a", 3, asks, rests), 1}, {version("a", 2, asks, asks), 1},
+		{version("a", 1, "", asks), 1},
+		{version("b", 1, "", asks), 2},
+		{version("a", 3, asks, rests), 1},
+		{version("a", 2, asks, asks), 1},
 		{version("a", 4, rests, rests), 1},
-		{version("b", 3, asks, waits), 0}, {version("b", 2, asks, asks), 0},
-		{version("b", 5, waits, asks), 1}, {version("b", 4, waits, waits), 1},
+		{version("b", 3, asks, waits), 0},
+		{version("b", 2, asks, asks), 0},
+		{version("b", 5, waits, asks), 1},
+		{version("b", 4, waits, waits), 1},
 		{version("b", 6, asks, core.Pending), 1}, // an attempt that will be repeated
-		{version("b", 7, asks, core.UndoWait), 1}, {version("b", 8, asks, core.Failed), 1},
-		{version("b", 9, asks, rests), 0}, {version("b", 10, rests, asks), 1},
+		{version("b", 7, asks, core.UndoWait), 1},
+		{version("b", 8, asks, core.Failed), 1},
+		{version("b", 9, asks, rests), 0},
+		{version("b", 10, rests, asks), 1},
 		{version("b", 11, asks, rests), 0},
-		{version("c", 1, "", rests), 0}, {version("d", 1, "", waits), 0}, {version("d", 2, waits, rests), 0},
+		{version("c", 1, "", rests), 0},
+		{version("d", 1, "", waits), 0},
+		{version("d", 2, waits, rests), 0},
 	} {
 		h.committed(step.change)
 		if got := h.activeOrders(); got != step.want {
@@ -81,10 +92,11 @@ func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
 		if err != nil || got.Version != 2 {
 			t.Errorf("version %d came, want 2: %v", got.Version, err)
 		}
-		if got, err = h.wait(ctx, "a", func() (*protocol.Task, error) {
+		got, err = h.wait(ctx, "a", func() (*protocol.Task, error) {
 			go h.committed(version("a", 3, rests, asks)) // a later load would see it
 			return got, nil
-		}, func(t *protocol.Task) bool { return t.Version == 3 }); err != nil {
+		}, func(t *protocol.Task) bool { return t.Version == 3 })
+		if err != nil {
 			t.Errorf("version %d came, want 3: %v", got.Version, err)
 		}
 		if len(h.watchers) > 0 {

@@ -45,8 +45,10 @@ steps:
 
 // text draws a text of JSON as programs write it. Many have a fault that makes programs read it differently.
 func text() *rapid.Generator[string] {
-	part := rapid.SampledFrom([]string{"a", "<td>", `\u003c`, "\u2028", "😀", `\ud83d\ude00`, "я", `\u0001`,
-		"\uffff", `\ufffe`, "\x7f", `\"`, `\\`, `\ud83d`, `\ude00`, "\xff", "\xed\xa0\xbd"})
+	part := rapid.SampledFrom([]string{
+		"a", "<td>", `\u003c`, "\u2028", "😀", `\ud83d\ude00`, "я", `\u0001`,
+		"\uffff", `\ufffe`, "\x7f", `\"`, `\\`, `\ud83d`, `\ude00`, "\xff", "\xed\xa0\xbd",
+	})
 	return rapid.Custom(func(t *rapid.T) string {
 		return `"` + strings.Join(rapid.SliceOfN(part, 0, 3).Draw(t, "parts"), "") + `"`
 	})
@@ -55,9 +57,13 @@ func text() *rapid.Generator[string] {
 // values draws values of such texts.
 func values() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		a, b, c := text().Draw(t, "a"), text().Draw(t, "b"), text().Draw(t, "c")
-		return rapid.SampledFrom([]string{a, `{` + a + `: ` + b + `}`, `{` + a + `:1,` + b + `:[` + c + `]}`,
-			`{"a":{` + a + `:` + b + `,"n":1.500}}`}).Draw(t, "form")
+		a := text().Draw(t, "a")
+		b := text().Draw(t, "b")
+		c := text().Draw(t, "c")
+		return rapid.SampledFrom([]string{
+			a, `{` + a + `: ` + b + `}`, `{` + a + `:1,` + b + `:[` + c + `]}`,
+			`{"a":{` + a + `:` + b + `,"n":1.500}}`,
+		}).Draw(t, "form")
 	})
 }
 
@@ -105,12 +111,15 @@ func TestWhatADoorTakesCanBeRead(t *testing.T) {
 	d := &doors{t: t}
 	d.open(w)
 	type kept struct{ order, said, output string }
-	ended, failed := map[string]kept{}, map[string]string{}
+	ended := map[string]kept{}
+	failed := map[string]string{}
 	for n := range 40 {
-		id, draw := fmt.Sprintf("o-%d", n), func(k int) string { return values().Example(3*n + k) }
+		id := fmt.Sprintf("o-%d", n)
+		draw := func(k int) string { return values().Example(3*n + k) }
 		k := kept{draw(0), draw(1), draw(2)}
 		if n%2 == 0 { // so that enough orders come to their end
-			k.order, k.said = `{"n":"<я😀\u003c"}`, `"\u2028"`
+			k.order = `{"n":"<я😀\u003c"}`
+			k.said = `"\u2028"`
 		}
 		if !d.takes("/v1/orders", fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"pair","order":%s}`, id,
 			k.order), k.order, "order") {
@@ -230,7 +239,8 @@ func TestAnOutputThatProgramsReadDifferently(t *testing.T) {
 				}
 			}))
 			defer service.Close()
-			w.options.Operations, w.options.Agents = nil, filepath.Join(w.dir, "agents.yaml")
+			w.options.Operations = nil
+			w.options.Agents = filepath.Join(w.dir, "agents.yaml")
 			require.NoError(t, os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {shop: {url: %q}}",
 				service.URL), 0o600))
 			s := w.open()

@@ -45,36 +45,54 @@ func newMetrics(s *Runtime) *telemetry {
 	with := promauto.With(registry)
 	return &telemetry{
 		registry: registry,
-		ended: with.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_orders_ended_total",
-			Help: "Orders that came to an end, or to Error, since the start."}, []string{"workflow",
-			"state"}),
-		orders: with.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_order_duration_seconds",
-			Help: "Time from an order's receipt to its end.", Buckets: seconds}, []string{"workflow",
-			"state"}),
-		steps: with.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_step_duration_seconds",
+		ended: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "stepkeeper_orders_ended_total",
+			Help: "Orders that came to an end, or to Error, since the start.",
+		}, []string{"workflow", "state"}),
+		orders: with.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "stepkeeper_order_duration_seconds",
+			Help: "Time from an order's receipt to its end.", Buckets: seconds,
+		}, []string{"workflow", "state"}),
+		steps: with.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "stepkeeper_step_duration_seconds",
 			Help:    "Time from a step's first claim to its end, of orders that were processed.",
-			Buckets: seconds}, []string{"workflow", "step"}),
-		replies: with.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_replies_total",
+			Buckets: seconds,
+		}, []string{"workflow", "step"}),
+		replies: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "stepkeeper_replies_total",
 			Help: "Replies of agents by outcome; those that are not done are attempts that will be made " +
-				"again, or failures."}, []string{"agent", "operation", "outcome"}),
-		commits: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_duration_seconds",
+				"again, or failures.",
+		}, []string{"agent", "operation", "outcome"}),
+		commits: with.NewHistogram(prometheus.HistogramOpts{
+			Name:    "stepkeeper_commit_duration_seconds",
 			Help:    "Time that a group of writes took to be durable.",
-			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14)}),
-		group: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_group_size",
-			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
-		sweeps: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
+			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14),
+		}),
+		group: with.NewHistogram(prometheus.HistogramOpts{
+			Name: "stepkeeper_commit_group_size",
+			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+		}),
+		sweeps: with.NewHistogram(prometheus.HistogramOpts{
+			Name:    "stepkeeper_sweep_duration_seconds",
 			Help:    "Time that a sweep of the Supervisor took.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		swept: with.NewGauge(
-			prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
-				Help: "When a sweep last ended without an error."}),
-		handBacks: with.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
-			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
-		inError: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
-			Help: "Orders that wait for an operator, in Error or damaged; workflows without any are absent."},
-			[]string{"workflow"}),
-		oldest: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
-			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}),
+		swept: with.NewGauge(prometheus.GaugeOpts{
+			Name: "stepkeeper_sweep_last_success_timestamp_seconds",
+			Help: "When a sweep last ended without an error.",
+		}),
+		handBacks: with.NewCounter(prometheus.CounterOpts{
+			Name: "stepkeeper_steps_overdue_total",
+			Help: "Steps that the Supervisor handed back, because no reply came in time.",
+		}),
+		inError: with.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stepkeeper_orders_in_error",
+			Help: "Orders that wait for an operator, in Error or damaged; workflows without any are absent.",
+		}, []string{"workflow"}),
+		oldest: with.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stepkeeper_oldest_in_error_seconds",
+			Help: "How long the oldest of these orders has been in Error.",
+		}, []string{"workflow"}),
 	}
 }
 

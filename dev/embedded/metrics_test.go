@@ -54,9 +54,13 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			older.MatchString(text)
 	})
 	for _, id := range []string{"o-1", "o-2"} {
-		if v, err := s.Command(t.Context(), message.Control{OrderID: id,
-			Event: core.Close{ID: "c-" + id, Sender: core.Sender{By: "ann",
-				Reason: "by hand"}}}); err != nil || !v.Accepted {
+		if v, err := s.Command(t.Context(), message.Control{
+			OrderID: id,
+			Event: core.Close{ID: "c-" + id, Sender: core.Sender{
+				By:     "ann",
+				Reason: "by hand",
+			}},
+		}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
 	}
@@ -198,8 +202,11 @@ func TestMetrics(t *testing.T) {
 	if err != nil || !json.Valid(board) {
 		t.Fatalf("the dashboard: %v", err)
 	}
-	part, atTimes := regexp.MustCompile(`_(bucket|sum|count)$`), []string{"stepkeeper_messages_total",
-		"stepkeeper_breaker_open", "stepkeeper_orders_in_error", "stepkeeper_oldest_in_error_seconds"}
+	part := regexp.MustCompile(`_(bucket|sum|count)$`)
+	atTimes := []string{
+		"stepkeeper_messages_total",
+		"stepkeeper_breaker_open", "stepkeeper_orders_in_error", "stepkeeper_oldest_in_error_seconds",
+	}
 	for _, name := range regexp.MustCompile(`stepkeeper_[a-z_]+`).FindAllString(string(board), -1) {
 		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) &&
 			!slices.Contains(atTimes, base) {

@@ -49,7 +49,8 @@ steps:
 		"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
 			sent <- string(c.Input)
 			return nil, nil
-		}}}}
+		}}},
+	}
 	s := w.open()
 	defer closeRuntime(t, s)
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"one","workflow":"pair","order":{"price":19.90,"big":9223372036854775807,"total":40.1}}`))

@@ -29,7 +29,8 @@ func TestPartsThatPanicGoOn(t *testing.T) {
 		w := newFixture(t, "5s")
 		var clock panickyClock
 		var log bytes.Buffer
-		w.options.Clock, w.options.Log = &clock, slog.New(slog.NewTextHandler(&log, nil))
+		w.options.Clock = &clock
+		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 		w.options.StatisticsEvery = 50 * time.Millisecond
 		s := w.open()
 		submit(t, s, "before", "")

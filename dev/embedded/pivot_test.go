@@ -48,7 +48,8 @@ func (b *bank) run(ctx context.Context, c worker.Call) (any, error) {
 
 func openBank(t *testing.T, deposit func(context.Context) (any, error)) (*embedded.Runtime, *bank) {
 	t.Helper()
-	w, b := newFixture(t, "5s"), &bank{deposit: deposit}
+	w := newFixture(t, "5s")
+	b := &bank{deposit: deposit}
 	w.write(transfer)
 	operations := worker.Operations{worker.AnyOperation: {Run: b.run}}
 	w.options.Operations = map[string]worker.Operations{"bank": operations, "slow": operations}
@@ -105,8 +106,10 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 			tries++
 			id, _ := json.Marshal(tries)
 			return command(message.Control{
-				Event: core.Resolve{ID: "r-" + string(id), Command: number(), Step: "deposit",
-					Fact: core.NotHappened},
+				Event: core.Resolve{
+					ID: "r-" + string(id), Command: number(), Step: "deposit",
+					Fact: core.NotHappened,
+				},
 			})
 		})
 		if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {

@@ -29,7 +29,8 @@ func TestLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "5s")
 		w.write(filming)
-		shown, id := make(chan struct{}), make(chan string, 1)
+		shown := make(chan struct{})
+		id := make(chan string, 1)
 		w.options.Operations = map[string]worker.Operations{"shop": {
 			"film": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
 				began := time.Now()

@@ -67,7 +67,8 @@ func TestAProxyOfAnswersOpensNothingElse(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(linking)
 	links := w.asked()
-	w.options.Listen, w.options.AnswersListen = "127.0.0.1:0", "127.0.0.1:0"
+	w.options.Listen = "127.0.0.1:0"
+	w.options.AnswersListen = "127.0.0.1:0"
 	started := make(chan embedded.Started, 1)
 	w.options.Ready = func(s embedded.Started) { started <- s }
 	ctx, stop := context.WithCancel(t.Context())
@@ -119,15 +120,19 @@ func attacks(t *testing.T, public string) {
 	t.Helper()
 	const order = `{"schema":1,"orderId":"evil","workflow":"pair","order":{"n":1}}`
 	sent := fmt.Sprintf(`{"QueueUrl":"http://127.0.0.1/000000000000/intake","MessageBody":%q}`, order)
-	for _, path := range []string{"/answer/x", "/answer/intake", "/answer%2fx/y", "/answer/..%2f",
-		"/answer/../000000000000/intake", "/answer/%2e%2e/000000000000/intake"} {
+	for _, path := range []string{
+		"/answer/x", "/answer/intake", "/answer%2fx/y", "/answer/..%2f",
+		"/answer/../000000000000/intake", "/answer/%2e%2e/000000000000/intake",
+	} {
 		code, text := send(t, public+path, "application/x-amz-json-1.0", "AmazonSQS.SendMessage", sent)
 		if code < 400 {
 			t.Errorf("POST %s: %d %s", path, code, text)
 		}
 	}
-	for _, path := range []string{"/answer/../v1/orders", "/answer/%2e%2e/v1/orders",
-		"/answer/x/../../v1/orders", "/answer/..%2fv1/orders"} {
+	for _, path := range []string{
+		"/answer/../v1/orders", "/answer/%2e%2e/v1/orders",
+		"/answer/x/../../v1/orders", "/answer/..%2fv1/orders",
+	} {
 		if code, text := send(t, public+path, "application/json", "", order); code < 400 {
 			t.Errorf("POST %s: %d %s", path, code, text)
 		}

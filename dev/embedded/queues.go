@@ -66,7 +66,8 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 	}
 	q := &queues{disk: disk, outside: map[string]*attended{}}
 	var err error
-	if q.memory, err = memory.NewQueues(clock, configs); err != nil {
+	q.memory, err = memory.NewQueues(clock, configs)
+	if err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
 	}
 	for _, a := range agents {

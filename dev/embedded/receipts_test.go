@@ -28,7 +28,8 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 		if err1 != nil {
 			t.Fatal(err1)
 		}
-		if *got, err = q.Receive(t.Context(), 1, 20*time.Second, time.Minute); err != nil || len(*got) != 1 {
+		*got, err = q.Receive(t.Context(), 1, 20*time.Second, time.Minute)
+		if err != nil || len(*got) != 1 {
 			t.Fatalf("%+v, %v", *got, err)
 		}
 		if len(present) > 0 {
@@ -51,7 +52,8 @@ func TestReceiptHandlesOutliveARestart(t *testing.T) {
 	var handle string
 	for n := range 2 {
 		ctx, stop := context.WithCancel(t.Context())
-		started, ended := make(chan string, 1), make(chan error, 1)
+		started := make(chan string, 1)
+		ended := make(chan error, 1)
 		w.options.Ready = func(s embedded.Started) { started <- s.Address }
 		go func() { ended <- embedded.Run(ctx, w.options) }()
 		address := ""
@@ -67,8 +69,10 @@ func TestReceiptHandlesOutliveARestart(t *testing.T) {
 			}
 			handle = receivedHandle(t, address)
 			receipt := handle[:strings.LastIndexByte(handle, '.')]
-			for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
-				"."} {
+			for _, guessed := range []string{
+				receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
+				".",
+			} {
 				if status, _ := deleted(t, address, guessed); status != http.StatusBadRequest {
 					t.Errorf("the guessed handle %q: %d", guessed, status)
 				}
@@ -119,7 +123,8 @@ func post(t *testing.T, address, contentType, target, body string) (status int, 
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if answer, err = io.ReadAll(res.Body); err != nil {
+	answer, err = io.ReadAll(res.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return res.StatusCode, answer

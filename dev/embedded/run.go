@@ -24,7 +24,8 @@ func Run(ctx context.Context, o Options) error {
 	started := Started{Address: o.server}
 	var answers net.Listener
 	if o.AnswersListen != "" {
-		if answers, err = api.Listen(o.AnswersListen); err != nil {
+		answers, err = api.Listen(o.AnswersListen)
+		if err != nil {
 			return err
 		}
 		defer func() { _ = answers.Close() }()
@@ -34,13 +35,17 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics(),
-		ReceiptKey: s.tokens.Derive("receipt handles of SQS")}
+	config := api.Config{
+		Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics(),
+		ReceiptKey: s.tokens.Derive("receipt handles of SQS"),
+	}
 	if o.Pages != nil {
-		config.Pages, config.PagePaths = o.Pages(o.server), o.PagePaths
+		config.Pages = o.Pages(o.server)
+		config.PagePaths = o.PagePaths
 	}
 	if o.Ready != nil {
-		started.Workflows, started.Agents = s.workflows.served(), len(s.agents)
+		started.Workflows = s.workflows.served()
+		started.Agents = len(s.agents)
 		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}

@@ -112,29 +112,37 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if err := s.options.OnAlert.Check(); err != nil {
 		return err
 	}
-	if s.agents, err = s.readAgents(); err != nil {
+	s.agents, err = s.readAgents()
+	if err != nil {
 		return err
 	}
-	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles,
-		slices.Contains(s.options.ReplyTo, core.Events), s.log); err != nil {
+	s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles,
+		slices.Contains(s.options.ReplyTo, core.Events), s.log)
+	if err != nil {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Log: s.log, Clock: s.clock,
-		Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
+	s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{
+		Log: s.log, Clock: s.clock,
+		Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed,
+	})
+	if err != nil {
 		return err
 	}
-	if err = token.Exposed(s.options.Data); err != nil {
+	err = token.Exposed(s.options.Data)
+	if err != nil {
 		if s.workflows.makesTokens() {
 			return err
 		}
 		s.log.Warn("the keys are not safe; no workflow makes tokens now", "error", err)
 	}
-	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey,
-		core.TimeOf(s.clock.Now())); err != nil {
+	s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey,
+		core.TimeOf(s.clock.Now()))
+	if err != nil {
 		return err
 	}
-	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {
+	s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents)
+	if err != nil {
 		return err
 	}
 	s.state = state.New(state.Config{
@@ -145,6 +153,12 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Inline:     inlineOrder,
 	})
 	s.incidents = s.newIncidents()
+	s.wireActors()
+	return s.wireAgents()
+}
+
+// wireActors makes the Scheduler and the Supervisor.
+func (s *Runtime) wireActors() {
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, LongestWait: s.options.LongestWait,
@@ -158,12 +172,15 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 			return port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 		},
 	})
-	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,
+	s.sweeper = supervisor.New(supervisor.Config{
+		Parts: parts, Capacity: s.capacity,
 		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()),
 		Outages: s.incidents.Outages, Woken: s.incidents.Woken,
-		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store,
-			Submit: s.startScheduled}})
-	return s.wireAgents()
+		Schedules: supervisor.Schedules{
+			Current: s.workflows.scheduled, Records: s.store,
+			Submit: s.startScheduled,
+		},
+	})
 }
 
 func instanceName() string {
@@ -179,8 +196,10 @@ func (s *Runtime) start() {
 	s.receiving = stopReceiving
 	work := s.work
 	s.samples.add(newSample(s.clock.Now()))
-	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers,
-		port.Tasks: taskConsumers}
+	consumers := map[string]int{
+		port.Replies: replyConsumers, port.Control: controlConsumers,
+		port.Tasks: taskConsumers,
+	}
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
@@ -235,7 +254,8 @@ func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
 	}
-	f.text, f.at = err.Error(), now
+	f.text = err.Error()
+	f.at = now
 	return true
 }
 

@@ -48,7 +48,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // in their queues for them.
 func TestAgentsOfAFile(t *testing.T) {
 	var mu sync.Mutex
-	atOnce, most := 0, 0
+	atOnce := 0
+	most := 0
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		atOnce++
@@ -159,7 +160,8 @@ func TestRetriesOfAnAgentInside(t *testing.T) {
 				return nil, errors.New("try again")
 			}
 			return nil, nil
-		}}}
+		}},
+	}
 	w.options.Inside.Retry = worker.Retry{Tries: 3, Initial: time.Millisecond, Max: time.Millisecond}
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -285,7 +287,8 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 		w.write(linking)
 		sent := w.asked()
 		clock := memory.NewClock(time.Now())
-		w.options.Clock, w.options.Keep = clock, 18*24*time.Hour
+		w.options.Clock = clock
+		w.options.Keep = 18 * 24 * time.Hour
 		s := w.open()
 		defer closeRuntime(t, s)
 		submit(t, s, "one", "")
@@ -297,8 +300,10 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 		if q, err := s.Question(t.Context(), "one", "x"+link.Ann); err == nil {
 			t.Errorf("another token is taken: %+v", q)
 		}
-		if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
-			Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
+		if v, err := s.Command(t.Context(), message.Control{
+			OrderID: "one",
+			Event:   core.Cancel{ID: "c"},
+		}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
 		wait(t, s, "one")
@@ -444,8 +449,10 @@ func TestCommandsAndReads(t *testing.T) {
 	w.shop.gate = make(chan struct{})
 	s := w.open()
 	defer closeRuntime(t, s)
-	if _, err := s.Command(t.Context(), message.Control{OrderID: "missing",
-		Event: core.UndoCommand{ID: "c-1"}}); !errors.Is(err, port.ErrNotFound) {
+	if _, err := s.Command(t.Context(), message.Control{
+		OrderID: "missing",
+		Event:   core.UndoCommand{ID: "c-1"},
+	}); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a command for an unknown order: %v, want %v", err, port.ErrNotFound)
 	}
 	for _, read := range []func() error{
@@ -483,8 +490,10 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
-	if v, err := s.Command(t.Context(), message.Control{OrderID: "coming",
-		Event: core.Cancel{ID: "c-3"}}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{
+		OrderID: "coming",
+		Event:   core.Cancel{ID: "c-3"},
+	}); err != nil || !v.Accepted {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}
 	counts := s.Health(t.Context()).Counts
@@ -532,7 +541,8 @@ func TestFollow(t *testing.T) {
 			if task.Version <= last {
 				t.Fatalf("version %d after %d", task.Version, last)
 			}
-			if last = task.Version; task.Terminal() && task.Due == 0 {
+			last = task.Version
+			if task.Terminal() && task.Due == 0 {
 				break
 			}
 		}
@@ -562,7 +572,8 @@ func TestListGoesOn(t *testing.T) {
 		for _, task := range tasks {
 			ids = append(ids, task.OrderID)
 		}
-		if q.Cursor = next; next == "" {
+		q.Cursor = next
+		if next == "" {
 			break
 		}
 	}
@@ -673,8 +684,11 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 		after time.Duration
 		want  []int
 	}{
-		{0, []int{1, 1, 1, 1}}, {4*day - time.Minute, []int{1, 1, 1, 1}}, {time.Hour, []int{0, 0, 1, 1}},
-		{10*day - 2*time.Hour, []int{0, 0, 1, 1}}, {2 * time.Hour, []int{0, 0, 0, 0}},
+		{0, []int{1, 1, 1, 1}},
+		{4*day - time.Minute, []int{1, 1, 1, 1}},
+		{time.Hour, []int{0, 0, 1, 1}},
+		{10*day - 2*time.Hour, []int{0, 0, 1, 1}},
+		{2 * time.Hour, []int{0, 0, 0, 0}},
 	} {
 		clock.Advance(c.after)
 		var got []int
@@ -714,8 +728,10 @@ func TestAQueueWithoutAReceiver(t *testing.T) {
 	}{{0, 0}, {4999 * time.Millisecond, 0}, {time.Millisecond, 1}} {
 		clock.Advance(x.by)
 		all := s.Unattended(t.Context())
-		if len(all) != x.found || x.found > 0 && all[0] != (view.Unattended{Queue: q.Name(), Agent: "shop",
-			Since: core.TimeOf(since), Waiting: 2}) {
+		if len(all) != x.found || x.found > 0 && all[0] != (view.Unattended{
+			Queue: q.Name(), Agent: "shop",
+			Since: core.TimeOf(since), Waiting: 2,
+		}) {
 			t.Errorf("%s after the last receiver: %+v", clock.Now().Sub(since), all)
 		}
 	}
@@ -939,7 +955,8 @@ func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 	w := newFixture(t, "30s")
 	log := &logged{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-	w.options.SweepEvery, w.options.StatisticsEvery = 2*time.Millisecond, 5*time.Millisecond
+	w.options.SweepEvery = 2 * time.Millisecond
+	w.options.StatisticsEvery = 5 * time.Millisecond
 	s := w.open()
 	submit(t, s, "one", "")
 	wait(t, s, "one")

@@ -143,7 +143,8 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	w.write(hourly)
 	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
 	var log bytes.Buffer
-	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	w.options.Clock = clock
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	s := w.open()
 	submit(t, s, "pair-20260329T010000Z", "") // another order with the ID of the one at 01:00
 	schedules := func() schedule.Record {

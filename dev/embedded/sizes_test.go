@@ -89,7 +89,8 @@ func TestTheLimitOfAnOutputIsTheSameForEachAgent(t *testing.T) {
 			}
 			calls["inside-"+in.ID]++
 			return outputs[in.ID], nil
-		}}}}
+		},
+	}}}
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
 	require.NoError(t, os.WriteFile(w.options.Agents,
 		fmt.Appendf(nil, "agents: {bank: {url: %q}, other: {external: true}}", service.URL), 0o600))

@@ -107,13 +107,17 @@ func (s *Runtime) sample() (sample, error) {
 
 // Statistics implements api.Backend.
 func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
-	all, every := s.samples.copied(), s.options.StatisticsEvery
+	all := s.samples.copied()
+	every := s.options.StatisticsEvery
 	now := s.clock.Now()
-	out := view.Statistics{From: core.TimeOf(now), Interval: core.Duration(every.Milliseconds()),
-		Series: []view.Series{}, Agents: []view.AgentStatistics{}}
+	out := view.Statistics{
+		From: core.TimeOf(now), Interval: core.Duration(every.Milliseconds()),
+		Series: []view.Series{}, Agents: []view.AgentStatistics{},
+	}
 	var first, last sample
 	if len(all) > 0 {
-		first, last = all[0], all[len(all)-1]
+		first = all[0]
+		last = all[len(all)-1]
 		out.From = core.TimeOf(first.at)
 		out.Series = seriesOf(all, every)
 	}
@@ -126,8 +130,10 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			n := last.numbers[figure{kind, a.name}] - first.numbers[figure{kind, a.name}]
 			return &n
 		}
-		x := view.AgentStatistics{Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed),
-			NotCalled: notCalled[a.name]}
+		x := view.AgentStatistics{
+			Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed),
+			NotCalled: notCalled[a.name],
+		}
 		delete(notCalled, a.name)
 		q, err := s.queues.Queue(port.Requests(a.name))
 		var depth port.Depth
@@ -137,13 +143,16 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 		if err != nil {
 			x.Unknown = err.Error()
 		}
-		x.Waiting, x.InFlight, x.Oldest = depth.Visible, depth.InFlight,
-			core.Duration(depth.Oldest.Milliseconds())
+		x.Waiting = depth.Visible
+		x.InFlight = depth.InFlight
+		x.Oldest = core.Duration(depth.Oldest.Milliseconds())
 		out.Agents = append(out.Agents, x)
 	}
 	for _, name := range slices.Sorted(maps.Keys(notCalled)) {
-		out.Agents = append(out.Agents, view.AgentStatistics{Agent: name, NotCalled: notCalled[name],
-			Unknown: "the agent is not deployed, so it has no queue"})
+		out.Agents = append(out.Agents, view.AgentStatistics{
+			Agent: name, NotCalled: notCalled[name],
+			Unknown: "the agent is not deployed, so it has no queue",
+		})
 	}
 	overdue, err := s.overdue(ctx)
 	out.Overdue = &overdue
@@ -201,7 +210,8 @@ func seriesOf(all []sample, every time.Duration) []view.Series {
 		}
 		values := make([]*int, intervals)
 		for i := 1; i < len(all); i++ {
-			n, at := all[i].numbers[f], place(all[i].at)
+			n := all[i].numbers[f]
+			at := place(all[i].at)
 			if f.kind == view.SeriesEnded {
 				n -= all[i-1].numbers[f]
 				if place(all[i-1].at) != at-1 {

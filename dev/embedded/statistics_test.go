@@ -81,8 +81,11 @@ func TestStatistics(t *testing.T) {
 				t.Errorf("requests of %q wait, which is no agent", series.Of)
 			}
 		}
-		for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight},
-			{view.SeriesWaiting, "shop"}} {
+		for _, want := range [][2]string{
+			{view.SeriesOrders, "Error"},
+			{view.SeriesOrders, view.OrdersInFlight},
+			{view.SeriesWaiting, "shop"},
+		} {
 			if _, there := total(x, want[0], want[1]); !there {
 				t.Errorf("there is no series %q", want)
 			}
@@ -150,7 +153,8 @@ func TestStatisticsHaveGaps(t *testing.T) {
 		offset.Store(int64(10 * time.Second))
 		eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap",
 			func() bool {
-				ended, all := of(view.SeriesEnded), values()
+				ended := of(view.SeriesEnded)
+				all := values()
 				for i := 51; i < min(len(ended), len(all)); i++ {
 					if ended[i] != nil {
 						return ended[i-1] == nil && all[i-1] != nil

@@ -56,7 +56,8 @@ func (w *fixture) asked() chan tokens {
 			err := json.Unmarshal(c.Input, &in)
 			sent <- in
 			return nil, err
-		}}}}
+		}}},
+	}
 	return sent
 }
 
@@ -145,7 +146,8 @@ func TestAPageAnswers(t *testing.T) {
 		!strings.Contains(p, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", p)
 	}
-	if code, _, _ = site.browse(http.MethodHead, path, nil); code != 200 {
+	code, _, _ = site.browse(http.MethodHead, path, nil)
+	if code != 200 {
 		t.Errorf("HEAD: %d", code)
 	}
 	for what, c := range map[string]struct {
@@ -153,23 +155,28 @@ func TestAPageAnswers(t *testing.T) {
 		form url.Values
 		want int
 	}{
-		"an order that is not there": {"/answer/other/" + link.Ann,
-			url.Values{"round": {"1"}, "value": {"yes"}}, 403},
+		"an order that is not there": {
+			"/answer/other/" + link.Ann,
+			url.Values{"round": {"1"}, "value": {"yes"}},
+			403,
+		},
 		"a cut token":     {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
 		"another round":   {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
 		"without a round": {path, url.Values{"value": {"yes"}}, 400},
 		"without a value": {path, url.Values{"round": {"1"}}, 400},
 		"another value":   {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
 	} {
-		if code, page, _ = site.browse(http.MethodPost, c.path, c.form); code != c.want {
+		code, page, _ = site.browse(http.MethodPost, c.path, c.form)
+		if code != c.want {
 			t.Errorf("%s: %d\n%s", what, code, page)
 		}
 	}
 	if got, _, err := s.Task(t.Context(), "o"); err != nil || got.Version != before.Version {
 		t.Errorf("looks and refused answers wrote version %d over %d, %v", got.Version, before.Version, err)
 	}
-	if code, page, _ = site.browse(http.MethodPost, path,
-		url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+	code, page, _ = site.browse(http.MethodPost, path,
+		url.Values{"round": {"1"}, "value": {"yes"}})
+	if code != 200 {
 		t.Fatalf("%d\n%s", code, page)
 	}
 	task := untilStep(t, s, "o", "check", core.Waiting)
@@ -177,7 +184,8 @@ func TestAPageAnswers(t *testing.T) {
 	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || decided.By != "ann" {
 		t.Errorf("%+v, %v", decided, err)
 	}
-	if code, page, _ = site.browse(http.MethodGet, path, nil); code != 200 ||
+	code, page, _ = site.browse(http.MethodGet, path, nil)
+	if code != 200 ||
 		strings.Contains(page, "<form") {
 		t.Errorf("after the decision: %d\n%s", code, page)
 	}
@@ -290,7 +298,8 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 			case <-ctx.Done(): // it ends with the process
 				return nil, ctx.Err()
 			}
-		}}}
+		}},
+	}
 	s := w.open()
 	submit(t, s, "o", "")
 	first := <-sent
@@ -390,8 +399,10 @@ func TestARepeatedTokenIsNotKept(t *testing.T) {
 		submit(t, s, id, "")
 		untilStep(t, s, id, "approve", core.Waiting)
 		token := r.token()
-		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "approve", Value: "yes", By: "bob",
-			Reason: "as " + token + " says"}))
+		kept = append(kept, reasonOf(t, c, id, client.Reply{
+			Step: "approve", Value: "yes", By: "bob",
+			Reason: "as " + token + " says",
+		}))
 		untilStep(t, s, id, "check", core.Waiting)
 		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "check", Value: token, By: "bob"}),
 			reasonOf(t, c, id, client.Reply{Step: "check", Value: "yes", By: token, Reason: token}))

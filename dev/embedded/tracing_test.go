@@ -39,7 +39,8 @@ func (s *span) Traceparent() string { return "00-1111111111111111111111111111111
 func (s *span) End(of port.Span, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Span = of; err != nil {
+	s.Span = of
+	if err != nil {
 		s.err = err.Error()
 	}
 	s.tracer.spans = append(s.tracer.spans, *s)
@@ -61,7 +62,8 @@ func TestSpans(t *testing.T) {
 				return nil, worker.Permanent(errSecret)
 			}
 			return nil, nil
-		}}}}
+		}}},
+	}
 	s := w.open()
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0]; r.Err != nil {
 		t.Fatal(r.Err)
@@ -76,8 +78,10 @@ func TestSpans(t *testing.T) {
 		if run == 1 {
 			break
 		}
-		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "r-1",
-			Command: task.Commands.Number}}); err != nil || !v.Accepted {
+		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Resubmit{
+			ID:      "r-1",
+			Command: task.Commands.Number,
+		}}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
 	}

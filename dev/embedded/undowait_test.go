@@ -38,8 +38,10 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 			return false
 		}
 		claimed := shown.Steps[1].ClaimedAt
-		want := view.UndoWait{Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second),
-			Until: claimed.Add(21*core.Second) + 1}
+		want := view.UndoWait{
+			Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second),
+			Until: claimed.Add(21*core.Second) + 1,
+		}
 		if *shown.UndoWait != want {
 			t.Fatalf("it waits for %+v, want %+v", *shown.UndoWait, want)
 		}

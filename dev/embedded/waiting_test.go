@@ -32,7 +32,8 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		w := newFixture(t, "5m")
 		clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
 		var log bytes.Buffer
-		w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+		w.options.Clock = clock
+		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 		w.options.MaxOpen = 3
 		w.shop.hang.Store(true)
 		w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
@@ -82,8 +83,8 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		}
 		w.shop.hang.Store(false)
 		closeRuntime(t, again)
-		warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"),
-			strings.Count(log.String(), "level=ERROR")
+		warnings := strings.Count(log.String(), "new orders are refused, and")
+		errorLines := strings.Count(log.String(), "level=ERROR")
 		alerts := strings.Count(log.String(), "ALERT: new orders are refused")
 		if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
 			t.Errorf(
@@ -106,11 +107,13 @@ func TestWaitsAreShortened(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newFixture(t, "5m")
 			clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-			w.options.Clock, w.options.LongestWait = clock, c.longest
+			w.options.Clock = clock
+			w.options.LongestWait = c.longest
 			w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", `{for: "${ order.delay }"}`))
 			s := w.open()
 			o := order(t, "o-1", "")
-			o.Workflow, o.Order = "trial", []byte(`{"delay":"48h"}`)
+			o.Workflow = "trial"
+			o.Order = []byte(`{"delay":"48h"}`)
 			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
 			task, _, err := s.Task(t.Context(), "o-1")
 			require.NoError(t, err)

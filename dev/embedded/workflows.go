@@ -61,14 +61,16 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 		if err := token.Exposed(s.options.Data); err != nil {
 			f.Problems = append(f.Problems,
 				source.Problem{File: f.Name, Severity: source.SeverityError, What: err.Error()})
-			f.Workflow, f.Definition = f.Definition.Name, nil
+			f.Workflow = f.Definition.Name
+			f.Definition = nil
 		}
 	}
 	return files, nil
 }
 
 func newWorkflows(dir string, load func(string) ([]source.File, error), events bool,
-	log *slog.Logger) (*workflows, error) {
+	log *slog.Logger,
+) (*workflows, error) {
 	w := &workflows{dir: dir, load: load, events: events, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
@@ -118,8 +120,10 @@ func (w *workflows) reload() error {
 		return err
 	}
 	old := w.now.Load()
-	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{},
-		problems: map[string][]string{}, broken: map[string]string{}}
+	next := &deployed{
+		byName: map[string]*core.Definition{}, fileOf: map[string]string{},
+		problems: map[string][]string{}, broken: map[string]string{},
+	}
 	for _, f := range files {
 		var problems []string
 		for _, p := range f.Problems {
@@ -133,7 +137,8 @@ func (w *workflows) reload() error {
 			w.refused(old, next, f.Name, problems)
 			continue
 		}
-		name, hash := f.Definition.Name, f.Definition.Hash
+		name := f.Definition.Name
+		hash := f.Definition.Hash
 		if f.Definition.Events && !w.events && (old.byName[name] == nil || !old.byName[name].Events) {
 			w.log.Warn("the workflow has events: true, and the ends of its orders go nowhere; to read them "+
 				"from the queue status-events, start with --reply-to events", "workflow", name)
@@ -141,9 +146,11 @@ func (w *workflows) reload() error {
 		if was := old.byName[name]; was == nil || was.Hash != hash {
 			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
-		next.byName[name], next.fileOf[name] = f.Definition, f.Name
+		next.byName[name] = f.Definition
+		next.fileOf[name] = f.Name
 	}
-	if next.empty = len(files) == 0; next.empty && !old.empty {
+	next.empty = len(files) == 0
+	if next.empty && !old.empty {
 		w.log.Warn(
 			"the folder holds no workflow file, so that no order can be started; put one with the ending "+
 				".yaml or .yml there", "folder", w.dir)
@@ -161,7 +168,8 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 	what := "workflow file refused; nothing is served for it until it is corrected"
 	for name, from := range old.fileOf {
 		if _, taken := next.fileOf[name]; from == file && !taken {
-			next.byName[name], next.fileOf[name] = old.byName[name], file
+			next.byName[name] = old.byName[name]
+			next.fileOf[name] = file
 			what = "workflow file refused; new orders get the version before it"
 		}
 	}

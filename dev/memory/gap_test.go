@@ -34,8 +34,10 @@ func TestEndedContext(t *testing.T) {
 	q := queue(t, queues, "a")
 	send(t, q, "kept")
 	d := receive(t, q, time.Hour)[0]
-	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing",
-		Document: []byte("{}"), Created: start}, Hash: "h", Apart: true, Content: []byte("1")}
+	write := port.Write{Record: port.Record{
+		ID: "o-1", Version: 1, State: "Processing",
+		Document: []byte("{}"), Created: start,
+	}, Hash: "h", Apart: true, Content: []byte("1")}
 	if errs := store.Commit(t.Context(), []port.Write{write}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -44,7 +46,9 @@ func TestEndedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := write
-	second.Record.Version, second.Expected, second.Content = 2, 1, nil
+	second.Record.Version = 2
+	second.Expected = 1
+	second.Content = nil
 	other := []byte(`{"name":"y"}`)
 	for name, call := range map[string]func() error{
 		"Commit":  func() error { return store.Commit(ended, []port.Write{second})[0] },
@@ -127,7 +131,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 				now := clock.Now()
 				switch op := r.IntN(10); {
 				case op < 4 || n < 1100: // more than a block of the slab
-					name, delay := strconv.Itoa(n), within(60)*time.Duration(r.IntN(2))
+					name := strconv.Itoa(n)
+					delay := within(60) * time.Duration(r.IntN(2))
 					if errs := q.Send(t.Context(),
 						[]port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
 						t.Fatal(errs[0])
@@ -158,7 +163,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 }
 
 func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time, most int,
-	visibility time.Duration) {
+	visibility time.Duration,
+) {
 	t.Helper()
 	visible := 0
 	for _, m := range model {
@@ -175,7 +181,9 @@ func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time,
 		if m == nil || m.visibleAt.After(now) || d.Received != m.received+1 {
 			t.Fatalf("message %s, received for time %d, is delivered: %+v", d.Body, d.Received, m)
 		}
-		m.received, m.receipt, m.visibleAt = d.Received, d.Receipt, now.Add(visibility)
+		m.received = d.Received
+		m.receipt = d.Receipt
+		m.visibleAt = now.Add(visibility)
 	}
 }
 
@@ -205,7 +213,8 @@ func compare(t *testing.T, q port.Queue, model map[string]*held, now time.Time, 
 		}
 	}
 	got, err := q.Depth(t.Context())
-	if got.Oldest = 0; err != nil || got != want {
+	got.Oldest = 0
+	if err != nil || got != want {
 		t.Fatalf("operation %d: %+v, want %+v, %v", n, got, want, err)
 	}
 }
@@ -262,17 +271,21 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	q, leases := queue(t, queues, "a"), memory.NewLeases()
+	q := queue(t, queues, "a")
+	leases := memory.NewLeases()
 	const workers, each = 8, 200
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	rang, taken := 0, map[string]int{}
+	rang := 0
+	taken := map[string]int{}
 	for w := range workers {
 		wg.Go(func() {
 			for i := range each {
 				clock.At(start.Add(time.Duration(i)*time.Second), func() { mu.Lock(); rang++; mu.Unlock() })
-				_ = q.Send(t.Context(), []port.Message{{Body: []byte("x"),
-					Delay: time.Duration(i) * time.Second}})
+				_ = q.Send(t.Context(), []port.Message{{
+					Body:  []byte("x"),
+					Delay: time.Duration(i) * time.Second,
+				}})
 				name := strconv.Itoa(i)
 				if ours, err := leases.Acquire(t.Context(), name, strconv.Itoa(w), start, time.Hour); ours &&
 					err == nil {
@@ -311,8 +324,10 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	const messages = 4
 	for i := range messages {
 		if errs := q.Send(t.Context(),
-			[]port.Message{{Body: []byte(strconv.Itoa(i)),
-				Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
+			[]port.Message{{
+				Body:  []byte(strconv.Itoa(i)),
+				Delay: time.Duration(10*(i+1)) * time.Second,
+			}}); errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 	}

@@ -35,7 +35,8 @@ func NewLeases() *Leases { return &Leases{held: map[string]Lease{}} }
 
 // Acquire implements port.Leases.
 func (l *Leases) Acquire(ctx context.Context, name, owner string, now time.Time,
-	ttl time.Duration) (bool, error) {
+	ttl time.Duration,
+) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

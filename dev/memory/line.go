@@ -119,7 +119,8 @@ func (r *ring[T]) push(x T) {
 		grown := make([]T, max(16, 2*len(r.slots)))
 		n := copy(grown, r.slots[r.first:])
 		copy(grown[n:], r.slots[:r.first])
-		r.slots, r.first = grown, 0
+		r.slots = grown
+		r.first = 0
 	}
 	r.slots[(r.first+r.count)&(len(r.slots)-1)] = x
 	r.count++
@@ -129,7 +130,8 @@ func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
 
 // swap exchanges the elements at the indexes i and i+1.
 func (r *ring[T]) swap(i int) {
-	a, b := (r.first+i)&(len(r.slots)-1), (r.first+i+1)&(len(r.slots)-1)
+	a := (r.first + i) & (len(r.slots) - 1)
+	b := (r.first + i + 1) & (len(r.slots) - 1)
 	r.slots[a], r.slots[b] = r.slots[b], r.slots[a]
 }
 

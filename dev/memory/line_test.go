@@ -11,14 +11,16 @@ import (
 )
 
 func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, names ...string),
-	take func(max int) string) {
+	take func(max int) string,
+) {
 	t.Helper()
 	queues, err := memory.NewQueues(memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
 		[]memory.QueueConfig{{Name: "q", Retention: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q, err = queues.Queue("q"); err != nil {
+	q, err = queues.Queue("q")
+	if err != nil {
 		t.Fatal(err)
 	}
 	send = func(group string, high bool, names ...string) {
@@ -129,8 +131,10 @@ func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 		q.Send(t.Context(), []port.Message{m})
 		clock.Advance(time.Minute)
 	}
-	for _, want := range []port.Depth{{Visible: 4, Oldest: 4 * time.Minute}, {Visible: 3, InFlight: 1,
-		Oldest: 4 * time.Minute}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
+	for _, want := range []port.Depth{{Visible: 4, Oldest: 4 * time.Minute}, {
+		Visible: 3, InFlight: 1,
+		Oldest: 4 * time.Minute,
+	}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
 		if got, err := q.Depth(t.Context()); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

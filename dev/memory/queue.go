@@ -51,8 +51,10 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range messages {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			if errs[i] = q.check(&messages[i]); errs[i] == nil {
+		errs[i] = ctx.Err()
+		if errs[i] == nil {
+			errs[i] = q.check(&messages[i])
+			if errs[i] == nil {
 				q.add(messages[i], now, now.Add(messages[i].Delay))
 			}
 		}
@@ -75,7 +77,8 @@ const longDelay = 5 * time.Second
 func (q *Queue) add(m port.Message, sent, at time.Time) {
 	if m.Delay > longDelay && m.Value != nil && m.Body == nil {
 		if body, err := m.Value.Encode(); err == nil {
-			m.Body, m.Value = body, nil
+			m.Body = body
+			m.Value = nil
 		}
 	}
 	slot := q.slab.take()
@@ -84,7 +87,8 @@ func (q *Queue) add(m port.Message, sent, at time.Time) {
 	m.Delay = 0
 	*e = entry{message: m, seq: q.seq, sent: sent}
 	if at.After(sent) {
-		e.wake, e.state = at.UnixNano(), delayed
+		e.wake = at.UnixNano()
+		e.state = delayed
 		q.asleep.push(slot)
 		return
 	}
@@ -99,7 +103,8 @@ func (q *Queue) stand(slot uint32, e *entry) {
 }
 
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
-	e.state, e.wake = inFlight, at.UnixNano()
+	e.state = inFlight
+	e.wake = at.UnixNano()
 	q.inFlight++
 	q.asleep.push(slot)
 }
@@ -146,7 +151,8 @@ type buried struct {
 // Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
 // the duration wait. If ctx ends before that, Receive returns the error of ctx.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
@@ -176,7 +182,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 // takeOrWait takes visible messages. If no message is visible, and now is before the argument until, it adds
 // a waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
-	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
+	visibility time.Duration,
+) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	deliveries, left := q.take(now, most, visibility)
@@ -222,8 +229,10 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 			if deliveries == nil {
 				deliveries = make([]port.Delivery, 0, min(most, q.visible+1))
 			}
-			deliveries = append(deliveries, port.Delivery{Message: e.message, ID: id, Receipt: text,
-				Received: e.received, SentAt: e.sent})
+			deliveries = append(deliveries, port.Delivery{
+				Message: e.message, ID: id, Receipt: text,
+				Received: e.received, SentAt: e.sent,
+			})
 			q.hideUntil(t.slot, e, now.Add(visibility))
 		}
 	}
@@ -271,7 +280,8 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, text := range receipts {
-		if errs[i] = ctx.Err(); errs[i] != nil {
+		errs[i] = ctx.Err()
+		if errs[i] != nil {
 			continue
 		}
 		r, ok := parseReceipt(text)
@@ -351,7 +361,9 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	q.line.high.trim(gone)
 	q.line.normal.trim(gone)
-	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.inFlight, len(q.asleep.slots)-q.inFlight
+	depth.Visible = q.visible
+	depth.InFlight = q.inFlight
+	depth.Delayed = len(q.asleep.slots) - q.inFlight
 	q.notify(now)
 	return depth, nil
 }

@@ -52,7 +52,8 @@ func (q *Queues) Next() (at time.Time, some bool) {
 			continue // cannot happen, because QueueNames lists only existing queues
 		}
 		if at, hidden := found.(*Queue).next(now); hidden {
-			first, some = min(first, at), true
+			first = min(first, at)
+			some = true
 		}
 	}
 	return time.Unix(0, first).UTC(), some

@@ -57,14 +57,22 @@ func TestConfigurationIsChecked(t *testing.T) {
 		want    string
 	}{
 		"a queue without a name": {configs: []memory.QueueConfig{{}}, want: "without a name"},
-		"a queue twice": {configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}},
-			want: "twice"},
-		"dead letters to nowhere": {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}},
-			want: "dead-letter"},
-		"a negative limit": {configs: []memory.QueueConfig{{Name: "a", Retention: -1}},
-			want: "negative"},
-		"a reply-to that is no queue": {configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b",
-			want: "reply-to"},
+		"a queue twice": {
+			configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}},
+			want:    "twice",
+		},
+		"dead letters to nowhere": {
+			configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}},
+			want:    "dead-letter",
+		},
+		"a negative limit": {
+			configs: []memory.QueueConfig{{Name: "a", Retention: -1}},
+			want:    "negative",
+		},
+		"a reply-to that is no queue": {
+			configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b",
+			want: "reply-to",
+		},
 	} {
 		var replyTo []string
 		if c.replyTo != "" {

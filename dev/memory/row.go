@@ -43,9 +43,11 @@ func (r *Row) Write(w *port.Write) error {
 	next := copyRecord(&w.Record)
 	next.Hash = ""
 	if w.Expected == 0 {
-		r.Hash, r.Content = w.Hash, bytes.Clone(w.Content)
+		r.Hash = w.Hash
+		r.Content = bytes.Clone(w.Content)
 	} else {
-		next.Workflow, next.Created = r.Record.Workflow, r.Record.Created
+		next.Workflow = r.Record.Workflow
+		next.Created = r.Record.Created
 	}
 	r.Record = next
 	return nil
@@ -61,7 +63,8 @@ func (r *Row) Place(id string, version int64, bucket port.Bucket, at time.Time) 
 			port.ErrConflict)
 	}
 	next := *r.Record
-	next.Bucket, next.IndexAt = bucket, at
+	next.Bucket = bucket
+	next.IndexAt = at
 	r.Record = copyRecord(&next)
 	return nil
 }
@@ -97,7 +100,8 @@ func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 // Due returns at most limit entries of one index bucket, earliest first. Their due times are not later than
 // the argument before. If the argument after is not nil, Due returns only entries that follow this entry.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
-	limit int) []port.Due {
+	limit int,
+) []port.Due {
 	var found []port.Due
 	for r := range records {
 		if r == nil || r.Bucket != bucket || r.IndexAt.After(before) {

@@ -134,7 +134,8 @@ func (h *sleepers) down(place int) (moved bool) {
 			break
 		}
 		h.set(place, h.slots[least])
-		place, moved = least, true
+		place = least
+		moved = true
 	}
 	h.set(place, s)
 	return moved

@@ -162,7 +162,8 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 
 // Due returns the due entries of one shard, earliest first. The entries are never stale.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -191,7 +192,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var start *row
 	if q.Cursor != "" {
 		var err error
-		if start, err = parseCursor(q.Cursor); err != nil {
+		start, err = parseCursor(q.Cursor)
+		if err != nil {
 			return page, err
 		}
 	}
@@ -203,7 +205,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	slices.SortFunc(rows, newestFirst)
 	if q.Oldest {
-		rows, q.Limit = rows[max(len(rows)-1, 0):], 1
+		rows = rows[max(len(rows)-1, 0):]
+		q.Limit = 1
 	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
@@ -224,7 +227,8 @@ func parseCursor(text string) (*row, error) {
 	ms, err := strconv.ParseInt(created, 36, 64)
 	if err == nil {
 		var n int64
-		if n, err = strconv.ParseInt(seq, 36, 64); err == nil {
+		n, err = strconv.ParseInt(seq, 36, 64)
+		if err == nil {
 			return &row{Row{Record: &port.Record{Created: time.UnixMilli(ms).UTC()}}, n}, nil
 		}
 	}

@@ -32,7 +32,8 @@ const restore = "restore a backup, or, if there are no orders that matter, remov
 // refuses an empty file too, because create never leaves an empty file.
 func inspect(file string) (f found, err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
-		f.log, f.rest = true, info.Size()
+		f.log = true
+		f.rest = info.Size()
 	}
 	header, err := regularfile.Read(file, headerBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -54,7 +54,8 @@ func Backup(ctx context.Context, folder, to string, companions ...string) (bytes
 		return 0, err
 	}
 	info, err := part.Stat()
-	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+	err = errors.Join(err, part.Sync(), part.Close())
+	if err != nil {
 		return 0, err
 	}
 	return info.Size(), appear(unfinished, to)

@@ -107,7 +107,8 @@ func listing(t *testing.T, folder string) string {
 // permits a hard link to a folder.
 func TestABackupWithoutHardLinks(t *testing.T) {
 	folder := t.TempDir()
-	part, to := filepath.Join(folder, "backup.part"), filepath.Join(folder, "backup.db")
+	part := filepath.Join(folder, "backup.part")
+	to := filepath.Join(folder, "backup.db")
 	if err := os.Mkdir(part, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,8 @@ func TestBackupsThatAreRefused(t *testing.T) {
 
 // A backup onto a file that the store itself uses is refused, however the path is written, and writes nothing.
 func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
-	folder, beside := t.TempDir(), t.TempDir()
+	folder := t.TempDir()
+	beside := t.TempDir()
 	closed(t, filled(t, folder, 1)) // now the log and its index do not exist
 	link := filepath.Join(beside, "link")
 	require.NoError(t, os.Symlink(folder, link))
@@ -182,7 +184,8 @@ func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
 	moved := t.TempDir() // the database in it is a symbolic link
 	require.NoError(t, os.Symlink(filepath.Join(folder, sqlite.FileName), filepath.Join(moved, sqlite.FileName)))
 	t.Chdir(folder)
-	before, besides := listing(t, folder), listing(t, beside)
+	before := listing(t, folder)
+	besides := listing(t, beside)
 	for _, c := range []struct{ data, to string }{
 		{folder, filepath.Join(folder, sqlite.FileName)},
 		{folder, filepath.Join(folder, writeLog)},

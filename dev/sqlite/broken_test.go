@@ -44,8 +44,10 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		c := newClock()
-		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep,
-			Queues: []sqlite.QueueConfig{{Name: "a", Retention: sqlite.MinKeep / 2}}})
+		s := open(t, folder, sqlite.Options{
+			Clock: c, Heads: -1, Keep: sqlite.MinKeep,
+			Queues: []sqlite.QueueConfig{{Name: "a", Retention: sqlite.MinKeep / 2}},
+		})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)
@@ -130,6 +132,7 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 // finished is a task at its end, with its order.
 func finished(id string) port.Write {
 	w := creation(id)
-	w.Record.State, w.Record.Bucket = "Processed", port.NoBucket
+	w.Record.State = "Processed"
+	w.Record.Bucket = port.NoBucket
 	return w
 }

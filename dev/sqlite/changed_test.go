@@ -49,8 +49,11 @@ func TestAChangedMessageIsNotDelivered(t *testing.T) {
 				options.Queues = append(options.Queues, sqlite.QueueConfig{Name: name})
 			}
 			s := open(t, folder, options)
-			must(t, queueOf(t, s, name).Send(t.Context(), []port.Message{{Body: []byte(`{"id":"first"}`)},
-				{Body: []byte(`{"id":"second"}`)}, {Body: []byte(`{"id":"third"}`)}}))
+			must(t, queueOf(t, s, name).Send(t.Context(), []port.Message{
+				{Body: []byte(`{"id":"first"}`)},
+				{Body: []byte(`{"id":"second"}`)},
+				{Body: []byte(`{"id":"third"}`)},
+			}))
 			closed(t, s)
 			flip(t, folder, `{"id":"second"`)
 

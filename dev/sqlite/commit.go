@@ -13,11 +13,15 @@ import (
 // Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
 // commit is conditional). Commit copies the bytes of the writes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
-	errs, results := make([]error, len(writes)), make([]error, len(writes))
-	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
+	errs := make([]error, len(writes))
+	results := make([]error, len(writes))
+	kept := make([]port.Write, 0, len(writes))
+	places := make([]int, 0, len(writes))
 	for i := range writes {
-		if errs[i] = port.CheckWrite(&writes[i]); errs[i] == nil {
-			kept, places = append(kept, keep(&writes[i])), append(places, i)
+		errs[i] = port.CheckWrite(&writes[i])
+		if errs[i] == nil {
+			kept = append(kept, keep(&writes[i]))
+			places = append(places, i)
 		}
 	}
 	if len(kept) == 0 {
@@ -38,7 +42,8 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 		return nil
 	})
 	for n, place := range places {
-		if errs[place] = err; err == nil {
+		errs[place] = err
+		if err == nil {
 			errs[place] = results[n]
 		}
 	}
@@ -48,7 +53,8 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 // keep copies the bytes of w, because the committer may still use the bytes after ctx has ended Commit.
 func keep(w *port.Write) port.Write {
 	k := *w
-	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
+	k.Record.Document = bytes.Clone(w.Record.Document)
+	k.Content = bytes.Clone(w.Content)
 	return k
 }
 
@@ -136,7 +142,8 @@ func (tx *transaction) head(id string) (*head, error) {
 	}
 	h := &head{row: v[0].(int64), version: v[1].(int64), state: v[2].(string)}
 	if v[3] != nil {
-		h.bucket, h.indexAt = port.Bucket(v[3].(string)), v[4].(int64)
+		h.bucket = port.Bucket(v[3].(string))
+		h.indexAt = v[4].(int64)
 	}
 	return h, nil
 }

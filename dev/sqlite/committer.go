@@ -166,8 +166,8 @@ func (c *committer) carryOut(group []*job) {
 }
 
 func (c *committer) transact(group []*job) error {
-	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))},
-		time.Now()
+	tx := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))}
+	began := time.Now()
 	if err := c.store.present(); err != nil {
 		return c.store.unavailable(err)
 	}

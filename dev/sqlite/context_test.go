@@ -13,7 +13,8 @@ import (
 
 // TestEndedContextEndsEveryCall, and nothing of it is stored.
 func TestEndedContextEndsEveryCall(t *testing.T) {
-	folder, options := t.TempDir(), sqlite.Options{Heads: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
+	folder := t.TempDir()
+	options := sqlite.Options{Heads: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
 	s := open(t, folder, options)
 	q, err := s.Queues().Queue("a")
 	if err != nil {

@@ -351,7 +351,8 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 		"no tables":                 {script("PRAGMA user_version=1"), "another program"},
 		"the number of another": {
 			script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a)"),
-			"another program"},
+			"another program",
+		},
 		"cut off after the first page": {func(t *testing.T, folder string) {
 			closed(t, filled(t, folder, 50))
 			cut(t, folder)

@@ -85,7 +85,8 @@ func (o *expire) messages(tx *transaction) error {
 }
 
 func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time,
-	limit int) (int, error) {
+	limit int,
+) (int, error) {
 	if retention == 0 {
 		return 0, nil
 	}
@@ -96,7 +97,8 @@ func (tx *transaction) expireOld(queue string, retention time.Duration, now time
 func (o *expire) tasks(tx *transaction) error {
 	var rows []int64
 	err := tx.restedTasks.each(func(v []driver.Value) {
-		rows, o.Tasks = append(rows, v[0].(int64)), append(o.Tasks, v[1].(string))
+		rows = append(rows, v[0].(int64))
+		o.Tasks = append(o.Tasks, v[1].(string))
 	}, millis(o.now.Add(-o.store.keep)), expiresTasks)
 	if err != nil {
 		return err

@@ -24,7 +24,8 @@ func expireAll(t *testing.T, s *sqlite.Store) (tasks []string, messages int) {
 		if x.Messages > sqlite.ExpiresAtOnce || len(x.Tasks) > sqlite.ExpiresAtOnce {
 			t.Fatalf("one transaction removed %d messages and %d tasks", x.Messages, len(x.Tasks))
 		}
-		tasks, messages = append(tasks, x.Tasks...), messages+x.Messages
+		tasks = append(tasks, x.Tasks...)
+		messages = messages + x.Messages
 		if !x.More {
 			slices.Sort(tasks)
 			return tasks, messages
@@ -51,10 +52,17 @@ func newClock() *memory.Clock { return memory.NewClock(created) }
 
 // TestMessagesExpireThoughNothingReadsThem, those of queues that are gone too.
 func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {
-	folder, c := t.TempDir(), newClock()
-	s := open(t, folder, sqlite.Options{Clock: c,
-		Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}, {Name: "b", Retention: 3 * time.Hour},
-			{Name: "c"}, {Name: "gone", Retention: time.Minute}}})
+	folder := t.TempDir()
+	c := newClock()
+	s := open(t, folder, sqlite.Options{
+		Clock: c,
+		Queues: []sqlite.QueueConfig{
+			{Name: "a", Retention: time.Hour},
+			{Name: "b", Retention: 3 * time.Hour},
+			{Name: "c"},
+			{Name: "gone", Retention: time.Minute},
+		},
+	})
 	const many = 2*sqlite.ExpiresAtOnce + 7
 	send(t, s, "a", many)
 	send(t, s, "b", 3)
@@ -126,7 +134,8 @@ func TestKeptTasksExpire(t *testing.T) {
 	rest := func(id string, version int64, state string, bucket port.Bucket) {
 		t.Helper()
 		w := replacement(id, version)
-		w.Record.State, w.Record.Bucket = state, bucket
+		w.Record.State = state
+		w.Record.Bucket = bucket
 		must(t, s.Commit(t.Context(), []port.Write{w}))
 	}
 	rest("done", 1, "Processed", port.NoBucket)
@@ -164,8 +173,10 @@ func TestKeptTasksExpire(t *testing.T) {
 	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
 		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
 	}
-	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1,
-		"later/0/pay": 1} {
+	for key, want := range map[string]int64{
+		"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1,
+		"later/0/pay": 1,
+	} {
 		if e, err := s.Entry(t.Context(), key); err != nil || e.Version != want {
 			t.Errorf("ledger entry %s has version %d (%v), want %d", key, e.Version, err, want)
 		}
@@ -178,13 +189,17 @@ func TestKeptTasksExpire(t *testing.T) {
 
 // TestManyTasksExpireInSteps, and none without Keep.
 func TestManyTasksExpireInSteps(t *testing.T) {
-	folder, c := t.TempDir(), newClock()
+	folder := t.TempDir()
+	c := newClock()
 	s := open(t, folder, sqlite.Options{Clock: c})
 	var writes []port.Write
 	for i := range 500 {
-		id, created := fmt.Sprintf("o-%d", i), c.Now()
-		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed",
-			Workflow: "order", Created: created, Document: []byte("{}")}})
+		id := fmt.Sprintf("o-%d", i)
+		created := c.Now()
+		writes = append(writes, port.Write{Record: port.Record{
+			ID: id, Version: 1, State: "Processed",
+			Workflow: "order", Created: created, Document: []byte("{}"),
+		}})
 	}
 	if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
 		t.Fatal(err)
@@ -216,8 +231,10 @@ func TestEraseReachesTheLedger(t *testing.T) {
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("a-2")}))
 	for _, key := range []string{"a/0/pay", "a-2/0/pay"} {
-		if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "done", Code: "paid", Message: "anna",
-			Output: []byte(`"anna"`)}); err != nil {
+		if err := s.Move(t.Context(), port.LedgerEntry{
+			Key: key, State: "done", Code: "paid", Message: "anna",
+			Output: []byte(`"anna"`),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

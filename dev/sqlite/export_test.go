@@ -38,7 +38,8 @@ func (s *Store) During(f func() error) error {
 
 // Hold keeps the committer busy until release is called, so that a group gathers.
 func (s *Store) Hold() (release func()) {
-	held, free := make(chan struct{}), make(chan struct{})
+	held := make(chan struct{})
+	free := make(chan struct{})
 	go func() {
 		_ = s.committer.do(context.Background(), func(*transaction) error {
 			close(held)

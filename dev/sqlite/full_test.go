@@ -23,7 +23,8 @@ func TestFullDisk(t *testing.T) {
 	if err := s.LimitPages(pages + 40); err != nil {
 		t.Fatal(err)
 	}
-	acknowledged, refused := map[string]bool{}, ""
+	acknowledged := map[string]bool{}
+	refused := ""
 	for i := 0; refused == ""; i++ {
 		w := creation(fmt.Sprint("task-", i))
 		w.Record.Document = []byte(strings.Repeat("x", 5000))
@@ -55,7 +56,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{creation(refused), large}))
-	acknowledged[refused], acknowledged["large"] = true, true
+	acknowledged[refused] = true
+	acknowledged["large"] = true
 	closed(t, s)
 	s = open(t, folder, sqlite.Options{})
 	defer closed(t, s)

@@ -93,7 +93,8 @@ func TestStopOnAFullDisk(t *testing.T) {
 // writeUntilFull runs a process that writes, and ends it by the signal once the disk is full. The result says
 // whether the process met the full disk while it was starting or while it was writing.
 func writeUntilFull(t *testing.T, folder string, stop syscall.Signal,
-	acknowledged map[string]int64) (outcome string) {
+	acknowledged map[string]int64,
+) (outcome string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), crashFolder+"="+folder)

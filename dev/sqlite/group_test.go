@@ -79,7 +79,8 @@ func TestForgottenInTheSameGroup(t *testing.T) {
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	release := s.Hold()
-	forgotten, replaced := make(chan error, 1), make(chan error, 1)
+	forgotten := make(chan error, 1)
+	replaced := make(chan error, 1)
 	go func() { forgotten <- s.Forget(context.Background(), []string{"a"}) }()
 	for s.Pending() < 1 {
 		runtime.Gosched()
@@ -180,8 +181,12 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 	for _, c := range []struct {
 		state, workflow, index string
 		found                  int
-	}{{"Error", "order", "orders_state", 1}, {"Processing", "rare", "orders_workflow", 2},
-		{"Error", "rare", "orders_state", 1}, {"Processing", "order", "orders_workflow", 16}} {
+	}{
+		{"Error", "order", "orders_state", 1},
+		{"Processing", "rare", "orders_workflow", 2},
+		{"Error", "rare", "orders_state", 1},
+		{"Processing", "order", "orders_workflow", 16},
+	} {
 		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
 		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
 			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)

@@ -30,8 +30,10 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 // Move stores e with a version higher by one. It returns port.ErrConflict if the stored version is not
 // e.Version (P31, a plain service needs a ledger).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
-	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
-		e.Key}
+	args := []any{
+		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
+		e.Key,
+	}
 	if e.Version != 0 {
 		args = append(args, e.Version)
 	}

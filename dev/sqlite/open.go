@@ -108,8 +108,10 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{keep: o.Keep, clock: o.Clock, log: o.Log, lock: lock,
-		checking: checking{limit: o.checkTime}}
+	s := &Store{
+		keep: o.Keep, clock: o.Clock, log: o.Log, lock: lock,
+		checking: checking{limit: o.checkTime},
+	}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)),
 			s.Close())
@@ -165,15 +167,18 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 	}
-	if s.opened, err = identify(file, file+"-wal"); err != nil {
+	s.opened, err = identify(file, file+"-wal")
+	if err != nil {
 		return err
 	}
-	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
+	s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)"))
+	if err != nil {
 		return err
 	}
 	s.readers.SetMaxOpenConns(maxReaders)
 	s.readers.SetMaxIdleConns(maxReaders)
-	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
+	s.reads, err = prepareReads(ctx, s.readers)
+	if err != nil {
 		return err
 	}
 	s.committer.start()
@@ -185,8 +190,10 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 func source(file string, pageBytes int, pragmas ...string) string {
 	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10),
 		"temp_store(memory)")
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(),
-		RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	u := url.URL{
+		Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(),
+		RawQuery: url.Values{"_pragma": pragmas}.Encode(),
+	}
 	return u.String()
 }
 

@@ -33,7 +33,9 @@ func creation(id string) port.Write {
 
 func replacement(id string, expected int64) port.Write {
 	w := creation(id)
-	w.Content, w.Expected, w.Record.Version = nil, expected, expected+1
+	w.Content = nil
+	w.Expected = expected
+	w.Record.Version = expected + 1
 	w.Record.Document = fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, expected+1)
 	return w
 }
@@ -89,7 +91,8 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if e, err := s.Entry(t.Context(), "k"); err != nil || e.Version != 1 {
 		t.Errorf("entry is %+v, %v", e, err)
 	}
-	if q, err = s.Queues().Queue("status"); err != nil {
+	q, err = s.Queues().Queue("status")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 ||
@@ -128,13 +131,22 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}{
 		"a file in place of the folder": {file, sqlite.Options{}, "cannot be made"},
 		"another file in its place":     {broken, sqlite.Options{}, "not a database"},
-		"a queue twice": {t.TempDir(),
-			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
-		"a queue without a name": {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}},
-			"without a name"},
+		"a queue twice": {
+			t.TempDir(),
+			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}},
+			"twice",
+		},
+		"a queue without a name": {
+			t.TempDir(),
+			sqlite.Options{Queues: []sqlite.QueueConfig{{}}},
+			"without a name",
+		},
 		"a reply-to that is no queue": {t.TempDir(), sqlite.Options{ReplyTo: []string{"a"}}, "reply-to"},
-		"a queue with a negative setting": {t.TempDir(),
-			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Retention: -1}}}, "negative"},
+		"a queue with a negative setting": {
+			t.TempDir(),
+			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Retention: -1}}},
+			"negative",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), c.folder, c.options)
@@ -202,8 +214,10 @@ func TestReadsOfAClosedStore(t *testing.T) {
 	_, listed := s.List(ctx, port.Query{Limit: 1})
 	_, definition := s.Definition(ctx, "hash")
 	_, entry := s.Entry(ctx, "key")
-	for name, err := range map[string]error{"Load": loaded[0], "States": states, "Content": content, "Ended": ended,
-		"Due": due, "List": listed, "Definition": definition, "Entry": entry} {
+	for name, err := range map[string]error{
+		"Load": loaded[0], "States": states, "Content": content, "Ended": ended,
+		"Due": due, "List": listed, "Definition": definition, "Entry": entry,
+	} {
 		require.ErrorIs(t, err, port.ErrUnavailable, name)
 		require.ErrorContains(t, err, "the store is closed", name)
 		require.NotErrorIs(t, err, sqlite.ErrDamaged, name)
@@ -226,8 +240,10 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 func TestWriterWaitsForTheDisk(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	for name, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 2000,
-		"cache_size": -4096} {
+	for name, want := range map[string]int64{
+		"synchronous": 2, "wal_autocheckpoint": 2000,
+		"cache_size": -4096,
+	} {
 		if got, err := s.Setting(name); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
 		}

@@ -29,7 +29,8 @@ func (s *Store) Probe() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.at.IsZero() || time.Since(p.at) >= probeEvery {
-		p.verdict, p.at = s.probe(), time.Now()
+		p.verdict = s.probe()
+		p.at = time.Now()
 	}
 	return p.verdict
 }

@@ -60,7 +60,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 			continue
 		}
 		m.Body = bytes.Clone(body)
-		kept, places = append(kept, m), append(places, i)
+		kept = append(kept, m)
+		places = append(places, i)
 	}
 	if len(places) == 0 {
 		return errs
@@ -84,7 +85,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 // the duration wait. If ctx ends before that, Receive returns the error of ctx. Receive commits only if a
 // message is visible.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
@@ -163,7 +165,8 @@ func (o *receive) apply(tx *transaction) error {
 	o.deliveries = nil
 	now := o.now.UnixNano()
 	expired, err := tx.expireOld(c.Name, c.Retention, o.now, expiresMessages)
-	if o.more = expired == expiresMessages; err != nil || o.more {
+	o.more = expired == expiresMessages
+	if err != nil || o.more {
 		return err
 	}
 	var rows []int64
@@ -174,7 +177,8 @@ func (o *receive) apply(tx *transaction) error {
 			damaged = append(damaged, d)
 			return
 		}
-		rows, o.deliveries = append(rows, v[0].(int64)), append(o.deliveries, d)
+		rows = append(rows, v[0].(int64))
+		o.deliveries = append(o.deliveries, d)
 	}, c.Name, now, o.max)
 	if err != nil {
 		return err
@@ -229,10 +233,12 @@ func (q *Queue) badReceipt(text string) error {
 // Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
 // visibility timeout.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
-	receipts, errs := slices.Clone(receipts), make([]error, len(receipts))
+	receipts = slices.Clone(receipts)
+	errs := make([]error, len(receipts))
 	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
 		for i, text := range receipts {
-			if errs[i], err = q.remove(tx, text); err != nil {
+			errs[i], err = q.remove(tx, text)
+			if err != nil {
 				return err
 			}
 		}

@@ -69,7 +69,8 @@ const changedMessage = "the database file was changed after this message was sto
 
 // setAside moves a damaged message to the quarantine.
 func (o *receive) setAside(tx *transaction, d *port.Delivery) error {
-	s, name := o.queue.store, o.queue.config.Name
+	s := o.queue.store
+	name := o.queue.config.Name
 	body, err := message.Quarantine(name, *d, changedMessage, core.TimeOf(o.now)).Encode()
 	if err != nil {
 		return err

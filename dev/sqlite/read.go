@@ -38,17 +38,21 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	}{
 		{&r.load, "SELECT " + recordColumns +
 			" FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
-		{&r.content,
-			"SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?"},
+		{
+			&r.content,
+			"SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?",
+		},
 		{&r.ended, "SELECT count(*) FROM orders WHERE id=? AND created IS NULL"},
 		{&r.due, dueQuery},
 		{&r.dueAfter, dueAfterQuery},
 		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
 		{&r.entry, "SELECT version, state, attempt, command, code, message, output FROM ledger WHERE key=?"},
-		{&r.depth,
+		{
+			&r.depth,
 			"SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND " +
 				"received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) " +
-				"FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3"},
+				"FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3",
+		},
 		{&r.nextMessage, "SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1"},
 	} {
 		s, err := db.PrepareContext(ctx, p.text)
@@ -63,7 +67,8 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 // Load returns the newest records. One query reads all records, so an error of the query is the error of each
 // record.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
-	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
+	records := make([]*port.Record, len(ids))
+	errs := make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
 		return records, slices.Repeat([]error{err}, len(ids))
 	}
@@ -118,10 +123,13 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var bucket sql.NullString
 	var at sql.NullInt64
 	var sum []byte
-	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
-		&r.Hash, &r.Document, &sum}, extra...)...)
+	err := rows.Scan(append([]any{
+		&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
+		&r.Hash, &r.Document, &sum,
+	}, extra...)...)
 	r.Changed = changed(r.Version, r.Document, sum)
-	r.Created, r.Bucket = fromMillis(created), port.Bucket(bucket.String)
+	r.Created = fromMillis(created)
+	r.Bucket = port.Bucket(bucket.String)
 	if bucket.Valid {
 		r.IndexAt = fromMillis(at.Int64)
 	}
@@ -154,7 +162,8 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 
 // Due returns the due entries of one shard, earliest first. It includes all acknowledged commits.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if limit < 1 || bucket == port.NoBucket {
 		return nil, nil
 	}
@@ -268,12 +277,15 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		conditions = append(conditions, condition)
 		args = append(args, values...)
 	}
-	state, workflow := "+t.state=?", "t.workflow=?"
+	state := "+t.state=?"
+	workflow := "t.workflow=?"
 	if byState {
-		state, workflow = "t.state=?", "+t.workflow=?"
+		state = "t.state=?"
+		workflow = "+t.workflow=?"
 	}
 	if q.Damaged { // few orders are
-		state, workflow = "+t.state=?", "+t.workflow=?"
+		state = "+t.state=?"
+		workflow = "+t.workflow=?"
 		where("t.bucket=?", string(port.DamagedBucket))
 	}
 	if q.State != "" {
@@ -295,9 +307,11 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		}
 		where("(t.created, t.row) < (?, ?)", created, row)
 	}
-	sorted, limit := "t.created DESC, t.row DESC", q.Limit+1
+	sorted := "t.created DESC, t.row DESC"
+	limit := q.Limit + 1
 	if q.Oldest {
-		sorted, limit = "t.created, t.row", 1
+		sorted = "t.created, t.row"
+		limit = 1
 	}
 	args = append(args, limit)
 	return "SELECT " + recordColumns + ", t.row FROM orders t WHERE " + strings.Join(conditions, " AND ") +

@@ -33,8 +33,10 @@ func TestFolderThatCannotBeWrittenIsNamed(t *testing.T) {
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	closed(t, s)
 	outside := t.TempDir()
-	for name, folder := range map[string]string{"new": t.TempDir(), "used": used,
-		"to be made": filepath.Join(outside, "data")} {
+	for name, folder := range map[string]string{
+		"new": t.TempDir(), "used": used,
+		"to be made": filepath.Join(outside, "data"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			readable(t, filepath.Dir(folder), folder)
 			asUnprivileged(t, func() {

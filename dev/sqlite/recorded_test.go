@@ -19,7 +19,8 @@ func TestFileOfSchema1IsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, folder := t.Context(), t.TempDir()
+	ctx := t.Context()
+	folder := t.TempDir()
 	run(t, folder, string(script))
 	s := open(t, folder, sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "intake"}}})
 	defer closed(t, s)
@@ -58,8 +59,10 @@ func TestFileOfSchema1IsRead(t *testing.T) {
 	if b, err := s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9"); string(b) != `{"schema":1}` {
 		t.Errorf("definition: %s, %v", b, err)
 	}
-	want := port.LedgerEntry{Key: running + "/0/charge", State: "failed", Attempt: 2, Command: 1,
-		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1}
+	want := port.LedgerEntry{
+		Key: running + "/0/charge", State: "failed", Attempt: 2, Command: 1,
+		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1,
+	}
 	if e, err := s.Entry(ctx, want.Key); err != nil || !reflect.DeepEqual(e, want) {
 		t.Errorf("ledger: %+v, %v", e, err)
 	}
@@ -72,7 +75,9 @@ func TestFileOfSchema1IsRead(t *testing.T) {
 		t.Errorf("messages: %v, %v", got, err)
 	}
 	again := creation(running) // the program also writes into the file
-	again.Record.Version, again.Expected, again.Content = 7, 6, nil
+	again.Record.Version = 7
+	again.Expected = 6
+	again.Content = nil
 	if err := s.Commit(ctx, []port.Write{again})[0]; err != nil {
 		t.Error(err)
 	}

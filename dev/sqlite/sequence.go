@@ -72,7 +72,8 @@ const (
 
 // open reads the number of the last commit from the database, and opens the file sequenceName.
 func (q *sequence) open(w *writer, file string) (err error) {
-	if q.last, err = w.number("SELECT value FROM settings WHERE name='commits'"); err != nil {
+	q.last, err = w.number("SELECT value FROM settings WHERE name='commits'")
+	if err != nil {
 		return err
 	}
 	q.file, err = os.OpenFile(sequenceFile(file), os.O_RDWR|os.O_CREATE, private)

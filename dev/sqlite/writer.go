@@ -38,43 +38,85 @@ func openWriter(source string) (*writer, error) {
 }
 
 func (w *writer) prepareAll() error {
-	for _, p := range []struct {
-		to   **statement
-		text string
-	}{
+	for _, p := range w.texts() {
+		var err error
+		*p.to, err = w.prepare(p.sql)
+		if err != nil {
+			return err
+		}
+		w.statements = append(w.statements, *p.to)
+	}
+	return nil
+}
+
+// text is a statement in SQL, and where it is kept once it is prepared.
+type text struct {
+	to  **statement
+	sql string
+}
+
+func (w *writer) texts() []text {
+	return append(w.textsOfOrders(), w.textsOfOthers()...)
+}
+
+// textsOfOrders returns the statements of transactions, orders and definitions.
+func (w *writer) textsOfOrders() []text {
+	return []text{
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.findTask,
-			"SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
-		{&w.addOrder,
+		{
+			&w.findTask,
+			"SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL",
+		},
+		{
+			&w.addOrder,
 			"INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, " +
-				"document, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
+				"document, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING",
+		},
 		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
 		{&w.putDocument, "UPDATE orders SET version=?, document=?, sum=? WHERE row=? AND version=?"},
 		{&w.putState, "UPDATE orders SET version=?, document=?, sum=?, state=? WHERE row=? AND version=?"},
-		{&w.putIndex,
+		{
+			&w.putIndex,
 			"UPDATE orders SET version=?, document=?, sum=?, index_at=?, shard=?, bucket=? WHERE " +
-				"row=? AND version=?"},
-		{&w.putAll,
+				"row=? AND version=?",
+		},
+		{
+			&w.putAll,
 			"UPDATE orders SET version=?, document=?, sum=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
-				"AND version=?"},
+				"AND version=?",
+		},
 		{&w.place, "UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
-		{&w.addEntry,
+	}
+}
+
+// textsOfOthers returns the statements of ledgers, messages, the erasure and the health check.
+func (w *writer) textsOfOthers() []text {
+	return []text{
+		{
+			&w.addEntry,
 			"INSERT INTO ledger(version, state, attempt, command, code, message, output, key) " +
-				"VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
-		{&w.moveEntry,
+				"VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING",
+		},
+		{
+			&w.moveEntry,
 			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? " +
-				"WHERE key=? AND version=?"},
+				"WHERE key=? AND version=?",
+		},
 		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
-		{&w.dueMessages,
+		{
+			&w.dueMessages,
 			"SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
-				"visible_at, row LIMIT 0+?"},
+				"visible_at, row LIMIT 0+?",
+		},
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
-		{&w.expireMessages,
+		{
+			&w.expireMessages,
 			"DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? " +
-				"LIMIT 0+?)"},
+				"LIMIT 0+?)",
+		},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},
 		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL, sum=NULL WHERE row=?"},
@@ -90,14 +132,7 @@ func (w *writer) prepareAll() error {
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
 		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
-	} {
-		var err error
-		if *p.to, err = w.prepare(p.text); err != nil {
-			return err
-		}
-		w.statements = append(w.statements, *p.to)
 	}
-	return nil
 }
 
 func (w *writer) close() error {
@@ -198,7 +233,8 @@ func (s *statement) each(yield func([]driver.Value), args ...any) error {
 	}
 	row := make([]driver.Value, len(rows.Columns()))
 	for {
-		if err = rows.Next(row); err != nil {
+		err = rows.Next(row)
+		if err != nil {
 			break
 		}
 		yield(row)

@@ -112,6 +112,8 @@ func writeError(w http.ResponseWriter, err error) {
 	h.Set("Content-Type", contentType)
 	h.Set("x-amzn-query-error", f.query+";"+side)
 	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazonaws.sqs#" + f.name(),
-		"message": f.text})
+	_ = json.NewEncoder(w).Encode(map[string]string{
+		"__type":  "com.amazonaws.sqs#" + f.name(),
+		"message": f.text,
+	})
 }

@@ -88,8 +88,10 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	if err != nil {
 		return received{}, err
 	}
-	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body),
-		MD5OfBody: md5Of(body)}
+	m := received{
+		MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body),
+		MD5OfBody: md5Of(body),
+	}
 	if v, ok := d.Value.(*envelope); ok {
 		m.MessageID = v.id
 		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)

@@ -21,7 +21,8 @@ type leaving struct {
 }
 
 func (q leaving) Receive(ctx context.Context, n int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	deliveries, err := q.Queue.Receive(ctx, n, wait, visibility)
 	q.hangUp()
 	return deliveries, err
@@ -69,7 +70,8 @@ func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	handle, other := got[0].ReceiptHandle, r.queueURL("requests-payment")
+	handle := got[0].ReceiptHandle
+	other := r.queueURL("requests-payment")
 	r.receive(&sqs.ReceiveMessageInput{QueueUrl: other}) // the first message of that queue is in flight too
 	_, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: other, ReceiptHandle: handle})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
@@ -77,8 +79,11 @@ func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
 		QueueUrl: other, ReceiptHandle: handle, VisibilityTimeout: 1,
 	})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
-	if _, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"),
-		ReceiptHandle: handle}); err != nil {
+	_, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{
+		QueueUrl:      r.queueURL("replies"),
+		ReceiptHandle: handle,
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }

@@ -50,7 +50,8 @@ func (s *sink) take(_ context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	for i, b := range bodies {
 		if len(s.errs) > 0 {
-			errs[i], s.errs = s.errs[0], s.errs[1:]
+			errs[i] = s.errs[0]
+			s.errs = s.errs[1:]
 		}
 		if errs[i] == nil {
 			s.bodies = append(s.bodies, string(b))
@@ -81,7 +82,8 @@ func newRig(t *testing.T) *rig {
 		Clock:  clock,
 	}))
 	t.Cleanup(server.Close)
-	r.queues, r.url = queues, server.URL
+	r.queues = queues
+	r.url = server.URL
 	r.sdk = sqs.New(sqs.Options{
 		Region: "eu-central-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", ""),
@@ -141,8 +143,10 @@ func TestBodiesOfAllShapes(t *testing.T) {
 		if len(got) != 1 || *got[0].Body != body || *got[0].MessageId != *out.MessageId {
 			t.Fatalf("sent %.40q, received %d: %v", body, len(got), got)
 		}
-		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"),
-			ReceiptHandle: got[0].ReceiptHandle}); err != nil {
+		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{
+			QueueUrl:      r.queueURL("replies"),
+			ReceiptHandle: got[0].ReceiptHandle,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,35 +165,60 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		{sqs.SendMessageInput{MessageBody: aws.String("a\x00b")}, "InvalidMessageContents"},
 		{sqs.SendMessageInput{MessageBody: aws.String("\uffff")}, "InvalidMessageContents"},
 		{sqs.SendMessageInput{MessageBody: aws.String("")}, "MissingParameter"},
-		{sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))},
-			"InvalidParameterValue"},
+		{
+			sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))},
+			"InvalidParameterValue",
+		},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+		{
+			sqs.SendMessageInput{
+				MessageBody: aws.String("x"),
+				MessageAttributes: map[string]types.MessageAttributeValue{
+					"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")},
+				},
+			},
+			"InvalidParameterValue",
+		},
+		{sqs.SendMessageInput{
+			MessageBody: aws.String("x"),
+			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+				"AWSTraceHeader": {DataType: aws.String("String")},
+			},
+		}, "InvalidParameterValue"},
+		{
+			sqs.SendMessageInput{
+				MessageBody: aws.String("x"),
+				MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+					"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")},
+				},
+			},
+			"InvalidParameterValue",
+		},
+		{
+			sqs.SendMessageInput{
+				MessageBody: aws.String("x"),
+				MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+					"Other": {DataType: aws.String("String"), StringValue: aws.String("v")},
+				},
+			},
+			"InvalidParameterValue",
+		},
+		{sqs.SendMessageInput{
+			MessageBody: aws.String("x"),
 			MessageAttributes: map[string]types.MessageAttributeValue{
-				"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")}}},
-			"InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"),
-			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-				"AWSTraceHeader": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"),
-			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-				"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")}}},
-			"InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"),
-			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-				"Other": {DataType: aws.String("String"), StringValue: aws.String("v")}}},
-			"InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"),
-			MessageAttributes: map[string]types.MessageAttributeValue{
-				"a": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
+				"a": {DataType: aws.String("String")},
+			},
+		}, "InvalidParameterValue"},
 	} {
 		tt.in.QueueUrl = &url
 		_, err := r.sdk.SendMessage(r.ctx, &tt.in)
 		r.wantCode(err, tt.code)
 	}
 	_, err := r.sdk.SendMessage(r.ctx,
-		&sqs.SendMessageInput{QueueUrl: aws.String(r.url + "/000000000000/none"),
-			MessageBody: aws.String("x")})
+		&sqs.SendMessageInput{
+			QueueUrl:    aws.String(r.url + "/000000000000/none"),
+			MessageBody: aws.String("x"),
+		})
 	var none *types.QueueDoesNotExist
 	if !errors.As(err, &none) {
 		t.Errorf("unknown queue: %v", err)
@@ -208,10 +237,14 @@ func TestAttributes(t *testing.T) {
 		"app.one":     {DataType: aws.String("String.json"), StringValue: aws.String("{}")},
 	}
 	sent := time.Now().Add(-time.Second)
-	trace := map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {DataType: aws.String("String"),
-		StringValue: aws.String("Root=1-2-3")}}
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"),
-		MessageAttributes: attributes, MessageSystemAttributes: trace}); err != nil {
+	trace := map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {
+		DataType:    aws.String("String"),
+		StringValue: aws.String("Root=1-2-3"),
+	}}
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
+		QueueUrl: &url, MessageBody: aws.String("x"),
+		MessageAttributes: attributes, MessageSystemAttributes: trace,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -223,8 +256,10 @@ func TestAttributes(t *testing.T) {
 		{[]string{".*"}, []string{"app.one", "b", "n", "traceparent"}},
 		{[]string{"app.*", "n", "none"}, []string{"app.one", "n"}},
 	} {
-		got := r.receive(&sqs.ReceiveMessageInput{MessageAttributeNames: tt.ask, VisibilityTimeout: 1,
-			MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"}})
+		got := r.receive(&sqs.ReceiveMessageInput{
+			MessageAttributeNames: tt.ask, VisibilityTimeout: 1,
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
+		})
 		if len(got) != 1 {
 			t.Fatalf("%d messages", len(got))
 		}
@@ -254,7 +289,8 @@ func TestAttributes(t *testing.T) {
 		r.makeVisible(url, got[0].ReceiptHandle)
 	}
 	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{
-		"ApproximateReceiveCount"}})
+		"ApproximateReceiveCount",
+	}})
 	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
 		t.Errorf("attributes asked for one by one: %v", a)
 	}
@@ -270,7 +306,9 @@ func TestFirstReceived(t *testing.T) {
 		due := time.Now().Add(time.Hour)
 		got := r.receive(&sqs.ReceiveMessageInput{
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
-				"ApproximateFirstReceiveTimestamp"}})
+				"ApproximateFirstReceiveTimestamp",
+			},
+		})
 		if len(got) != 1 {
 			t.Fatalf("%d messages", len(got))
 		}
@@ -292,8 +330,10 @@ func TestFirstReceived(t *testing.T) {
 
 func (r *rig) makeVisible(url string, receipt *string) {
 	r.Helper()
-	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
-		ReceiptHandle: receipt, VisibilityTimeout: 0}); err != nil {
+	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl:      &url,
+		ReceiptHandle: receipt, VisibilityTimeout: 0,
+	}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -337,11 +377,15 @@ func TestVisibilityAndReceipts(t *testing.T) {
 	if len(second) != 1 {
 		t.Fatal("it was returned to the queue and does not come")
 	}
-	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
-		ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10})
+	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl:      &url,
+		ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10,
+	})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
-	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
-		ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201})
+	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl:      &url,
+		ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201,
+	})
 	r.wantCode(err, "InvalidParameterValue")
 	_, err = r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201})
 	r.wantCode(err, "InvalidParameterValue")
@@ -363,8 +407,10 @@ func TestBatches(t *testing.T) {
 		return types.SendMessageBatchRequestEntry{Id: &id, MessageBody: &body}
 	}
 	send := func(entries ...types.SendMessageBatchRequestEntry) (*sqs.SendMessageBatchOutput, error) {
-		return r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url,
-			Entries: append([]types.SendMessageBatchRequestEntry{}, entries...)})
+		return r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{
+			QueueUrl: &url,
+			Entries:  append([]types.SendMessageBatchRequestEntry{}, entries...),
+		})
 	}
 	out, err := send(entry("a", "1"), entry("b", "\x01"), entry("c", "\ufffe"),
 		entry("d", "ä"))
@@ -397,15 +443,18 @@ func TestBatches(t *testing.T) {
 	r.wantCode(err, "AWS.SimpleQueueService.TooManyEntriesInBatchRequest")
 
 	got := r.receive(&sqs.ReceiveMessageInput{MaxNumberOfMessages: 10})
-	if got = slices.DeleteFunc(got, func(m types.Message) bool { return *m.Body == half }); len(got) != 2 {
+	got = slices.DeleteFunc(got, func(m types.Message) bool { return *m.Body == half })
+	if len(got) != 2 {
 		t.Fatalf("%d messages", len(got))
 	}
 	extended, err := r.sdk.ChangeMessageVisibilityBatch(r.ctx,
-		&sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url,
+		&sqs.ChangeMessageVisibilityBatchInput{
+			QueueUrl: &url,
 			Entries: []types.ChangeMessageVisibilityBatchRequestEntry{
 				{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle, VisibilityTimeout: 100},
 				{Id: aws.String("2"), ReceiptHandle: aws.String("made-up"), VisibilityTimeout: 100},
-			}})
+			},
+		})
 	if err != nil || len(extended.Successful) != 1 || len(extended.Failed) != 1 ||
 		*extended.Failed[0].Code != "ReceiptHandleIsInvalid" {
 		t.Errorf("extended: %+v %v", extended, err)
@@ -428,16 +477,20 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	if id, there := awsmiddleware.GetRequestIDMetadata(out.ResultMetadata); !there || len(id) != 36 {
 		t.Errorf("the request ID is %q", id)
 	}
-	want := []string{r.url + "/000000000000/intake", r.url + "/000000000000/replies",
-		r.url + "/000000000000/requests-payment"}
+	want := []string{
+		r.url + "/000000000000/intake", r.url + "/000000000000/replies",
+		r.url + "/000000000000/requests-payment",
+	}
 	if err != nil || !slices.Equal(out.QueueUrls, want) {
 		t.Errorf("%v %v", out, err)
 	}
 	var paged []string
 	_, err = r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{NextToken: aws.String("!")})
 	r.wantCode(err, "InvalidParameterValue")
-	for p := sqs.NewListQueuesPaginator(r.sdk, &sqs.ListQueuesInput{MaxResults: aws.Int32(1),
-		QueueNamePrefix: aws.String("re")}); p.HasMorePages(); {
+	for p := sqs.NewListQueuesPaginator(r.sdk, &sqs.ListQueuesInput{
+		MaxResults:      aws.Int32(1),
+		QueueNamePrefix: aws.String("re"),
+	}); p.HasMorePages(); {
 		page, err := p.NextPage(r.ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -450,19 +503,25 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	r.send("replies", "1")
 	r.send("replies", "2")
 	r.receive(&sqs.ReceiveMessageInput{})
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &want[1],
-		MessageBody: aws.String("3"), DelaySeconds: 900}); err != nil {
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
+		QueueUrl:    &want[1],
+		MessageBody: aws.String("3"), DelaySeconds: 900,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for url, wanted := range map[string]map[string]string{
-		want[0]: {"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0",
+		want[0]: {
+			"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0",
 			"ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
 			"MaximumMessageSize": "1048576", "VisibilityTimeout": "30", "DelaySeconds": "0",
-			"ReceiveMessageWaitTimeSeconds": "0"},
-		want[1]: {"QueueArn": "arn:aws:sqs:local:000000000000:replies", "ApproximateNumberOfMessages": "1",
+			"ReceiveMessageWaitTimeSeconds": "0",
+		},
+		want[1]: {
+			"QueueArn": "arn:aws:sqs:local:000000000000:replies", "ApproximateNumberOfMessages": "1",
 			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "1",
 			"MaximumMessageSize": "1048576", "VisibilityTimeout": "30", "DelaySeconds": "0",
-			"ReceiveMessageWaitTimeSeconds": "0"},
+			"ReceiveMessageWaitTimeSeconds": "0",
+		},
 	} {
 		out, err := r.sdk.GetQueueAttributes(r.ctx,
 			&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
@@ -470,8 +529,10 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 			t.Errorf("%v %v", out, err)
 		}
 	}
-	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &want[1],
-		AttributeNames: []types.QueueAttributeName{"Colour"}})
+	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl:       &want[1],
+		AttributeNames: []types.QueueAttributeName{"Colour"},
+	})
 	r.wantCode(err, "InvalidAttributeName")
 	_, err = r.sdk.PurgeQueue(r.ctx, &sqs.PurgeQueueInput{QueueUrl: &want[1]})
 	r.wantCode(err, "AWS.SimpleQueueService.UnsupportedOperation")
@@ -480,9 +541,12 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 func TestDelayedMessageKeepsIDAndAttributes(t *testing.T) {
 	r := newRig(t)
 	url := *r.queueURL("replies")
-	out, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"),
+	out, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
+		QueueUrl: &url, MessageBody: aws.String("x"),
 		DelaySeconds: 900, MessageAttributes: map[string]types.MessageAttributeValue{
-			"n": {DataType: aws.String("Number"), StringValue: aws.String("42")}}})
+			"n": {DataType: aws.String("Number"), StringValue: aws.String("42")},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -498,12 +562,17 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 	r := newRig(t)
 	url := *r.queueURL("intake")
 	r.send("intake", "order 1")
-	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{},
-		errors.New("not foreseen")}
+	r.sink.errs = []error{
+		nil, fmt.Errorf("disk full: %w", port.ErrUnavailable),
+		throttled{},
+		errors.New("not foreseen"),
+	}
 	var entries []types.SendMessageBatchRequestEntry
 	for _, i := range []int{3, 0, 1, 2, 4} { // the one that is refused at once stands before the others
-		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
-			MessageBody: aws.String(fmt.Sprint("order ", i+2))})
+		entries = append(entries, types.SendMessageBatchRequestEntry{
+			Id:          aws.String(fmt.Sprint(i)),
+			MessageBody: aws.String(fmt.Sprint("order ", i+2)),
+		})
 	}
 	entries[0].DelaySeconds = 5
 	out, err := r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
@@ -511,8 +580,10 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	for _, f := range out.Failed {
-		want := map[string]string{"1": "ServiceUnavailable", "2": "RequestThrottled",
-			"3": "InvalidParameterValue", "4": "InternalError"}[*f.Id]
+		want := map[string]string{
+			"1": "ServiceUnavailable", "2": "RequestThrottled",
+			"3": "InvalidParameterValue", "4": "InternalError",
+		}[*f.Id]
 		if *f.Code != want || f.SenderFault != (*f.Id == "3") {
 			t.Errorf("entry %s: %s %v", *f.Id, *f.Code, f.SenderFault)
 		}

@@ -61,8 +61,10 @@ func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []
 	var places []int
 	for i := range items {
 		u, err := take(items[i])
-		if errs[i] = err; err == nil {
-			taken, places = append(taken, u), append(places, i)
+		errs[i] = err
+		if err == nil {
+			taken = append(taken, u)
+			places = append(places, i)
 		}
 	}
 	if len(taken) == 0 {
@@ -102,7 +104,8 @@ func sendMessageBatch(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, total := make([]string, len(in.Entries)), 0
+	ids := make([]string, len(in.Entries))
+	total := 0
 	for i := range in.Entries {
 		ids[i] = in.Entries[i].ID
 		total += in.Entries[i].size()
@@ -124,7 +127,8 @@ func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {
 		var answer sent
-		if err = e.check(q); err == nil {
+		err = e.check(q)
+		if err == nil {
 			m, answer = e.message()
 		}
 		answers = append(answers, answer)

@@ -32,8 +32,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 	const replies, intake = `{"QueueUrl":"http://x/000000000000/replies",`,
 		`{"QueueUrl":"http://x/000000000000/intake",`
 	cases := []request{
-		{"unknown queue", "AmazonSQS.SendMessage", json10,
-			`{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`},
+		{
+			"unknown queue", "AmazonSQS.SendMessage", json10,
+			`{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`,
+		},
 		{"no queue", "AmazonSQS.ReceiveMessage", json10, `{}`},
 		{"no JSON", "AmazonSQS.SendMessage", json10, `{"QueueUrl":`},
 		{"wrong type", "AmazonSQS.SendMessage", json10, `{"QueueUrl":7}`},
@@ -46,18 +48,26 @@ func TestErrorsOnTheWire(t *testing.T) {
 			strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`},
 		{"unknown operation", "AmazonSQS.CreateQueue", json10, `{}`},
 		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`},
-		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded",
-			`Action=SendMessage`},
+		{
+			"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded",
+			`Action=SendMessage`,
+		},
 		{"too large", "AmazonSQS.SendMessage", json10, strings.Repeat(" ", 3<<20)},
 		{"polled for too long", "AmazonSQS.ReceiveMessage", json10, replies + `"WaitTimeSeconds":21}`},
 		{"a sink polled for too long", "AmazonSQS.ReceiveMessage", json10, intake + `"WaitTimeSeconds":21}`},
 		{"too many at once", "AmazonSQS.ReceiveMessage", json10, replies + `"MaxNumberOfMessages":11}`},
-		{"delayed for too long", "AmazonSQS.SendMessage", json10,
-			replies + `"MessageBody":"x","DelaySeconds":901}`},
-		{"delayed at a sink", "AmazonSQS.SendMessage", json10,
-			intake + `"MessageBody":"x","DelaySeconds":1}`},
-		{"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10,
-			replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`},
+		{
+			"delayed for too long", "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"x","DelaySeconds":901}`,
+		},
+		{
+			"delayed at a sink", "AmazonSQS.SendMessage", json10,
+			intake + `"MessageBody":"x","DelaySeconds":1}`,
+		},
+		{
+			"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10,
+			replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`,
+		},
 		{"hidden for no time", "AmazonSQS.ChangeMessageVisibility", json10, replies + `"ReceiptHandle":"r"}`},
 		{"another's receipt", "AmazonSQS.DeleteMessage", json10, replies + `"ReceiptHandle":"r"}`},
 	}
@@ -67,8 +77,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 			attributes[fmt.Sprint("a", i)] = map[string]string{"DataType": "String", "StringValue": "v"}
 		}
 		text, _ := json.Marshal(attributes)
-		cases = append(cases, request{fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10,
-			replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`})
+		cases = append(cases, request{
+			fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`,
+		})
 	}
 	long := strings.Repeat("n", 256)
 	for name, attribute := range map[string]string{
@@ -84,20 +96,28 @@ func TestErrorsOnTheWire(t *testing.T) {
 		"long-type": `"String.` + long + `","StringValue":"v"`, "control": `"String","StringValue":"\u0001"`,
 		"binary-text": `"Binary","StringValue":"v"`,
 	} {
-		cases = append(cases, request{fmt.Sprintf("attribute %.9s %d", name, len(name)),
+		cases = append(cases, request{
+			fmt.Sprintf("attribute %.9s %d", name, len(name)),
 			"AmazonSQS.SendMessage", json10, replies +
-				fmt.Sprintf(`"MessageBody":"x","MessageAttributes":{%q:{"DataType":%s}}}`, name, attribute)})
+				fmt.Sprintf(`"MessageBody":"x","MessageAttributes":{%q:{"DataType":%s}}}`, name, attribute),
+		})
 	}
 	// XML 1.0
-	for _, text := range []string{`\u0008`, `\t`, `\n`, `\u000b`, `\r`, `\u001f`, ` `, `\ud7ff`, `\ue000`,
-		`\ufffd`, `\ufffe`, `\ud800\udc00`, `\udbff\udfff`} {
-		cases = append(cases, request{"character " + text, "AmazonSQS.SendMessage", json10,
-			replies + `"MessageBody":"` + text + `"}`})
+	for _, text := range []string{
+		`\u0008`, `\t`, `\n`, `\u000b`, `\r`, `\u001f`, ` `, `\ud7ff`, `\ue000`,
+		`\ufffd`, `\ufffe`, `\ud800\udc00`, `\udbff\udfff`,
+	} {
+		cases = append(cases, request{
+			"character " + text, "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"` + text + `"}`,
+		})
 	}
 	const elsewhere = `{"QueueUrl":"http://x/000000000000/none","QueueName":"none","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1,"Entries":[{"Id":"a","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1}]}`
-	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch",
+	for _, operation := range []string{
+		"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch",
 		"ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility",
-		"ChangeMessageVisibilityBatch"} {
+		"ChangeMessageVisibilityBatch",
+	} {
 		target := "AmazonSQS." + operation
 		cases = append(cases, request{"torn " + operation, target, json10, `{"Queue`},
 			request{"empty " + operation, target, json10, `{}`},
@@ -110,8 +130,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 			`{"Id":"a","ReceiptHandle":"r","VisibilityTimeout":43201}`: "a poor",
 			strings.Repeat(`{"Id":"a"},`, 10) + `{}`:                   "eleven",
 		} {
-			cases = append(cases, request{operation + " of " + name + " entry", target, json10,
-				replies + `"Entries":[` + entries + `]}`})
+			cases = append(cases, request{
+				operation + " of " + name + " entry", target, json10,
+				replies + `"Entries":[` + entries + `]}`,
+			})
 		}
 	}
 	var reported []string

@@ -10,8 +10,10 @@ import (
 
 const day = 24 * time.Hour
 
-var expense = map[string]any{"employee": "eve", "amount": 120, "purpose": "a train to the customer",
-	"approvers": []string{"ann", "eve"}}
+var expense = map[string]any{
+	"employee": "eve", "amount": 120, "purpose": "a train to the customer",
+	"approvers": []string{"ann", "eve"},
+}
 
 func waiting(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w := workflowtest.New(t, "expense.yaml")
@@ -75,19 +77,23 @@ func TestALinkAnswers(t *testing.T) {
 	if s := run.Step("approve"); s.State != workflowtest.Waiting || len(s.Answers.Votes) > 0 {
 		t.Errorf("after the look the approval is %s", s.State)
 	}
-	if status, page = run.AnswerLink(links["eve"], "approve"); status != 409 ||
+	status, page = run.AnswerLink(links["eve"], "approve")
+	if status != 409 ||
 		!strings.Contains(page, "excluded") {
 		t.Errorf("her own expense: %d\n%s", status, page)
 	}
-	if status, page = run.AnswerLink(links["ann"][:len(links["ann"])-1], "approve"); status != 403 {
+	status, page = run.AnswerLink(links["ann"][:len(links["ann"])-1], "approve")
+	if status != 403 {
 		t.Errorf("a cut link: %d\n%s", status, page)
 	}
-	if status, page = run.AnswerLink(links["ann"], "approve"); status != 200 {
+	status, page = run.AnswerLink(links["ann"], "approve")
+	if status != 200 {
 		t.Fatalf("%d\n%s", status, page)
 	}
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
-	if _, page = run.OpenLink(links["ann"]); strings.Contains(page, "<form") {
+	_, page = run.OpenLink(links["ann"])
+	if strings.Contains(page, "<form") {
 		t.Errorf("it still asks:\n%s", page)
 	}
 }

@@ -14,7 +14,8 @@ const regions, customers = 50, 100
 
 // bank has 50 regions of 100 customers each, and counts how often each customer's day was closed.
 func bank(t *testing.T, refused func(customer string) bool) (*workflowtest.Workflow, map[string]int) {
-	w, closed := workflowtest.New(t, "nightly.yaml"), map[string]int{}
+	w := workflowtest.New(t, "nightly.yaml")
+	closed := map[string]int{}
 	w.Agent("directory").On("regions").Func(func(workflowtest.Call) (any, error) {
 		var all []string
 		for n := range regions {

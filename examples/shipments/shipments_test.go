@@ -45,8 +45,13 @@ func TestTwoOfSixMayFail(t *testing.T) {
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectOutput(map[string]any{"lost": 2, "parcels": []any{
-		map[string]any{"parcel": "p-cup"}, nil, map[string]any{"parcel": "p-tray"},
-		map[string]any{"parcel": "p-lamp"}, nil, map[string]any{"parcel": "p-bowl"}}})
+		map[string]any{"parcel": "p-cup"},
+		nil,
+		map[string]any{"parcel": "p-tray"},
+		map[string]any{"parcel": "p-lamp"},
+		nil,
+		map[string]any{"parcel": "p-bowl"},
+	}})
 	run.ExpectCalls("carrier.send", 6)   // each child makes one
 	run.ExpectCalls("stock.put-back", 2) // the two failed children make them
 	pot := run.Child("ship", 1)

@@ -19,7 +19,8 @@ type period struct {
 
 // shop charges, and its billing submits the next period: here it keeps it for the test to submit.
 func shop(t *testing.T) (*workflowtest.Workflow, *[]period) {
-	w, next := workflowtest.New(t, "subscription.yaml"), &[]period{}
+	w := workflowtest.New(t, "subscription.yaml")
+	next := &[]period{}
 	w.Agent("payment").On("charge").Return(nil)
 	w.Agent("payment").On("refund").Return(nil)
 	w.Agent("billing").On("submit").Func(func(c workflowtest.Call) (any, error) {

@@ -75,8 +75,10 @@ func TestACancelledTrialIsUndoneAtOnce(t *testing.T) {
 // An end that is no time undoes the order before anything was charged.
 func TestAnEndThatIsNoTimeUndoesTheOrder(t *testing.T) {
 	w := deployed(t)
-	run := w.Submit(map[string]any{"email": "ann@shop.example", "amount": 12,
-		"trialEnds": "in two weeks"}).UntilEnd(time.Hour)
+	run := w.Submit(map[string]any{
+		"email": "ann@shop.example", "amount": 12,
+		"trialEnds": "in two weeks",
+	}).UntilEnd(time.Hour)
 	run.ExpectCompensated()
 	if e := run.Step("over").Error; e == nil || e.Code != "expression" {
 		t.Errorf("the wait failed with %+v", e)

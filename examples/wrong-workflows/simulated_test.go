@@ -28,8 +28,10 @@ func TestCalmSimulations(t *testing.T) {
 		if def == nil {
 			t.Fatal(problems)
 		}
-		sc := simulate.Scenario{Definition: def,
-			Services: sim.Services{"warehouse": {Latency: 4 * core.Second}}}
+		sc := simulate.Scenario{
+			Definition: def,
+			Services:   sim.Services{"warehouse": {Latency: 4 * core.Second}},
+		}
 		sc.Prepare()
 		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
 		if (r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders) != clean {

@@ -75,7 +75,8 @@ func (h *hotel) book(key string, lands time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, there := h.landed[key]; !there || h.gone[key] {
-		h.landed[key], h.gone[key] = lands, false
+		h.landed[key] = lands
+		h.gone[key] = false
 	}
 }
 
@@ -140,8 +141,10 @@ func TestCannotFence(t *testing.T) {
 				now)
 			return nil, nil
 		}},
-	}, agenttest.Probe{Do: "book", Undo: "cancel", Timeout: time.Second,
-		Effects: func(key string) int { return h.rooms(key, now) }})
+	}, agenttest.Probe{
+		Do: "book", Undo: "cancel", Timeout: time.Second,
+		Effects: func(key string) int { return h.rooms(key, now) },
+	})
 	if r.Grade != agenttest.Idempotent || !strings.Contains(r.WhyNot(agenttest.Fenced), "do after undo") {
 		t.Errorf("the hotel earns %s", r)
 	}

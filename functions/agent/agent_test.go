@@ -70,19 +70,26 @@ func TestWordsForErrors(t *testing.T) {
 	}{
 		"permanent": {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
 		"transient": {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
-		"retry after": {agent.RetryAfter(agent.Permanent(boom), time.Second),
-			agent.Failure{RetryAfter: time.Second, Code: "failed"}},
-		"unauthorized": {agent.Unauthorized(boom),
-			agent.Failure{NoEffect: true, Code: core.CodeUnauthorized}},
+		"retry after": {
+			agent.RetryAfter(agent.Permanent(boom), time.Second),
+			agent.Failure{RetryAfter: time.Second, Code: "failed"},
+		},
+		"unauthorized": {
+			agent.Unauthorized(boom),
+			agent.Failure{NoEffect: true, Code: core.CodeUnauthorized},
+		},
 		"no effect": {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
-		"with a code": {agent.WithCode(agent.Permanent(boom), "no-funds"),
-			agent.Failure{Permanent: true, Code: "no-funds"}},
+		"with a code": {
+			agent.WithCode(agent.Permanent(boom), "no-funds"),
+			agent.Failure{Permanent: true, Code: "no-funds"},
+		},
 	} {
 		var got *agent.Failure
 		if !errors.As(tt.err, &got) || !errors.Is(tt.err, boom) {
 			t.Fatalf("%s: %v", name, tt.err)
 		}
-		if tt.want.Err = got.Err; *got != tt.want {
+		tt.want.Err = got.Err
+		if *got != tt.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -138,8 +145,10 @@ func deployed(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY",
 		"Shop-EngineQuarantine0C3B-cX")
-	for variable, queue := range map[string]string{deployment.VarRequestsURL: s.requests,
-		deployment.VarRepliesURL: s.replies, deployment.VarQuarantineURL: s.quarantine} {
+	for variable, queue := range map[string]string{
+		deployment.VarRequestsURL: s.requests,
+		deployment.VarRepliesURL:  s.replies, deployment.VarQuarantineURL: s.quarantine,
+	} {
 		t.Setenv(variable, s.url+"/111122223333/"+queue)
 	}
 	t.Setenv("AWS_ENDPOINT_URL_SQS", s.url)
@@ -196,7 +205,8 @@ func TestServe(t *testing.T) {
 		"charge": agent.Typed(func(context.Context, payment, agent.Call) (receipt, error) {
 			calls++
 			return receipt{ID: "c-1"}, nil
-		})}
+		}),
+	}
 	for start := 1; start <= 2; start++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -243,7 +253,8 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 			}()
 			begun := time.Now()
 			ask(t, queues, core.Idempotent, 1, func(r *core.SendRequest) {
-				r.MaxDuration, r.StopBy = core.Hour, core.TimeOf(begun.Add(time.Hour))
+				r.MaxDuration = core.Hour
+				r.StopBy = core.TimeOf(begun.Add(time.Hour))
 			})
 			if r := answer(t, queues); r.Outcome != message.Progress || r.Percent != 10 || r.Note != "begun" {
 				t.Errorf("%+v", r)
@@ -361,7 +372,8 @@ func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
 			open(t)
 			t.Setenv("AWS_PROFILE", "absent")
 			err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
-				Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}})
+				Run: func(context.Context, agent.Call) (any, error) { return nil, nil },
+			}})
 			if err == nil || !strings.Contains(err.Error(), "absent") ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%v", err)

@@ -32,8 +32,10 @@ func charge(_ context.Context, p cardPayment, call agent.Call) (chargeReceipt, e
 func ExampleTyped() {
 	operations := agent.Operations{"charge": agent.Typed(charge)}
 
-	call := agent.Call{Operation: "charge", Key: "k-1",
-		Input: json.RawMessage(`{"card":"tok_1","cents":250}`)}
+	call := agent.Call{
+		Operation: "charge", Key: "k-1",
+		Input: json.RawMessage(`{"card":"tok_1","cents":250}`),
+	}
 	output, err := operations["charge"].Run(context.Background(), call)
 	fmt.Println(output, err)
 

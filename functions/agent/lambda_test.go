@@ -72,10 +72,12 @@ func batch(records ...events.SQSMessage) events.SQSEvent { return events.SQSEven
 func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQSMessage {
 	t.Helper()
 	stopBy := core.TimeOf(time.Now().Add(5 * time.Minute))
-	r := core.SendRequest{Agent: "coats", OrderID: order, Step: "hang", Attempt: 1, Operation: core.Do,
+	r := core.SendRequest{
+		Agent: "coats", OrderID: order, Step: "hang", Attempt: 1, Operation: core.Do,
 		Name: "hang", Grade: core.Idempotent,
 		Key: order + "/0/hang", Timeout: 10 * core.Second, StopBy: stopBy, CompleteBy: stopBy,
-		Input: json.RawMessage(`{"coat":"red"}`)}
+		Input: json.RawMessage(`{"coat":"red"}`),
+	}
 	if change != nil {
 		change(&r)
 	}
@@ -83,8 +85,10 @@ func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQS
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: order, ReceiptHandle: order, Body: string(body),
-		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats"}
+	return events.SQSMessage{
+		MessageId: order, ReceiptHandle: order, Body: string(body),
+		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats",
+	}
 }
 
 // said are the replies that came, in short.
@@ -104,7 +108,10 @@ func said(t *testing.T, aws *awsstub.Stub) string {
 }
 
 func plain(attempt int) func(*core.SendRequest) {
-	return func(r *core.SendRequest) { r.Grade, r.Attempt = core.Plain, attempt }
+	return func(r *core.SendRequest) {
+		r.Grade = core.Plain
+		r.Attempt = attempt
+	}
 }
 
 // The program that runs beside `dev` runs on Lambda unchanged.
@@ -124,8 +131,10 @@ func TestExampleOnLambda(t *testing.T) {
 	check("one request", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
 	check("its duplicate", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
 
-	poison, newer := hang(t, "poison", nil), hang(t, "newer", nil)
-	poison.Body, newer.Body = "{", `{"schema":2}`
+	poison := hang(t, "poison", nil)
+	newer := hang(t, "newer", nil)
+	poison.Body = "{"
+	newer.Body = `{"schema":2}`
 	check("bad ones beside good ones", f.Invoke(batch(poison, hang(t, "a", nil), newer,
 		hang(t, "bare", func(r *core.SendRequest) {
 			r.Input = json.RawMessage(`{}`)
@@ -155,8 +164,10 @@ func TestExampleWithoutSettings(t *testing.T) {
 	if code := f.Ends(); code != 1 {
 		t.Errorf("it ended with %d", code)
 	}
-	for _, want := range []string{deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID",
-		"AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`} {
+	for _, want := range []string{
+		deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`,
+	} {
 		if !strings.Contains(f.Output(), want) {
 			t.Errorf("%s is not in:\n%s", want, f.Output())
 		}

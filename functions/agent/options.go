@@ -64,7 +64,10 @@ type OpenLedger func(ctx context.Context, folder string) (l port.Ledger, closeIt
 // Serve uses the folder in STEPKEEPER_LEDGER_FOLDER. Programs usually call ledger.InFolder, which
 // calls WithLedgerFolder.
 func WithLedgerFolder(folder string, open OpenLedger) Option {
-	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
+	return func(s *settings) {
+		s.ledgerFolder = folder
+		s.openFolder = open
+	}
 }
 
 // WithQueues sets the queues, for tests. Serve then does not look for queues in the environment.

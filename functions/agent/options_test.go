@@ -26,8 +26,10 @@ func inMemory(t *testing.T) site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site{Queues: queues, requests: "requests-payment", replies: port.Replies,
-		quarantine: port.Quarantine}
+	return site{
+		Queues: queues, requests: "requests-payment", replies: port.Replies,
+		quarantine: port.Quarantine,
+	}
 }
 
 // counted notes how many messages a receive of requests wanted at most.
@@ -50,7 +52,8 @@ func (c counted) Queue(name string) (port.Queue, error) {
 }
 
 func (q countedQueue) Receive(ctx context.Context, n int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	*q.most = max(*q.most, n)
 	return q.Queue.Receive(ctx, n, wait, visibility)
 }
@@ -80,7 +83,8 @@ func TestOptions(t *testing.T) {
 		right   func(s seen) bool
 	}{
 		"concurrency": {
-			[]agent.Option{agent.WithConcurrency(3)}, core.Idempotent, sleep(time.Second),
+			[]agent.Option{agent.WithConcurrency(3)},
+			core.Idempotent, sleep(time.Second),
 			func(s seen) bool { return s.atOnce == 3 && s.stats.Done == 12 && s.most == 3 },
 		},
 		"default": {
@@ -88,19 +92,23 @@ func TestOptions(t *testing.T) {
 			func(s seen) bool { return s.atOnce == 10 && s.stats.Done == 12 && s.most == 5 },
 		},
 		"batch": {
-			[]agent.Option{agent.WithBatch(2)}, core.Idempotent, sleep(time.Second),
+			[]agent.Option{agent.WithBatch(2)},
+			core.Idempotent, sleep(time.Second),
 			func(s seen) bool { return s.atOnce == 10 && s.most == 2 },
 		},
 		"drain": {
-			[]agent.Option{agent.WithDrain(7 * time.Second)}, core.Idempotent, sleep(11 * time.Second),
+			[]agent.Option{agent.WithDrain(7 * time.Second)},
+			core.Idempotent, sleep(11 * time.Second),
 			func(s seen) bool { return s.err == nil && s.took == 11*time.Second && s.stats.Done == 10 },
 		},
 		"no drain": {
-			[]agent.Option{agent.WithDrain(time.Second)}, core.Idempotent, sleep(11 * time.Second),
+			[]agent.Option{agent.WithDrain(time.Second)},
+			core.Idempotent, sleep(11 * time.Second),
 			func(s seen) bool { return errors.Is(s.err, worker.ErrUndrained) && s.took == 7*time.Second },
 		},
 		"one try": {
-			[]agent.Option{quiet, agent.WithBreaker(agent.Breaker{Failures: 1})}, core.Idempotent,
+			[]agent.Option{quiet, agent.WithBreaker(agent.Breaker{Failures: 1})},
+			core.Idempotent,
 			func() error { return boom },
 			func(s seen) bool { return s.stats.Retried == 0 && s.stats.Breakers["charge"] == "open" },
 		},
@@ -112,19 +120,26 @@ func TestOptions(t *testing.T) {
 			func(s seen) bool { return s.calls == 24 && len(s.stats.Breakers) == 0 },
 		},
 		"no ledger": {
-			[]agent.Option{quiet}, core.Plain, sleep(0),
+			[]agent.Option{quiet},
+			core.Plain, sleep(0),
 			func(s seen) bool { return s.calls == 0 && s.stats.RetryLater == 12 },
 		},
 		"a ledger": {
-			[]agent.Option{quiet, agent.WithLedger(memory.NewLedger())}, core.Plain, sleep(0),
+			[]agent.Option{quiet, agent.WithLedger(memory.NewLedger())},
+			core.Plain, sleep(0),
 			func(s seen) bool { return s.calls == 1 && s.stats.Done > 0 },
 		},
-		"a clock": {[]agent.Option{
-			agent.WithClock(port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })),
-		}, core.Idempotent, sleep(0),
-			func(s seen) bool { return s.calls == 0 && s.stats.DroppedLate == 12 }},
-		"a log": {nil, core.Idempotent, sleep(0),
-			func(s seen) bool { return strings.Contains(s.log, "the agent takes requests") }},
+		"a clock": {
+			[]agent.Option{
+				agent.WithClock(port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })),
+			},
+			core.Idempotent, sleep(0),
+			func(s seen) bool { return s.calls == 0 && s.stats.DroppedLate == 12 },
+		},
+		"a log": {
+			nil, core.Idempotent, sleep(0),
+			func(s seen) bool { return strings.Contains(s.log, "the agent takes requests") },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,7 +153,8 @@ func TestOptions(t *testing.T) {
 				}
 				run := agent.Operation{Run: func(context.Context, agent.Call) (any, error) {
 					mu.Lock()
-					s.calls, now = s.calls+1, now+1
+					s.calls = s.calls + 1
+					now = now + 1
 					s.atOnce = max(s.atOnce, now)
 					mu.Unlock()
 					err := tt.run()
@@ -154,7 +170,8 @@ func TestOptions(t *testing.T) {
 					append(tt.options, agent.WithQueues(counted{queues.Queues, &s.most}),
 						agent.WithLog(slog.New(slog.NewTextHandler(&log, nil))), agent.WithStats(
 							func(st worker.Stats) { s.stats = st }))...)
-				s.took, s.log = time.Since(start), log.String()
+				s.took = time.Since(start)
+				s.log = log.String()
 				mu.Lock() // what was not drained is still at work
 				if !tt.right(s) {
 					t.Errorf("%+v", s)

@@ -38,13 +38,16 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 		defer func() { s.stats(w.Stats()) }()
 	}
 	s.log.Info("the agent takes requests", "agent", name, "queue", requests.Name(), "ledger", s.ledger != nil)
-	pump := worker.Pump{Queue: requests, Worker: w, Concurrency: s.concurrency, Batch: s.batch,
-		Drain: s.drain}
+	pump := worker.Pump{
+		Queue: requests, Worker: w, Concurrency: s.concurrency, Batch: s.batch,
+		Drain: s.drain,
+	}
 	return pump.Run(ctx)
 }
 
 func (s *settings) openLedger(ctx context.Context,
-	environment deployment.Process) (closeIt func(), err error) {
+	environment deployment.Process,
+) (closeIt func(), err error) {
 	none := func() {}
 	folder := cmp.Or(s.ledgerFolder, environment.LedgerFolder)
 	switch {
@@ -72,7 +75,8 @@ func (s *settings) openLedger(ctx context.Context,
 }
 
 func (s *settings) connect(ctx context.Context, name string, operations Operations,
-	environment deployment.Process) (port.Queue, *worker.Worker, error) {
+	environment deployment.Process,
+) (port.Queue, *worker.Worker, error) {
 	queues, clock, err := s.open(ctx, environment)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +104,8 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 }
 
 func (s *settings) open(ctx context.Context,
-	environment deployment.Process) (port.Queues, port.Clock, error) {
+	environment deployment.Process,
+) (port.Queues, port.Clock, error) {
 	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
 	if s.queues != nil {
 		return s.queues, clock, nil
@@ -109,8 +114,10 @@ func (s *settings) open(ctx context.Context,
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w\n%s", err, ofDev)
 	}
-	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix,
-		LookUp: environment.Queues == nil}), clock, nil
+	return sqs.New(sdk, sqs.Config{
+		URLs: environment.Queues, Prefix: environment.Prefix,
+		LookUp: environment.Queues == nil,
+	}), clock, nil
 }
 
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +

@@ -76,7 +76,8 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
 			t.Fatalf("returned: %v", failed)
 		}
-		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
+		copied = requests(t, w)[id+" a/1 do"]
+		if copied == nil || copied.Agent != want {
 			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
 		}
 	}
@@ -118,7 +119,8 @@ func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 			t.Fatalf("returned: %v", failed)
 		}
 		want := []string{"agent-a", "agent-east", "agent-east"}[i]
-		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
+		copied = requests(t, w)[id+" a/1 do"]
+		if copied == nil || copied.Agent != want {
 			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
 		}
 		w.Clock.Advance(time.Minute)

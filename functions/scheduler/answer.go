@@ -13,8 +13,10 @@ import (
 func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Status) {
 	s.count("refused", m.Refusal.Code)
 	s.log.Info("refused", "order", m.OrderID, "code", m.Refusal.Code)
-	status.OrderID, status.At = m.OrderID, s.now()
-	status.Code, status.Message = m.Refusal.Code, m.Refusal.Text
+	status.OrderID = m.OrderID
+	status.At = s.now()
+	status.Code = m.Refusal.Code
+	status.Message = m.Refusal.Text
 	s.notify(m, replyTo, status)
 }
 

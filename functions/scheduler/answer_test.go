@@ -19,17 +19,21 @@ import (
 func approving() *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
-	def.Steps[1] = core.StepDefinition{Name: "b", After: []string{"a"}, Timeout: core.Hour,
+	def.Steps[1] = core.StepDefinition{
+		Name: "b", After: []string{"a"}, Timeout: core.Hour,
 		OnFailure: core.OnFailureUndo,
-		Answer:    &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+		Answer:    &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo},
+	}
 	delete(def.Agents, "agent-b")
 	return def
 }
 
 func answer(id, value string) *message.Control {
 	text, _ := json.Marshal(value)
-	return &message.Control{OrderID: "o-1",
-		Event: core.Answered{ID: id, Step: "b", Round: 1, Value: text, By: "ann"}}
+	return &message.Control{
+		OrderID: "o-1",
+		Event:   core.Answered{ID: id, Step: "b", Round: 1, Value: text, By: "ann"},
+	}
 }
 
 // P35: an answer through the control queue decides its step, and a copy changes nothing. A refusal is sent to
@@ -152,9 +156,13 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	want := *w.Task("o-1").Verdict("undo")
 	w.Take("shop")
 	for i := range 12 {
-		answer := message.Control{OrderID: "o-1",
-			Event: core.Answered{ID: fmt.Sprintf("answer-%d", i), Name: "bought",
-				Value: json.RawMessage(`1`), By: "ann"}}
+		answer := message.Control{
+			OrderID: "o-1",
+			Event: core.Answered{
+				ID: fmt.Sprintf("answer-%d", i), Name: "bought",
+				Value: json.RawMessage(`1`), By: "ann",
+			},
+		}
 		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
 			t.Fatal("returned")
 		}

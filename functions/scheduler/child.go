@@ -17,8 +17,10 @@ func newChildMessage(c *message.Child) *childMessage {
 		return &childMessage{Message: engine.Message{OrderID: c.Ended.Parent.OrderID, Event: *c.Ended}}
 	}
 	ask := *c.Ask
-	ask.ContentHash = message.ContentHash(message.SubmitOrder{Workflow: ask.Workflow, Order: ask.Order,
-		Priority: ask.Priority})
+	ask.ContentHash = message.ContentHash(message.SubmitOrder{
+		Workflow: ask.Workflow, Order: ask.Order,
+		Priority: ask.Priority,
+	})
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
@@ -35,14 +37,18 @@ func (in *childMessage) answer(s *Scheduler) {
 	case !asked || in.Before != nil:
 		s.refused(&in.Message, "", core.Status{})
 	case in.Refusal.Code == message.CodeExpired:
-		in.Answer = []core.Effect{core.ChildEnded{Parent: ask.Parent, State: core.ChildExpired,
-			Code: message.CodeExpired, Message: "the child ended long ago and its record has expired"}}
+		in.Answer = []core.Effect{core.ChildEnded{
+			Parent: ask.Parent, State: core.ChildExpired,
+			Code: message.CodeExpired, Message: "the child ended long ago and its record has expired",
+		}}
 	default:
 		state := core.ChildCompensated
 		if in.Refusal.Code == core.CodeDamaged {
 			state = core.ChildError
 		}
-		in.Answer = []core.Effect{core.ChildEnded{Parent: ask.Parent, State: state, Code: in.Refusal.Code,
-			Message: in.Refusal.Text}}
+		in.Answer = []core.Effect{core.ChildEnded{
+			Parent: ask.Parent, State: state, Code: in.Refusal.Code,
+			Message: in.Refusal.Text,
+		}}
 	}
 }

@@ -18,8 +18,10 @@ import (
 // childOf returns a request of a step to its third child.
 func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
-	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p,
-		Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
+	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{
+		OrderID: p.ChildID(), Parent: p,
+		Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`),
+	}}
 }
 
 // reported returns the ends that children have reported since the last call.
@@ -128,7 +130,10 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 		"ask is":             func(m *message.Child) { m.Ask.Ask = "kill" },
 		"JSON object":        func(m *message.Child) { m.Ask.Order = json.RawMessage(`[]`) },
 		"both must be there": func(m *message.Child) { m.Ask.Definition = "latest" },
-		"run and index":      func(m *message.Child) { m.Ask.Parent.Run, m.Ask.OrderID = -1, "parent~all~2" },
+		"run and index": func(m *message.Child) {
+			m.Ask.Parent.Run = -1
+			m.Ask.OrderID = "parent~all~2"
+		},
 		"no order's ID": func(m *message.Child) {
 			m.Ask.Parent.OrderID = strings.Repeat("x", core.MaxID+1)
 			m.Ask.OrderID = m.Ask.Parent.ChildID()
@@ -139,7 +144,8 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 		},
 		"what is asked": func(m *message.Child) { m.Ask = nil },
 		"state is": func(m *message.Child) {
-			m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil
+			m.Ended = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}
+			m.Ask = nil
 		},
 	}
 	for reason, change := range bad {
@@ -217,8 +223,10 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 		if there {
 			handled(t, w, childOf(w, core.AskStart, 1))
 		}
-		full := w.SchedulerOn(&world.Faulty{Store: w.Store,
-			FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
+		full := w.SchedulerOn(&world.Faulty{
+			Store:      w.Store,
+			FailCommit: func(int) error { return port.ErrTooLarge },
+		}, 0, "other")
 		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
 			t.Errorf("there %t: returned %v", there, failed)
 		}
@@ -238,8 +246,10 @@ func TestAForgedEndOfAChild(t *testing.T) {
 		w, _ := begun(t)
 		before := w.Task("o-1").Version
 		for _, m := range []*message.Child{
-			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a",
-				Attempt: 1}, State: core.ChildProcessed}},
+			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{
+				OrderID: "o-1", Step: "a",
+				Attempt: 1,
+			}, State: core.ChildProcessed}},
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
@@ -247,7 +257,8 @@ func TestAForgedEndOfAChild(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := deliver(m)
-			d[0].Value, d[0].Body = nil, body
+			d[0].Value = nil
+			d[0].Body = body
 			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 ||
 				len(w.Take(port.Quarantine)) != 1 {
 				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, body, failed)
@@ -264,10 +275,15 @@ func TestAForgedEndOfAChild(t *testing.T) {
 func TestEndsThatNothingWaitsFor(t *testing.T) {
 	w, _ := begun(t)
 	before := w.Task("o-1").Version
-	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1},
-		{OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
-		handled(t, w, &message.Child{Schema: message.Schema,
-			Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
+	for _, p := range []core.Parent{
+		{OrderID: "o-1", Step: "a", Attempt: 1},
+		{OrderID: "o-1", Step: "z", Attempt: 1},
+		{OrderID: "gone", Step: "a", Attempt: 1},
+	} {
+		handled(t, w, &message.Child{
+			Schema: message.Schema,
+			Ended:  &core.ChildEnded{Parent: p, State: core.ChildProcessed},
+		})
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
@@ -285,9 +301,11 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	}
 	for _, first := range []core.Event{nil, core.Cancel{}} {
 		parent := world.Definition()
-		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo,
+		parent.Steps = []core.StepDefinition{{
+			Name: "all", OnFailure: core.OnFailureUndo,
 			Input: json.RawMessage(`{}`),
-			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2}}}
+			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2},
+		}}
 		w := world.New(t, parent)
 		if err := w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child); err != nil {
 			t.Fatal(err)
@@ -303,8 +321,10 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		command := 0
 		if first != nil {
-			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
-				Event: core.Stamped(first, "c-0", core.Sender{}, 0)})
+			v, err := w.Scheduler.Command(ctx, message.Control{
+				OrderID: "p",
+				Event:   core.Stamped(first, "c-0", core.Sender{}, 0),
+			})
 			if err != nil || !v.Accepted {
 				t.Fatal(v, err)
 			}
@@ -312,9 +332,13 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			command = 1
 		}
 		closing := func(id string) protocol.Verdict {
-			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
-				Event: core.Close{ID: id, Command: command,
-					Sender: core.Sender{By: "ann", Reason: "lost"}}})
+			v, err := w.Scheduler.Command(ctx, message.Control{
+				OrderID: "p",
+				Event: core.Close{
+					ID: id, Command: command,
+					Sender: core.Sender{By: "ann", Reason: "lost"},
+				},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,8 +349,10 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			t.Errorf("after %v, with a child under way: %+v", first, v)
 		}
 		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
-			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1,
-				Attempt: w.Task("p").Steps[0].Attempt},
+			OrderID: "p~all~1", Parent: core.Parent{
+				OrderID: "p", Step: "all", Index: 1,
+				Attempt: w.Task("p").Steps[0].Attempt,
+			},
 			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child),
 			Order: json.RawMessage(`{"n":2}`),
 		}})

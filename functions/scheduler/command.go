@@ -20,26 +20,34 @@ type command struct {
 func (in *command) decided() *engine.Message { return &in.Message }
 
 func newCommand(c *message.Control, queued bool) *command {
-	return &command{control: c, queued: queued,
-		Message: engine.Message{OrderID: c.OrderID, Event: c.Event}}
+	return &command{
+		control: c, queued: queued,
+		Message: engine.Message{OrderID: c.OrderID, Event: c.Event},
+	}
 }
 
 // answer notifies the sender of a refused command. The status goes to the reply-to of the command, or else to
 // the reply-to of the order. The task also stores the verdict (P5, commands have a number and an ID).
 func (in *command) answer(s *Scheduler) {
-	c, t, v := in.control, in.Decision.Task, in.Decision.Verdict
+	c := in.control
+	t := in.Decision.Task
+	v := in.Decision.Verdict
 	switch {
 	case in.early():
 	case in.Refusal != nil && in.queued:
-		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
-			Command: string(c.Kind()), CommandID: c.ID()})
+		s.refused(&in.Message, c.ReplyTo, core.Status{
+			Kind:    core.StatusCommandRefused,
+			Command: string(c.Kind()), CommandID: c.ID(),
+		})
 	case in.Refusal != nil: // the method Scheduler.Command returns the refusal
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
 		s.notify(&in.Message, cmp.Or(c.ReplyTo, t.ReplyTo),
-			core.Status{Kind: core.StatusCommandRefused, OrderID: t.OrderID, Run: t.Run,
+			core.Status{
+				Kind: core.StatusCommandRefused, OrderID: t.OrderID, Run: t.Run,
 				Workflow: t.Workflow, At: v.At, Command: v.Command, CommandID: v.ID, Code: "refused",
-				Message: v.Reason})
+				Message: v.Reason,
+			})
 	}
 }
 

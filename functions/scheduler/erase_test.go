@@ -10,12 +10,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 func erasing(order, id string, command int) *message.Control {
-	return &message.Control{OrderID: order,
-		Event: core.Erase{ID: id, Command: command,
-			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
+	return &message.Control{
+		OrderID: order,
+		Event: core.Erase{
+			ID: id, Command: command,
+			Sender: core.Sender{By: "ann", Reason: "asked to"},
+		},
+	}
 }
 
 // undone returns an order that was cancelled, undone and reported.
@@ -23,8 +28,10 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
-	if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: o.OrderID,
-		Event: core.Cancel{ID: "cancel"}}); err != nil || !v.Accepted {
+	if v, err := w.Scheduler.Command(ctx, message.Control{
+		OrderID: o.OrderID,
+		Event:   core.Cancel{ID: "cancel"},
+	}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	for range 40 {
@@ -44,7 +51,7 @@ func TestErasedContent(t *testing.T) {
 	o := world.Order("o-1")
 	apart(o)
 	undone(t, w, o)
-	hash := message.HashOf(w.Task("o-1"))
+	hash := state.HashOf(w.Task("o-1"))
 	there := func() bool {
 		_, err := w.Store.Content(ctx, "o-1", hash)
 		return !errors.Is(err, port.ErrNotFound)
@@ -99,8 +106,10 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
 		t.Errorf("%+v", v)
 	}
-	if _, err := w.Scheduler.Command(ctx, message.Control{OrderID: "parent",
-		Event: core.Cancel{ID: "c-1"}}); err != nil {
+	if _, err := w.Scheduler.Command(ctx, message.Control{
+		OrderID: "parent",
+		Event:   core.Cancel{ID: "c-1"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {

@@ -40,14 +40,16 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 					return port.ErrUnavailable
 				}
 				return toOperator(queue, m)
-			}},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			def := world.Definition()
 			def.Steps = def.Steps[:1] // so that there is nothing else to undo than what has no effect
 			def.Steps[0].Undo = nil
 			w := world.New(t, def).Boot()
-			w.Limit, w.Fail = 4000, c.fail
+			w.Limit = 4000
+			w.Fail = c.fail
 			store := c.store
 			store.Store = w.Store
 			sick := w.SchedulerOn(&store, 0, "sick")
@@ -75,20 +77,29 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 // faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
-		*world.Order("o-2")}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
+		*world.Order("o-1"),
+		*world.Order("o-2"),
+	}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
-	bad, unknown, other := *world.Order("../o"), *world.Order("o-4"), *world.Order("o-1")
-	unknown.Workflow, other.Order = "missing", json.RawMessage(`1`)
-	orders := []message.SubmitOrder{bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other,
-		*world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
-	want := []string{"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow",
+	bad := *world.Order("../o")
+	unknown := *world.Order("o-4")
+	other := *world.Order("o-1")
+	unknown.Workflow = "missing"
+	other.Order = json.RawMessage(`1`)
+	orders := []message.SubmitOrder{
+		bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other,
+		*world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5"),
+	}
+	want := []string{
+		"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow",
 		"o-2 known Compensating", "../o refused invalid-field",
 		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing",
-		"o-5 unavailable"}
+		"o-5 unavailable",
+	}
 	store := &world.Faulty{Store: w.Store}
 	w.Fail = func(_ string, m port.Message) error {
 		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
@@ -116,8 +127,10 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 }
 
 func failure(order string) *message.Reply {
-	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: order, Step: "a",
-		Attempt: 1, Operation: core.Do}}, "no")
+	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{
+		OrderID: order, Step: "a",
+		Attempt: 1, Operation: core.Do,
+	}}, "no")
 }
 
 // P13: only those messages of a batch come back whose own effects were not sent, wherever the failure is in
@@ -189,8 +202,10 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 	t.Run("all", func(t *testing.T) {
 		w := fill()
-		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store,
-			FailLoad: func(int) error { return world.ErrFailing }}, 0, "sick").Restart(ctx)
+		n, err := w.SchedulerOn(&world.Faulty{
+			Store:    w.Store,
+			FailLoad: func(int) error { return world.ErrFailing },
+		}, 0, "sick").Restart(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
 			t.Errorf("%d tasks, %v", n, err)
 		}
@@ -290,8 +305,10 @@ func TestFaultsOfReading(t *testing.T) {
 		w, asked := begun(t)
 		sick := w.SchedulerOn(w.Store, 0, "sick")
 		w.Unread = world.ErrFailing
-		for queue, m := range map[string]port.Value{port.Intake: world.Order("o-2"),
-			port.Tasks: childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"])} {
+		for queue, m := range map[string]port.Value{
+			port.Intake: world.Order("o-2"),
+			port.Tasks:  childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"]),
+		} {
 			if failed := sick.Handle(ctx, queue, deliver(m)); len(failed) != 1 {
 				t.Errorf("%s: returned %v", queue, failed)
 			}
@@ -326,7 +343,10 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 			}
 			return nil
 		}}
-		w.Config = func(s *scheduler.Config) { s.State, s.Tries = w.NewState(store, 0), c.tries }
+		w.Config = func(s *scheduler.Config) {
+			s.State = w.NewState(store, 0)
+			s.Tries = c.tries
+		}
 		w.Boot()
 		if failed := w.Scheduler.Handle(ctx, port.Replies,
 			deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
@@ -362,8 +382,10 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 // P12: the write itself may have been lost with its answer; it is made again.
 func TestLostCommitIsMadeAgain(t *testing.T) {
 	w, asked := begun(t)
-	s := w.SchedulerOn(&world.Faulty{Store: w.Store,
-		FailCommit: world.OnCall(1, errors.New("connection lost"))}, 10, "other")
+	s := w.SchedulerOn(&world.Faulty{
+		Store:      w.Store,
+		FailCommit: world.OnCall(1, errors.New("connection lost")),
+	}, 10, "other")
 	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 		t.Errorf("returned %v", failed)
 	}
@@ -376,8 +398,10 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 	w, asked := begun(t)
 	over, end := context.WithCancel(ctx)
-	s := w.SchedulerOn(&world.Faulty{Store: w.Store,
-		FailCommit: func(int) error { end(); return errors.New("connection lost") }}, 10, "other")
+	s := w.SchedulerOn(&world.Faulty{
+		Store:      w.Store,
+		FailCommit: func(int) error { end(); return errors.New("connection lost") },
+	}, 10, "other")
 	if failed := s.Handle(over, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
 		t.Errorf("returned %v, want the one message", failed)
 	}
@@ -461,8 +485,8 @@ func TestRefusalsNameTheField(t *testing.T) {
 		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
 		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },
 		" other-content": func(o *message.SubmitOrder) {
-			o.OrderID, o.Order = "o-2",
-				json.RawMessage(`2`)
+			o.OrderID = "o-2"
+			o.Order = json.RawMessage(`2`)
 		},
 		"orderId invalid-field": func(o *message.SubmitOrder) { o.OrderID = "../o" },
 	} {
@@ -507,7 +531,8 @@ func TestReasonsOfAgents(t *testing.T) {
 	} {
 		w, asked := begun(t)
 		r := world.Failed(asked["o-1 a/1 do"], "")
-		r.Error, r.Output = c.given, json.RawMessage(`"an output of a failure"`)
+		r.Error = c.given
+		r.Output = json.RawMessage(`"an output of a failure"`)
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 		if a := w.Task("o-1").Step("a"); a.Error == nil || a.Error.Code != c.code ||
 			a.Error.Message != c.message || a.Output != nil {

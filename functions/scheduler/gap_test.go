@@ -101,7 +101,8 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 // P11, P12b: an end that the bus refuses is sent to the bus again at the resend time. The reply-to gets it once.
 func TestTheBusGetsTheEnd(t *testing.T) {
 	def := world.Definition()
-	def.Events, def.Steps = true, def.Steps[:1]
+	def.Events = true
+	def.Steps = def.Steps[:1]
 	w := world.New(t, def).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	done := deliver(world.Done(requests(t, w)["o-1 a/1 do"]))
@@ -115,7 +116,8 @@ func TestTheBusGetsTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	w.Handle(port.Control)
 	require.True(t, w.Task("o-1").AtRest(), "%+v", w.Task("o-1"))
-	shop, bus := statuses(t, w, "shop"), statuses(t, w, core.Events)
+	shop := statuses(t, w, "shop")
+	bus := statuses(t, w, core.Events)
 	require.Len(t, bus, 1)
 	require.Equal(t, shop[len(shop)-1], bus[0])
 	require.Len(t, shop, 4, "received, started, step-finished and completed, once each")

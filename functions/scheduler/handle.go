@@ -23,7 +23,8 @@ type incoming interface {
 // messages that must come again. All other messages may be deleted, because their effects are stored and sent
 // (P13, delete after sending).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
-	deliveries []port.Delivery) (failed []string) {
+	deliveries []port.Delivery,
+) (failed []string) {
 	var batch engine.Batch
 	letters := make([]letter, len(deliveries))
 	all := make([]incoming, 0, len(deliveries))
@@ -170,7 +171,8 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 // A submission that is too large is refused and also goes to quarantine, because only the quarantine
 // keeps the hash of the order.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
-	err error) error {
+	err error,
+) error {
 	in, submitted := l.in.(*submission)
 	if submitted && in.OrderID != "" && errors.As(err, &in.Refusal) {
 		in.refuse(s)
@@ -178,7 +180,8 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 			in.Err = s.engine.Send(ctx, in.Answer...)
 		}
 		if errors.Is(in.Err, engine.ErrUnsent) { // the sender is gone, so the message goes to quarantine
-			in.Err, in.Answer = nil, nil
+			in.Err = nil
+			in.Answer = nil
 		}
 		if in.Err != nil || len(in.Answer) > 0 && in.Refusal.Code != message.CodeTooLarge {
 			return in.Err
@@ -189,7 +192,8 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 }
 
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, l *letter,
-	reason string) error {
+	reason string,
+) error {
 	kept := message.Quarantine(queueName, *d, reason, s.now())
 	s.log.Warn("message put into quarantine", append(l.about(), "queue", queueName, "messageId", d.ID,
 		"reason", kept.Reason)...)

@@ -27,8 +27,10 @@ var ctx = world.Context
 func deliver(values ...port.Value) []port.Delivery {
 	ds := make([]port.Delivery, len(values))
 	for i, v := range values {
-		ds[i] = port.Delivery{Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i),
-			Receipt: fmt.Sprintf("r%d", i), Received: 1}
+		ds[i] = port.Delivery{
+			Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i),
+			Receipt: fmt.Sprintf("r%d", i), Received: 1,
+		}
 	}
 	return ds
 }
@@ -131,7 +133,8 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		deliver(world.Order("o-2"))[0],
 	}
 	for i := range ds {
-		ds[i].ID, ds[i].Receipt = fmt.Sprintf("m%d", i), fmt.Sprintf("r%d", i)
+		ds[i].ID = fmt.Sprintf("m%d", i)
+		ds[i].Receipt = fmt.Sprintf("r%d", i)
 	}
 	failed := w.Scheduler.Handle(ctx, port.Intake, ds)
 	if strings.Join(failed, " ") != "r2 r3" { // the bomb, and the newer schema
@@ -150,8 +153,10 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		q := d.Value.(*message.Quarantined)
 		quarantined[q.ID] = q
 	}
-	for id, part := range map[string]string{"m1": "not JSON", "m4": "panicked", "m7": "no workflow",
-		"m8": "no reply-to"} {
+	for id, part := range map[string]string{
+		"m1": "not JSON", "m4": "panicked", "m7": "no workflow",
+		"m8": "no reply-to",
+	} {
 		if q := quarantined[id]; q == nil || !strings.Contains(q.Reason, part) || q.Queue != port.Intake {
 			t.Errorf("quarantine of %s: %+v", id, q)
 		}
@@ -176,8 +181,10 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	w, asked := begun(t)
 	good, _ := world.Done(asked["o-1 a/1 do"]).Encode()
 	for _, queue := range []string{port.Replies, port.Control} {
-		ds := []port.Delivery{{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"},
-			{Message: port.Message{Body: []byte(`{"schema":7}`)}, Receipt: "newer"}}
+		ds := []port.Delivery{
+			{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"},
+			{Message: port.Message{Body: []byte(`{"schema":7}`)}, Receipt: "newer"},
+		}
 		if queue == port.Replies {
 			ds = append(ds, port.Delivery{Message: port.Message{Body: good}, Receipt: "good"})
 		}
@@ -308,7 +315,8 @@ func TestEndlessConflictIsGivenBack(t *testing.T) {
 // decision.
 func TestOutputTooLargeForTheDocument(t *testing.T) {
 	w, asked := begun(t)
-	small, huge := world.Done(asked["o-1 b/1 do"]), world.Done(asked["o-1 a/1 do"])
+	small := world.Done(asked["o-1 b/1 do"])
+	huge := world.Done(asked["o-1 a/1 do"])
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	both := deliver(small, huge)
 	for range 2 {
@@ -482,7 +490,8 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 	config.Count = func(string, string) { w.Clock.Advance(10 * time.Second) }
 	w.Clock.Advance(100 * time.Second)
 	ds := deliver(nil, world.Done(asked["o-1 a/1 do"]))
-	ds[0].Body, ds[1].SentAt = []byte("{"), w.Clock.Now()
+	ds[0].Body = []byte("{")
+	ds[1].SentAt = w.Clock.Now()
 	w.Clock.Advance(3 * time.Second)
 	if failed := scheduler.New(config).Handle(ctx, port.Replies, ds); len(failed) > 0 ||
 		len(w.Take(port.Quarantine)) != 1 {
@@ -544,8 +553,10 @@ func TestWhatTeachesWaits(t *testing.T) {
 		w, asked := begun(t)
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
-		for i, want := range []core.Duration{200 * core.Second, 100 * core.Second, 50 * core.Second,
-			25 * core.Second, 20 * core.Second} {
+		for i, want := range []core.Duration{
+			200 * core.Second, 100 * core.Second, 50 * core.Second,
+			25 * core.Second, 20 * core.Second,
+		} {
 			if got := allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)); got != want {
 				t.Errorf("after %d minutes a request may wait for %s, want %s", i, got, want)
 			}
@@ -692,9 +703,11 @@ func TestSubmit(t *testing.T) {
 		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
 		order("../o", nil),
 	}
-	want := []string{"stored Processing ", "stored Processing ", "known Processing ",
+	want := []string{
+		"stored Processing ", "stored Processing ", "known Processing ",
 		"refused Processing other-content",
-		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field"}
+		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field",
+	}
 	for i, r := range w.Scheduler.Submit(ctx, orders) {
 		code := ""
 		if r.Refusal != nil {
@@ -724,8 +737,10 @@ func TestSubmit(t *testing.T) {
 // P14, P26: the order's ID outlives its record; an old Submit does not run it again (H13).
 func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processed", Created: world.Start,
-		Document: []byte("{}")}}
+	write := port.Write{Record: port.Record{
+		ID: "o-1", Version: 1, State: "Processed", Created: world.Start,
+		Document: []byte("{}"),
+	}}
 	if errs := w.Store.Commit(ctx, []port.Write{write}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -783,8 +798,10 @@ func TestCommandsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", c.control, err)
 		}
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1",
-		Event: core.UndoCommand{ID: "c-2", Command: 7}})
+	v, err := w.Scheduler.Command(ctx, message.Control{
+		OrderID: "o-1",
+		Event:   core.UndoCommand{ID: "c-2", Command: 7},
+	})
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}

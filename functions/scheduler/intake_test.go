@@ -33,8 +33,10 @@ func TestCommandsOfApplications(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ds := append(deliver(c), port.Delivery{Message: port.Message{Body: body}, ID: "as text",
-				Receipt: "as text"})
+			ds := append(deliver(c), port.Delivery{
+				Message: port.Message{Body: body}, ID: "as text",
+				Receipt: "as text",
+			})
 			if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) > 0 {
 				t.Errorf("%s to %s is returned", c.Kind(), queue)
 			}

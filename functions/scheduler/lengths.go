@@ -41,7 +41,8 @@ func (l *lengths) choosable(def *core.Definition) {
 			continue
 		}
 		if l.asked == nil {
-			l.asked, l.waits = map[string]core.Time{}, map[string]core.Duration{}
+			l.asked = map[string]core.Time{}
+			l.waits = map[string]core.Duration{}
 		}
 		for _, agent := range def.Steps[i].AllAgents() {
 			l.asked[agent] += 0
@@ -55,7 +56,8 @@ func (l *lengths) due(now core.Time) (agents []string) {
 	// the loop may go in any order, because the agents are independent
 	for agent, at := range l.asked {
 		if at == 0 || now.Sub(at) >= lengthEvery {
-			agents, l.asked[agent] = append(agents, agent), now
+			agents = append(agents, agent)
+			l.asked[agent] = now
 		}
 	}
 	return agents

@@ -55,20 +55,28 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 	for level := range rapid.IntRange(1, core.MaxChildDepth).Draw(rt, "levels") + 1 {
 		def := world.Definition()
 		def.Steps = def.Steps[:1]
-		def.Steps[0].Name, def.Steps[0].Agent, def.Steps[0].Retry.MaxFailures = name("a"), agent, 1
+		def.Steps[0].Name = name("a")
+		def.Steps[0].Agent = agent
+		def.Steps[0].Retry.MaxFailures = 1
 		if alone || level > 0 {
 			def.Steps[0].Input = nil
 		}
-		def.Agents = map[string]core.AgentDefinition{agent: {QueueAllowance: 20 * core.Second,
-			ClockSkew: core.Second}}
+		def.Agents = map[string]core.AgentDefinition{agent: {
+			QueueAllowance: 20 * core.Second,
+			ClockSkew:      core.Second,
+		}}
 		if level > 0 {
 			below := defs[level-1]
-			each := core.StepDefinition{Name: name("c"), OnFailure: core.OnFailureUndo,
-				Each: &core.Each{Workflow: below.Name, Definition: below.Hash, Concurrency: 20}}
-			if !alone {
-				each.Input, each.Each.Collect = json.RawMessage(`{}`), true
+			each := core.StepDefinition{
+				Name: name("c"), OnFailure: core.OnFailureUndo,
+				Each: &core.Each{Workflow: below.Name, Definition: below.Hash, Concurrency: 20},
 			}
-			def.Steps, def.Output = []core.StepDefinition{each, def.Steps[0]}, nil
+			if !alone {
+				each.Input = json.RawMessage(`{}`)
+				each.Each.Collect = true
+			}
+			def.Steps = []core.StepDefinition{each, def.Steps[0]}
+			def.Output = nil
 			def.Steps[1].After = []string{each.Name}
 		}
 		data, err := json.Marshal(def)
@@ -122,8 +130,9 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 		w.Boot()
 		o := world.Order(id)
 		levels := len(defs) - 1
-		if o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels,
-			rawjson.MaxLevels-1-2*levels); alone {
+		o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels,
+			rawjson.MaxLevels-1-2*levels)
+		if alone {
 			o.Order = orderOf(1, 0, rawjson.MaxLevels-1)
 		}
 		w.Send(port.Intake, o)
@@ -166,8 +175,10 @@ func TestEveryScheduledOrderCanBeRead(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		o := &message.SubmitOrder{Schema: message.Schema, OrderID: schedule.OrderID(name, at), Workflow: name,
-			Order: order}
+		o := &message.SubmitOrder{
+			Schema: message.Schema, OrderID: schedule.OrderID(name, at), Workflow: name,
+			Order: order,
+		}
 		if err := read(port.Intake, port.Message{Value: o}); err != nil {
 			rt.Error(err)
 		}

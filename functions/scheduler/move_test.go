@@ -29,8 +29,10 @@ func TestMoveInABatch(t *testing.T) {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
 	// in doubt (P51)
-	given := &message.Control{OrderID: "o-1",
-		Event: core.Resubmit{ID: "m-0", Step: "c", Input: []byte(`{}`)}}
+	given := &message.Control{
+		OrderID: "o-1",
+		Event:   core.Resubmit{ID: "m-0", Step: "c", Input: []byte(`{}`)},
+	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(given))
 	if v := w.Task("o-1").Commands.Verdicts; len(v) != 1 || v[0].Accepted ||
 		!strings.Contains(v[0].Reason, "step c was asked") {
@@ -60,8 +62,10 @@ func TestMoveInABatch(t *testing.T) {
 		}
 		ds = again(ds)
 	}
-	unknown := &message.Control{OrderID: "o-1",
-		Event: core.Move{ID: "m-3", Command: 2, Definition: strings.Repeat("0", 32)}}
+	unknown := &message.Control{
+		OrderID: "o-1",
+		Event:   core.Move{ID: "m-3", Command: 2, Definition: strings.Repeat("0", 32)},
+	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
 	if v := w.Task("o-1").Commands.Verdicts; v[len(v)-1].Accepted ||
 		!strings.Contains(v[len(v)-1].Reason, "no definition with the hash") {

@@ -28,8 +28,10 @@ func TestProgressGivesTime(t *testing.T) {
 		t.Fatalf("asked with %+v", asked.SendRequest)
 	}
 	report := func(change func(*message.Reply)) protocol.Step {
-		r := &message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a",
-			Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames"}
+		r := &message.Reply{
+			Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a",
+			Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames",
+		}
 		change(r)
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)

@@ -20,14 +20,18 @@ func (in *reply) decided() *engine.Message { return &in.Message }
 
 func newReply(r *message.Reply, d *port.Delivery, inQueue core.Duration) *reply {
 	role, _, _ := strings.Cut(d.Sender, ":") // SQS's SenderId is "AROA…:session"
-	return &reply{waited: r.Waited + inQueue, Message: engine.Message{OrderID: r.OrderID,
-		Event: replied(r), From: engine.Sender{Agent: r.Agent, Role: role}}}
+	return &reply{waited: r.Waited + inQueue, Message: engine.Message{
+		OrderID: r.OrderID,
+		Event:   replied(r), From: engine.Sender{Agent: r.Agent, Role: role},
+	}}
 }
 
 func replied(r *message.Reply) core.Event {
 	if r.Outcome == message.Progress {
-		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
-			Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
+		return core.Progress{
+			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
+			Until: r.Until, Percent: r.Percent, Note: printable(r.Note),
+		}
 	}
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
@@ -36,10 +40,12 @@ func replied(r *message.Reply) core.Event {
 	if r.Outcome == core.OutcomeDone {
 		return ev
 	}
-	ev.Output, ev.Code, ev.Message = nil, "unspecified", "the agent gave no reason"
+	ev.Output = nil
+	ev.Code = "unspecified"
+	ev.Message = "the agent gave no reason"
 	if r.Error != nil {
-		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"),
-			strings.ToValidUTF8(r.Error.Message, "\ufffd")
+		ev.Code = strings.ToValidUTF8(r.Error.Code, "\ufffd")
+		ev.Message = strings.ToValidUTF8(r.Error.Message, "\ufffd")
 	}
 	return ev
 }
@@ -63,7 +69,8 @@ func (in *reply) answer(s *Scheduler) {
 // accepted returns the reply of a message with its agent and operation. It returns false if the reply was not
 // accepted. The agent's name comes from the task, so that a false reply cannot add a name.
 func accepted(m *engine.Message) (r Replied, step *protocol.Step, ok bool) {
-	if r.Reply, ok = m.Event.(core.Reply); !ok || m.Err != nil || m.Before == nil || !m.Decision.Changed {
+	r.Reply, ok = m.Event.(core.Reply)
+	if !ok || m.Err != nil || m.Before == nil || !m.Decision.Changed {
 		return r, nil, false
 	}
 	i := m.Definition.Index(r.Step)
@@ -72,7 +79,9 @@ func accepted(m *engine.Message) (r Replied, step *protocol.Step, ok bool) {
 	}
 	step = &m.Before.Steps[i]
 	d := &m.Definition.Steps[i]
-	r.Agent, r.Name, r.Uncalled = step.AskedAgent(d), d.Operation, step.EndsUncalled()
+	r.Agent = step.AskedAgent(d)
+	r.Name = d.Operation
+	r.Uncalled = step.EndsUncalled()
 	if r.Operation == core.UndoOp && d.Undo != nil {
 		r.Name = d.Undo.Operation
 	}

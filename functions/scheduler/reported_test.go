@@ -88,21 +88,31 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 		name, queue, body, full, want string
 	}{
 		{"unreadable", port.Intake, unknownField, "shop", "refused unknown-field"},
-		{"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1),
-			"shop", "refused unknown-workflow"},
-		{"other content", port.Intake,
+		{
+			"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1),
+			"shop", "refused unknown-workflow",
+		},
+		{
+			"other content", port.Intake,
 			`{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop",
-			"refused other-content"},
+			"refused other-content",
+		},
 		{"readable, without a reply-to", port.Intake, unanswered, port.Quarantine, "quarantined m0"},
 		{"unreadable, without a reply-to", port.Intake, `{`, port.Quarantine, "quarantined m0"},
 		{"reply", port.Replies, `{`, port.Quarantine, "quarantined m0"},
-		{"command of no order", port.Control,
+		{
+			"command of no order", port.Control,
 			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk",
-			"command-refused unknown-task"},
-		{"command of no order, without a reply-to", port.Control,
-			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
-		{"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop",
-			"command-refused refused"},
+			"command-refused unknown-task",
+		},
+		{
+			"command of no order, without a reply-to", port.Control,
+			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0",
+		},
+		{
+			"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop",
+			"command-refused refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
@@ -183,24 +193,38 @@ func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
 // An outage does not count as a reply-to that is not deployed.
 func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	for _, c := range []struct{ name, queue, body, want string }{
-		{"new order", port.Intake,
-			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received"},
-		{"unreadable order", port.Intake,
+		{
+			"new order", port.Intake,
+			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received",
+		},
+		{
+			"unreadable order", port.Intake,
 			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
-			"refused"},
-		{"refused order", port.Intake,
-			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused"},
-		{"order that was cancelled before", port.Intake,
-			`{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled"},
-		{"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`,
-			"command-refused"},
-		{"command of no order", port.Control,
-			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused"},
+			"refused",
+		},
+		{
+			"refused order", port.Intake,
+			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused",
+		},
+		{
+			"order that was cancelled before", port.Intake,
+			`{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled",
+		},
+		{
+			"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`,
+			"command-refused",
+		},
+		{
+			"command of no order", port.Control,
+			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
-			if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-0",
-				Event: core.Cancel{ID: "c-0"}}); err != nil || !v.Accepted {
+			if v, err := w.Scheduler.Command(ctx, message.Control{
+				OrderID: "o-0",
+				Event:   core.Cancel{ID: "c-0"},
+			}); err != nil || !v.Accepted {
 				t.Fatalf("%+v %v", v, err)
 			}
 			w.Take("shop")
@@ -293,8 +317,10 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 // P5: the refusal of a command that came through the queue is set to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{OrderID: "o-1",
-		Event: core.Resolve{ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}}
+	stale := message.Control{
+		OrderID: "o-1",
+		Event:   core.Resolve{ID: "c-1", Command: 7, Step: "a", Fact: core.Happened},
+	}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
 		shop, desk int
@@ -367,7 +393,8 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))); len(failed) > 0 {
 				t.Fatal("returned")
 			}
-			asked, reported := requests(t, w), statuses(t, w, "shop")
+			asked := requests(t, w)
+			reported := statuses(t, w, "shop")
 			if c.accepted {
 				if answerOf(r) != "stored" || len(asked) != 4 ||
 					w.Task("o-1").Deadline.At != at("").Deadline {
@@ -506,10 +533,14 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	}{
 		{port.Replies, reply, map[string]any{"step": "a", "run": 0.0, "attempt": 9.0}},
 		{port.Replies, later, map[string]any{"step": "a", "run": 3.0, "attempt": 1.0}},
-		{port.Control, &message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 5}},
-			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
-		{port.Control, &message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c", Run: 2}},
-			map[string]any{"run": 2.0}},
+		{
+			port.Control, &message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 5}},
+			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0},
+		},
+		{
+			port.Control, &message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c", Run: 2}},
+			map[string]any{"run": 2.0},
+		},
 	} {
 		log.Reset()
 		if failed := w.Scheduler.Handle(ctx, d.queue, deliver(d.value)); len(failed) != 1 {
@@ -571,7 +602,8 @@ func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, []port.Delivery{body(`{"schema":1,"task":"o-1","run":0,"step":"a","attempt":9,"operation":"do","outcome":"done","waited":0}`)})
 	w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{
 		body(`{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`),
-		body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`)})
+		body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`),
+	})
 	got := map[string]bool{}
 	for _, l := range lines(t, log) {
 		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ",

@@ -18,8 +18,11 @@ import (
 func wide(n int, inARow bool) *core.Definition {
 	def := world.Definition()
 	like := def.Steps[0]
-	def.Steps, def.Output, def.HopBudget = nil, nil, 10*n
-	like.Input, like.Retry.MaxFailures = nil, 1
+	def.Steps = nil
+	def.Output = nil
+	def.HopBudget = 10 * n
+	like.Input = nil
+	like.Retry.MaxFailures = 1
 	for i := range n {
 		s := like
 		s.Name = fmt.Sprintf("step-%d", i)
@@ -138,8 +141,10 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 		refuses[id+task.Reason.Step] = false
 		// a refusal is stored too
 		for _, wrong := range []int{task.Commands.Number + 5, task.Commands.Number} {
-			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
-				Event: core.Resubmit{ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong}})
+			v, err := w.Scheduler.Command(ctx, message.Control{
+				OrderID: id,
+				Event:   core.Resubmit{ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong},
+			})
 			if err != nil || v.Accepted != (wrong == task.Commands.Number) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
 			}
@@ -150,8 +155,10 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	if limited == 1 && task.ProcessState != core.Compensated {
 		t.Errorf("%s ended %s, and an output had not fitted", id, task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
-		Event: core.Cancel{ID: "c-last", Run: task.Run}})
+	v, err := w.Scheduler.Command(ctx, message.Control{
+		OrderID: id,
+		Event:   core.Cancel{ID: "c-last", Run: task.Run},
+	})
 	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
 		t.Errorf("%s: cancel: %+v %v", id, v, err)
 	}

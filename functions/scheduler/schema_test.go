@@ -37,8 +37,10 @@ func TestOrdersThatDoNotMatchTheSchema(t *testing.T) {
 		"number"
 	w := formed(t, `{"properties":{"total":{"type":"number"}}}`)
 	log := logged(t, w)
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*of("o-1", `{"total":"secret"}`),
-		*of("o-2", `{"total":1}`)})
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
+		*of("o-1", `{"total":"secret"}`),
+		*of("o-2", `{"total":1}`),
+	})
 	if r[0].Refusal == nil || r[0].Refusal.Code != message.CodeInvalid || r[0].Refusal.Field != "order" ||
 		r[0].Refusal.Text != text {
 		t.Errorf("refused with %+v", r[0])

@@ -31,8 +31,11 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 		"redriven by an operator":          {"agent-a", "AROAOPERATOR:ann", known, true},
 		"an operator's, in another's name": {"agent-c", "AIDAOPERATOR", known, false},
 		"nothing is known of the sender":   {"", "", known, true},
-		"the agent's roles are not known": {"agent-a", "AROABBBB:shipping",
-			map[string][]string{"agent-b": {"AROABBBB"}}, true},
+		"the agent's roles are not known": {
+			"agent-a", "AROABBBB:shipping",
+			map[string][]string{"agent-b": {"AROABBBB"}},
+			true,
+		},
 		"no roles are known at all": {"agent-b", "", nil, false},
 		"no roles, its own name":    {"agent-a", "AROABBBB:x", nil, true},
 	} {
@@ -41,15 +44,20 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 			config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
 			config.Senders = c.senders
 			s := scheduler.New(config)
-			replies := deliver(&message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
+			replies := deliver(&message.Reply{
+				Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
 				Operation: core.Do, Outcome: core.OutcomeDone,
-				Agent: c.agent, Waited: 400 * core.Second}, &message.Reply{Schema: 1, OrderID: "o-1",
-				Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b"})
+				Agent: c.agent, Waited: 400 * core.Second,
+			}, &message.Reply{
+				Schema: 1, OrderID: "o-1",
+				Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b",
+			})
 			replies[0].Sender = c.sender
 			if failed := s.Handle(ctx, port.Replies, replies); len(failed) > 0 {
 				t.Errorf("returned: %v", failed)
 			}
-			task, quarantined := w.Task("o-1"), w.Take(port.Quarantine)
+			task := w.Task("o-1")
+			quarantined := w.Take(port.Quarantine)
 			if got := task.Step("a").State == core.Processed; got != c.counts || asked["o-1 a/1 do"] == nil {
 				t.Errorf("the step is %s", task.Step("a").State)
 			}
@@ -82,7 +90,8 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
 	w, asked := begun(t)
 	forged := world.Done(asked["o-1 a/1 do"])
-	forged.Agent, forged.Waited = "agent-c", 400*core.Second
+	forged.Agent = "agent-c"
+	forged.Waited = 400 * core.Second
 	if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(forged)); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}

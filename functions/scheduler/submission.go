@@ -17,7 +17,8 @@ func (in *submission) decided() *engine.Message { return &in.Message }
 // newSubmission sets the event only if the order is valid.
 func newSubmission(o *message.SubmitOrder, valid bool) *submission {
 	in := &submission{order: o}
-	if in.OrderID, _ = o.Known(); !valid {
+	in.OrderID, _ = o.Known()
+	if !valid {
 		return in
 	}
 	priority := o.Priority
@@ -40,14 +41,17 @@ func (in *submission) answer(s *Scheduler) {
 	case in.Refusal != nil:
 		in.refuse(s)
 	case t.IsTombstone():
-		s.notify(&in.Message, in.order.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: t.OrderID,
-			At: t.End.At, Message: "the order was cancelled before it came; it does not run"})
+		s.notify(&in.Message, in.order.ReplyTo, core.Status{
+			Kind: core.StatusCancelled, OrderID: t.OrderID,
+			At: t.End.At, Message: "the order was cancelled before it came; it does not run",
+		})
 	case in.direct && in.Before != nil && !in.Again:
 		// The order exists already. SubmitResult.Known reports this to the sender.
 	case t.ReplyTo != "" && in.Definition != nil && in.Definition.Notifies(core.StatusReceived):
 		in.Answer = []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
 			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created,
-			Notes: s.notes(t.Priority)}}}
+			Notes: s.notes(t.Priority),
+		}}}
 	}
 }
 

@@ -33,12 +33,15 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	for i := range orders {
 		err := orders[i].Check()
 		in := newSubmission(&orders[i], err == nil)
-		if in.direct, ins[i] = true, in; err != nil {
+		in.direct = true
+		ins[i] = in
+		if err != nil {
 			in.Refusal = err.(*message.Refusal) // Check returns no other type of error
 			s.count("refused", in.Refusal.Code)
 			continue
 		}
-		of[i], all = batch.Add(&in.Message), append(all, in)
+		of[i] = batch.Add(&in.Message)
+		all = append(all, in)
 	}
 	s.carry(ctx, batch.Jobs, all)
 	for i := range orders {
@@ -57,7 +60,8 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Known, r.Notes = in.Before != nil, s.notes(in.order.Priority)
+		r.Known = in.Before != nil
+		r.Notes = s.notes(in.order.Priority)
 	}
 	return r
 }
@@ -72,8 +76,10 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (protocol.Ve
 		return protocol.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
 	if c.ID() == "" {
-		return protocol.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
-			Text: fmt.Sprintf("%q is no command", c.Kind())}
+		return protocol.Verdict{}, &message.Refusal{
+			Code: message.CodeInvalid, Field: "kind",
+			Text: fmt.Sprintf("%q is no command", c.Kind()),
+		}
 	}
 	in := newCommand(&c, false)
 	var batch engine.Batch

@@ -45,7 +45,8 @@ func keys(ring **token.Keys) func(*scheduler.Config) {
 
 // linked returns a world with an order that waits for its answer, and the tokens that were sent.
 func linked(t *testing.T,
-	question string) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
+	question string,
+) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
 	t.Helper()
 	w = world.New(t, linking(t, question))
 	first := token.New()
@@ -77,7 +78,11 @@ func changed(c *message.Control, change func(*core.Answered)) *message.Control {
 }
 
 func byToken(id, text, value string) *message.Control {
-	return changed(answer(id, value), func(a *core.Answered) { a.Step, a.By, a.Token = "", "", text })
+	return changed(answer(id, value), func(a *core.Answered) {
+		a.Step = ""
+		a.By = ""
+		a.Token = text
+	})
 }
 
 // P39: an answer with a token counts as the answer of the person in the token. A bad token is refused and not
@@ -98,7 +103,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	}
 	// fields beside a token do not count
 	forged := changed(byToken("x-as-bob", sent.Ann, "yes"), func(a *core.Answered) {
-		a.By, a.Step, a.Round = "bob", "c", 2
+		a.By = "bob"
+		a.Step = "c"
+		a.Round = 2
 	})
 	for reason, c := range map[string]*message.Control{
 		"names no person": byToken("x-either", sent.Either, "yes"),
@@ -118,7 +125,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 		t.Error("a refused answer by token was stored")
 	}
 	right := changed(byToken("x-1", sent.Ann, "yes"), func(a *core.Answered) {
-		a.By, a.Step, a.Run = "bob", "c", 7
+		a.By = "bob"
+		a.Step = "c"
+		a.Run = 7
 	})
 	w.Scheduler.Handle(ctx, port.Control, deliver(right))
 	var decided protocol.Decided
@@ -130,8 +139,10 @@ func TestATokenAnswersItsStep(t *testing.T) {
 
 // P39: a token without a person answers only where no one asks who answers.
 func TestATokenForAnyone(t *testing.T) {
-	for question, want := range map[string]bool{`{}`: true, `{"need":2}`: false,
-		`{"who":["token","ann"]}`: false, `{"notSelf":"eve"}`: false} {
+	for question, want := range map[string]bool{
+		`{}`: true, `{"need":2}`: false,
+		`{"who":["token","ann"]}`: false, `{"notSelf":"eve"}`: false,
+	} {
 		w, _, sent := linked(t, question)
 		v, err := w.Scheduler.Command(ctx, *byToken("x-1", sent.Either, "yes"))
 		if err != nil || v.Accepted != want {
@@ -143,7 +154,8 @@ func TestATokenForAnyone(t *testing.T) {
 // P39, P12: a request that is sent again is the same, byte for byte, after the key was replaced.
 func TestASentTokenStaysTheSame(t *testing.T) {
 	w := world.New(t, linking(t, `{}`))
-	ring, requests := token.New(), 0
+	ring := token.New()
+	requests := 0
 	w.Config = keys(&ring)
 	w.Script = func(*message.Request) *message.Reply {
 		requests++
@@ -216,7 +228,9 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	old := token.New()
 	now := old.Replace(5)
 	w := world.New(t, linking(t, `{"who":["ann"]}`))
-	known, asked, unread := old, 0, error(nil)
+	known := old
+	asked := 0
+	unread := error(nil)
 	w.Config = func(c *scheduler.Config) {
 		c.Tokens = func(_ context.Context, fresh bool) (core.Tokens, error) {
 			if fresh {

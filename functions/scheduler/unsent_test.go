@@ -49,7 +49,8 @@ func TestNoStatusIsLostByAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n, kills := 1, true; kills; n++ {
 				w := world.New(t, world.Definition())
-				w.CacheFor, w.Script = 10, script
+				w.CacheFor = 10
+				w.Script = script
 				w.Boot()
 				sends := 0
 				w.Fail = func(string, port.Message) error {
@@ -129,8 +130,10 @@ func TestAnEndThatIsLeftIsReported(t *testing.T) {
 			w.Fail = nil
 		}
 		alive(func() {
-			_, err := w.Boot().Scheduler.Command(ctx, message.Control{OrderID: "o-1",
-				Event: core.Resubmit{ID: "r-1", Command: 0}})
+			_, err := w.Boot().Scheduler.Command(ctx, message.Control{
+				OrderID: "o-1",
+				Event:   core.Resubmit{ID: "r-1", Command: 0},
+			})
 			require.NoError(t, err)
 		})
 		w.Fail = nil
@@ -154,7 +157,8 @@ func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
 		t.Run(reason.Error(), func(t *testing.T) {
 			const broken = 10
 			w := world.New(t, world.Definition()).Boot()
-			settles, failing := 0, true
+			settles := 0
+			failing := true
 			w.Fail = func(queue string, m port.Message) error {
 				if c, ok := m.Value.(*message.Control); ok && c.Kind() == message.Settle {
 					settles++

@@ -18,8 +18,10 @@ import (
 func waiting(d core.Duration) *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
-	def.Steps[1] = core.StepDefinition{Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"},
-		OnFailure: core.OnFailureUndo}
+	def.Steps[1] = core.StepDefinition{
+		Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"},
+		OnFailure: core.OnFailureUndo,
+	}
 	delete(def.Agents, "agent-b")
 	return def
 }
@@ -31,8 +33,12 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 		wait core.Duration
 		lost bool
 		late time.Duration // longest delay after the time
-	}{{10 * core.Minute, false, 2 * time.Second}, {10 * core.Minute, true, 8 * time.Second},
-		{48 * core.Hour, false, 4 * time.Second}, {366 * core.Day, false, 4 * time.Second}} {
+	}{
+		{10 * core.Minute, false, 2 * time.Second},
+		{10 * core.Minute, true, 8 * time.Second},
+		{48 * core.Hour, false, 4 * time.Second},
+		{366 * core.Day, false, 4 * time.Second},
+	} {
 		w := world.New(t, waiting(c.wait)).Boot()
 		w.Send(port.Intake, world.Order("o-1"))
 		w.Round()
@@ -128,8 +134,10 @@ func TestAWakeNamesItsRun(t *testing.T) {
 		w.Handle(port.Replies)
 		w.Agents()
 	}
-	again := message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "r-1",
-		Command: w.Task("o-1").Commands.Number}}
+	again := message.Control{OrderID: "o-1", Event: core.Resubmit{
+		ID:      "r-1",
+		Command: w.Task("o-1").Commands.Number,
+	}}
 	if v, err := w.Scheduler.Command(ctx, again); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}

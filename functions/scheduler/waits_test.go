@@ -21,7 +21,8 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
 	config.Capacity = func(string) int { return 2 }
-	config.Waits, config.Count = &scheduler.Waits{}, nil // the world's count is not safe for concurrent use
+	config.Waits = &scheduler.Waits{}
+	config.Count = nil // the world's count is not safe for concurrent use
 	s := scheduler.New(config)
 	concurrently := func(n int, handle func(i int)) {
 		var all sync.WaitGroup

@@ -25,7 +25,8 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 		w.report.Stale++
 		return nil
 	}
-	j.Push, j.Now = true, core.TimeOf(w.cfg.Clock.Now())
+	j.Push = true
+	j.Now = core.TimeOf(w.cfg.Clock.Now())
 	events := protocol.SweepEvents(j.Definition, j.Task, j.Now)
 	if len(events) > 0 {
 		w.report.Overdue++
@@ -42,7 +43,8 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 			continue
 		}
 		if o, ok := ev.(core.Overdue); ok {
-			if o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o); err != nil {
+			o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o)
+			if err != nil {
 				return err
 			}
 			ev = o
@@ -76,7 +78,8 @@ func (r *Report) count(ev core.Event, before, after *protocol.Task) {
 	case core.ResendDue:
 		r.Unreported++
 	case core.Overdue:
-		was, is := before.Step(e.Step), after.Step(e.Step)
+		was := before.Step(e.Step)
+		is := after.Step(e.Step)
 		switch {
 		case was == nil || is == nil:
 		case !was.InFlight():
@@ -97,8 +100,10 @@ func (r *Report) count(ev core.Event, before, after *protocol.Task) {
 //   - The agent does not run, or too many requests wait for it.
 //   - Too many replies wait for the Scheduler, or the reply of the step may be one that waits.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *protocol.Task,
-	o core.Overdue) (bool, error) {
-	i, st := def.Index(o.Step), t.Step(o.Step)
+	o core.Overdue,
+) (bool, error) {
+	i := def.Index(o.Step)
+	st := t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
 	}
@@ -205,13 +210,21 @@ func (r Report) String() string {
 		count int
 		what  string
 	}{
-		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"},
+		{r.Skipped, "shards of others"},
+		{r.Overdue, "overdue"},
+		{r.HandedBack, "handed back"},
 		{r.Uncounted, "handed back uncounted"},
-		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"},
-		{r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
-		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"},
+		{r.Asked, "asked again"},
+		{r.GivenUp, "given up"},
+		{r.Errors, "in Error"},
+		{r.Unreported, "to be reported"},
+		{r.Pushed, "pushed"},
+		{r.Started, "started by the clock"},
+		{r.Missed, "scheduled times skipped"},
+		{r.Stale, "stale"},
 		{r.Damaged, "damaged"},
-		{r.Lost, "lost to another writer"}, {r.Failed, "failed"},
+		{r.Lost, "lost to another writer"},
+		{r.Failed, "failed"},
 	} {
 		if n.count > 0 {
 			text += fmt.Sprintf(", %d %s", n.count, n.what)

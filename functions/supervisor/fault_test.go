@@ -112,7 +112,8 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 				(a.State != core.Processing || a.Failures.Do > 0) {
 				t.Errorf("half of a decision was stored: %+v", a)
 			}
-			if *q = (watched{Queues: q.Queues, depths: map[string]int{}}); c.failed > 0 {
+			*q = (watched{Queues: q.Queues, depths: map[string]int{}})
+			if c.failed > 0 {
 				if r := sweep(t, w); r.HandedBack != 8 || r.Failed > 0 {
 					t.Errorf("the next sweep: %s", r)
 				}
@@ -127,7 +128,8 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		if r := sweep(t, w); r.Failed != 1 || r.Asked > 0 {
 			t.Errorf("%s", r)
 		}
-		q.silent, q.missing = "", port.Control // and nothing can be sent to it
+		q.silent = ""
+		q.missing = port.Control // and nothing can be sent to it
 		if r := sweep(t, w); r.Asked != 2 || r.Failed != 1 {
 			t.Errorf("%s", r)
 		}
@@ -159,12 +161,18 @@ func TestOldestOverdue(t *testing.T) {
 // A lease holds for one tick at most, because another process may handle the next tick.
 func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 	for _, c := range []struct{ interval, ttl, held time.Duration }{
-		{0, 0, 30 * time.Second}, {0, 10 * time.Minute, 30 * time.Second}, {0, time.Minute, 30 * time.Second},
+		{0, 0, 30 * time.Second},
+		{0, 10 * time.Minute, 30 * time.Second},
+		{0, time.Minute, 30 * time.Second},
 		{0, 50 * time.Second, 50 * time.Second},
-		{10 * time.Second, 0, 5 * time.Second}, {10 * time.Second, 30 * time.Second, 5 * time.Second},
+		{10 * time.Second, 0, 5 * time.Second},
+		{10 * time.Second, 30 * time.Second, 5 * time.Second},
 	} {
 		w := begun(t, world.Definition(), 0, func(w *world.World) {
-			w.Sweeping = func(s *supervisor.Config) { s.Interval, s.LeaseTTL = c.interval, c.ttl }
+			w.Sweeping = func(s *supervisor.Config) {
+				s.Interval = c.interval
+				s.LeaseTTL = c.ttl
+			}
 		})
 		sweep(t, w)
 		other := w.SupervisorOn(w.Store, "other")
@@ -373,7 +381,8 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 		t.Errorf("one is handed back, then the other is given up: %s", r)
 	}
 	_, r = give(func(d *core.Definition) {
-		d.Steps[0].Retry.MaxFailures, d.Steps[0].OnFailure = 1, core.OnFailureStop
+		d.Steps[0].Retry.MaxFailures = 1
+		d.Steps[0].OnFailure = core.OnFailureStop
 	})
 	if r.Errors != 1 || r.GivenUp > 0 || r.HandedBack > 0 {
 		t.Errorf("stopped: %s", r)
@@ -383,7 +392,8 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
 	taken(w)
 	w.Clock.Advance(31 * time.Second)
-	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").Failures.Undo+
+	r = sweep(t, w)
+	if r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").Failures.Undo+
 		w.Task("o-1").Step("a").Failures.Undo != 1 {
 		t.Errorf("an undo is overdue: %s", r)
 	}
@@ -416,7 +426,8 @@ type limits struct {
 }
 
 func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	s.asked = append(s.asked, limit)
 	return s.Store.Due(ctx, b, shard, before, after, limit)
 }
@@ -500,7 +511,8 @@ func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 			}
 			task.Steps[0].Name = "another"
 			record := *records[i]
-			if record.Document, err = state.EncodeTask(task); err != nil {
+			record.Document, err = state.EncodeTask(task)
+			if err != nil {
 				errs[i] = err
 				continue
 			}

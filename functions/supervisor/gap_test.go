@@ -48,7 +48,8 @@ func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New(
 // P11: an alert that could not be raised is raised by a later sweep.
 func TestFailedAlertIsNotSettled(t *testing.T) {
 	def := world.Definition()
-	def.Steps[0].OnFailure, def.Steps[0].Retry.MaxFailures = core.OnFailureStop, 1
+	def.Steps[0].OnFailure = core.OnFailureStop
+	def.Steps[0].Retry.MaxFailures = 1
 	w := world.New(t, def)
 	w.Sweeping = func(c *supervisor.Config) { c.Alerts = silent{} }
 	w.Boot()
@@ -179,14 +180,18 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
 		def := world.Definition()
 		def.Steps[0].Others = []string{"agent-east"}
-		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
-			ClockSkew: core.Second}
+		def.Agents["agent-east"] = core.AgentDefinition{
+			QueueAllowance: 20 * core.Second,
+			ClockSkew:      core.Second,
+		}
 		w := begun(t, def, 1, func(w *world.World) {
 			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
 		})
-		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
+		w.Send(port.Replies, &message.Reply{
+			Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
 			Operation: core.Do, Outcome: core.OutcomeRetryLater,
-			Error: &message.ReplyError{Code: "busy", Message: "later"}})
+			Error: &message.ReplyError{Code: "busy", Message: "later"},
+		})
 		for w.Handle(port.Replies) > 0 {
 		}
 		w.Clock.Advance(5 * time.Second)
@@ -295,7 +300,10 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 // Rule 17: a sweep ends when its pages are used up, and says so.
 func TestPagesBoundASweep(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {
-		w.Sweeping = func(c *supervisor.Config) { c.PageSize, c.PagesPerSweep = 3, 2 }
+		w.Sweeping = func(c *supervisor.Config) {
+			c.PageSize = 3
+			c.PagesPerSweep = 2
+		}
 	})
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)

@@ -37,7 +37,8 @@ func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 // P45: while an agent does not call an operation, every ten seconds one of the steps that wait for it is woken
 // early, and no other step. When the agent calls again, all of them are woken.
 func TestOneStepProbesAnOutage(t *testing.T) {
-	outage, woken := port.Outage{Agent: "agent-a", Code: core.CodeBreakerOpen}, 0
+	outage := port.Outage{Agent: "agent-a", Code: core.CodeBreakerOpen}
+	woken := 0
 	w := world.New(t, world.Definition())
 	w.Sweeping = func(c *supervisor.Config) {
 		c.Outages = func(context.Context) ([]port.Outage, error) { return []port.Outage{outage}, nil }

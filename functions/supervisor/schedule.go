@@ -47,7 +47,8 @@ func (w *sweep) schedules(ctx context.Context) error {
 // these orders, and orders of earlier sweeps that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
-	now, before := core.TimeOf(w.cfg.Clock.Now()), r
+	now := core.TimeOf(w.cfg.Clock.Now())
+	before := r
 	if errors.Is(err, schedule.ErrUnreadable) { // the IDs of orders prevent that a time starts twice
 		w.log.ErrorContext(ctx, "a schedule begins anew", "workflow", def.Name, "error", err)
 		r.Anew(now)
@@ -75,7 +76,8 @@ func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 }
 
 func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEntry,
-	r *schedule.Record) error {
+	r *schedule.Record,
+) error {
 	unsent := r.Unsent()
 	if len(unsent) == 0 {
 		return nil
@@ -86,12 +88,15 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 		if err != nil {
 			return err
 		}
-		orders[i] = message.SubmitOrder{Schema: message.Schema, OrderID: start.OrderID, Workflow: r.Workflow,
-			Order: order}
+		orders[i] = message.SubmitOrder{
+			Schema: message.Schema, OrderID: start.OrderID, Workflow: r.Workflow,
+			Order: order,
+		}
 	}
 	var failed error
 	for i, err := range w.cfg.Schedules.Submit(ctx, orders) {
-		if unsent[i].Sent = err == nil; err != nil {
+		unsent[i].Sent = err == nil
+		if err != nil {
 			failed = fmt.Errorf("%s is started at the next sweep: %w", unsent[i].OrderID, err)
 			continue
 		}

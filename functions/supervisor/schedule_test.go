@@ -73,7 +73,8 @@ func newTimed(t *testing.T, s core.Schedule) *timed {
 				for i := range orders {
 					x.asked = append(x.asked, orders[i].OrderID)
 					if x.lost != nil {
-						if errs[i] = x.lost(len(x.asked)); errs[i] != nil {
+						errs[i] = x.lost(len(x.asked))
+						if errs[i] != nil {
 							continue
 						}
 					}
@@ -94,7 +95,8 @@ func (x *timed) pass(d time.Duration) {
 	for end := x.Clock.Now().Add(d); x.Clock.Now().Before(end); {
 		x.Clock.Advance(time.Minute)
 		r, _ := x.Supervisor.Sweep(ctx) // its error is seen in what it leaves undone
-		x.started, x.missed = x.started+r.Started, x.missed+r.Missed
+		x.started = x.started + r.Started
+		x.missed = x.missed + r.Missed
 	}
 }
 
@@ -138,8 +140,10 @@ func (x *timed) want(ids ...string) {
 	}
 }
 
-var hourly = core.Schedule{Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Hour,
-	Input: []byte(`{"n":1}`)}
+var hourly = core.Schedule{
+	Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Hour,
+	Input: []byte(`{"n":1}`),
+}
 
 func TestOrdersStartByTheClock(t *testing.T) {
 	x := newTimed(t, hourly)
@@ -198,7 +202,8 @@ func (s unreadable) Load(ctx context.Context, ids []string) ([]*port.Record, []e
 	records, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == s.id {
-			records[i], errs[i] = nil, port.ErrUnavailable
+			records[i] = nil
+			errs[i] = port.ErrUnavailable
 		}
 	}
 	return records, errs
@@ -230,7 +235,8 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 // skipped and counted.
 func TestOutage(t *testing.T) {
 	s := hourly
-	s.Overlap, s.CatchUp = core.OverlapAllow, 3*core.Hour
+	s.Overlap = core.OverlapAllow
+	s.CatchUp = 3 * core.Hour
 	x := newTimed(t, s)
 	x.pass(time.Minute)
 	// it is 10:01 on the next day; 23 times have passed since 11:00, and 10:00
@@ -264,10 +270,12 @@ func TestNoStartIsLostOrDoubled(t *testing.T) {
 						return nil
 					}
 					if what == "submission unheard" {
-						x.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: x.asked[k-1],
+						x.Send(port.Intake, &message.SubmitOrder{
+							Schema: 1, OrderID: x.asked[k-1],
 							Workflow: x.def.Name,
 							Order: must(schedule.Order(&hourly,
-								core.TimeOf(x.Clock.Now().Truncate(time.Hour))))})
+								core.TimeOf(x.Clock.Now().Truncate(time.Hour)))),
+						})
 					}
 					return port.ErrUnavailable
 				}
@@ -330,8 +338,10 @@ func TestChangedSchedule(t *testing.T) {
 	x.pass(20 * time.Minute)
 	x.Drain()
 	x.want("1045")
-	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{Key: "#schedule/" + x.def.Name, Output: []byte("{"),
-		Version: int64(x.records.moves)}); err != nil {
+	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{
+		Key: "#schedule/" + x.def.Name, Output: []byte("{"),
+		Version: int64(x.records.moves),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	x.records.moves++

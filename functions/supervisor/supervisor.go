@@ -124,7 +124,8 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
 		// an error here does not fail the sweep, because the next sweep calls Incidents again
-		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
+		w.report.InError, err = s.cfg.Incidents(ctx)
+		if err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
@@ -144,7 +145,8 @@ func (w *sweep) outages(ctx context.Context) {
 	if w.cfg.Outages == nil || ctx.Err() != nil {
 		return
 	}
-	now, last := w.cfg.Clock.Now().UnixNano(), w.probed.Load()
+	now := w.cfg.Clock.Now().UnixNano()
+	last := w.probed.Load()
 	probes := now-last >= int64(probeEvery) && w.probed.CompareAndSwap(last, now)
 	all, err := w.cfg.Outages(ctx)
 	for _, o := range all {
@@ -179,7 +181,8 @@ const Scheduler = "scheduler"
 // looks reports whether this sweep also looks at the damaged tasks. The first sweep of a process does, because
 // the process may run another program. Further looks are rare, because most deployments have no damaged task.
 func (s *Supervisor) looks() bool {
-	now, last := s.cfg.Clock.Now().UnixNano(), s.looked.Load()
+	now := s.cfg.Clock.Now().UnixNano()
+	last := s.looked.Load()
 	since := time.Duration(now - last) // negative if the clock was set back
 	return (last == 0 || since < 0 || since >= engine.LookAgain/3) && s.looked.CompareAndSwap(last, now)
 }

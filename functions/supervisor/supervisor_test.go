@@ -96,8 +96,13 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 
 // P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
 func TestBacklogIsNotCounted(t *testing.T) {
-	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {2, 1, 5},
-		{11, 0, 5}, {10, 0, 0}} {
+	for _, c := range []struct{ waiting, capacity, uncounted int }{
+		{6, 5, 5},
+		{5, 5, 0},
+		{2, 1, 5},
+		{11, 0, 5},
+		{10, 0, 0},
+	} {
 		w := begun(t, world.Definition(), 5, func(w *world.World) {
 			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
 		})
@@ -122,8 +127,10 @@ func TestDueIsPushedForward(t *testing.T) {
 	w := begun(t, world.Definition(), 1, nil)
 	w.Clock.Advance(29 * time.Second)
 	reply := func(step string) *message.Reply {
-		return world.Done(&message.Request{Schema: 1,
-			SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do}})
+		return world.Done(&message.Request{
+			Schema:      1,
+			SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do},
+		})
 	}
 	w.Send(port.Replies, reply("a"), reply("b"))
 	w.Handle(port.Replies)
@@ -142,7 +149,8 @@ func TestDueIsPushedForward(t *testing.T) {
 func TestErrorIsReported(t *testing.T) {
 	for _, replyTo := range []string{"shop", ""} {
 		def := world.Definition()
-		def.Steps[0].OnFailure, def.Steps[0].Retry.MaxFailures = core.OnFailureStop, 1
+		def.Steps[0].OnFailure = core.OnFailureStop
+		def.Steps[0].Retry.MaxFailures = 1
 		w := world.New(t, def).Boot()
 		o := world.Order("o-1")
 		o.ReplyTo = replyTo
@@ -166,7 +174,8 @@ func TestErrorIsReported(t *testing.T) {
 		}
 		w.Handle(port.Control)
 		w.Listen()
-		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
+		task = w.Task("o-1")
+		if len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
 			t.Errorf("%d alerts, reported %q, report %s", len(w.Alerts), w.FinalStatus("o-1"),
 				task.End.ResendAt)
 		}
@@ -215,8 +224,10 @@ func TestStaleIndex(t *testing.T) {
 		rest.Steps[i].State = core.Processed
 	}
 	doc, _ := state.EncodeTask(&rest)
-	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed",
-		Document: doc, Created: world.Start}}})
+	w.Store.Commit(ctx, []port.Write{{Record: port.Record{
+		ID: "o-rest", Version: 1, State: "Processed",
+		Document: doc, Created: world.Start,
+	}}})
 	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
 	r, err := s.Sweep(ctx)
@@ -235,7 +246,8 @@ type hinting struct {
 }
 
 func (s hinting) Due(_ context.Context, b port.Bucket, _ int, _ time.Time, _ *port.Due,
-	_ int) ([]port.Due, error) {
+	_ int,
+) ([]port.Due, error) {
 	if b != port.DueBucket {
 		return nil, nil
 	}
@@ -290,7 +302,10 @@ func (s *racing) Commit(ctx context.Context, writes []port.Write) []error {
 // reached.
 func TestSweepIsBounded(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {
-		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep, c.PageSize = 2, 3 }
+		w.Sweeping = func(c *supervisor.Config) {
+			c.PagesPerSweep = 2
+			c.PageSize = 3
+		}
 	})
 	w.Clock.Advance(31 * time.Second)
 	total := 0
@@ -327,7 +342,8 @@ func TestFaults(t *testing.T) {
 type broken struct{ *memory.Store }
 
 func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if shard == 1 {
 		return nil, port.ErrUnavailable
 	}

@@ -35,13 +35,15 @@ type Builder func(b Binary) error
 // docs/reference/aws-rules.md). For Stepkeeper's own functions, Go uses the dependencies that this module
 // requires, even if the app requires other versions.
 func Go(b Binary) error {
-	dir, target := b.Package, "."
+	dir := b.Package
+	target := "."
 	if strings.HasPrefix(b.Package, module+"/") {
 		root, err := moduleRoot()
 		if err != nil {
 			return err
 		}
-		dir, target = root, b.Package
+		dir = root
+		target = b.Package
 	}
 	out, err := filepath.Abs(b.Out)
 	if err != nil {

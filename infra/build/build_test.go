@@ -47,7 +47,8 @@ func TestBuildsAreReproducible(t *testing.T) {
 		return fmt.Sprintf("%x", sha256.Sum256(data))
 	}
 	const function = "functions/scheduler/bootstrap"
-	first, second := sum(filepath.Join(root, function)), sum(filepath.Join(elsewhere, function))
+	first := sum(filepath.Join(root, function))
+	second := sum(filepath.Join(elsewhere, function))
 	if first != second {
 		t.Errorf("built in two folders, the Scheduler has the hashes %s and %s", first, second)
 	}

@@ -77,7 +77,8 @@ func run(dir, program string, arguments ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, arguments...)
 	// Without WaitDelay, a child process that keeps the output open would block CombinedOutput.
-	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
+	cmd.Dir = dir
+	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil

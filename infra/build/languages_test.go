@@ -52,8 +52,10 @@ func TestBundles(t *testing.T) {
 	}
 	handle := map[build.Language][]string{
 		build.Python: {"python3", "-c", "import agent; print(agent.handler({}))"},
-		build.TypeScript: {"node", "-e",
-			"import('./index.mjs').then(m => m.handler({})).then(a => console.log(JSON.stringify(a)))"},
+		build.TypeScript: {
+			"node", "-e",
+			"import('./index.mjs').then(m => m.handler({})).then(a => console.log(JSON.stringify(a)))",
+		},
 	}
 	for language, files := range map[build.Language]map[string]string{
 		build.Python: {
@@ -73,7 +75,8 @@ func TestBundles(t *testing.T) {
 	} {
 		t.Run(string(language), func(t *testing.T) {
 			t.Parallel()
-			folder, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+			folder := t.TempDir()
+			out := filepath.Join(t.TempDir(), "out")
 			for file, text := range files {
 				placeFile(t, folder, file, text)
 			}
@@ -82,8 +85,10 @@ func TestBundles(t *testing.T) {
 			}
 			cmd := exec.Command(handle[language][0], handle[language][1:]...)
 			cmd.Dir = out
-			queues, _ := json.Marshal(map[string]string{"requests-coats": "https://sqs/1/a",
-				"replies": "https://sqs/1/b", "quarantine": "https://sqs/1/c"})
+			queues, _ := json.Marshal(map[string]string{
+				"requests-coats": "https://sqs/1/a",
+				"replies":        "https://sqs/1/b", "quarantine": "https://sqs/1/c",
+			})
 			cmd.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API=127.0.0.1:1", "AWS_REGION=eu-central-1",
 				"AWS_DEFAULT_REGION=eu-central-1", "STEPKEEPER_AGENT=coats",
 				"STEPKEEPER_QUEUES="+string(queues), "PYTHONDONTWRITEBYTECODE=1")
@@ -91,8 +96,10 @@ func TestBundles(t *testing.T) {
 			if err != nil || !strings.Contains(string(text), "batchItemFailures") {
 				t.Errorf("the handler: %v\n%s", err, text)
 			}
-			for _, left := range []string{"test_agent.py", ".venv", "bin", "node_modules",
-				"*/direct_url.json"} {
+			for _, left := range []string{
+				"test_agent.py", ".venv", "bin", "node_modules",
+				"*/direct_url.json",
+			} {
 				if found, _ := filepath.Glob(filepath.Join(out, left)); len(found) > 0 {
 					t.Errorf("the bundle has %v", found)
 				}

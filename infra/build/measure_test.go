@@ -53,7 +53,8 @@ func TestFunctionsKeepTheirLimits(t *testing.T) {
 	if !*measure {
 		t.Skip("SKIPPED: make lambda-size measures")
 	}
-	aws, dir := awsstub.New(t), t.TempDir()
+	aws := awsstub.New(t)
+	dir := t.TempDir()
 	t.Logf("%-12s binary MB  zip MB  start ms  first batch ms  warm batch ms  peak MB", "")
 	for _, f := range measuredFunctions(t, aws) {
 		binary, packed := sizes(t, dir, f)
@@ -114,20 +115,36 @@ func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	}
 	order := json.RawMessage(`{"items":[{"sku":"a","quantity":2,"unitPrice":990,"physical":true}],"currency":"EUR","payment":{"card":"tok"},"shipTo":{"country":"DE"},"customer":{"email":"a@example.com"}}`)
 	return []measured{
-		{"scheduler", build.Scheduler, map[string][]byte{"workflows/order.json": flow}, engine,
+		{
+			"scheduler", build.Scheduler,
+			map[string][]byte{"workflows/order.json": flow},
+			engine,
 			work("intake", 10, func(id string) any {
-				return message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: "order",
-					Order: order}
-			})},
-		{"agent", build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings},
+				return message.SubmitOrder{
+					Schema: message.Schema, OrderID: id, Workflow: "order",
+					Order: order,
+				}
+			}),
+		},
+		{
+			"agent", build.HTTPAgent,
+			map[string][]byte{deployment.AgentFile: settings},
 			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues},
-			work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`))},
-		{"agent in Go", "github.com/stepkeeper/stepkeeper/examples/agent-go", nil,
-			map[string]string{deployment.VarAgent: "coats", deployment.VarQueues: queues,
-				deployment.VarLedger: "ledger"}, work("requests-coats", 5,
-				request("coats", "hang", `{"coat":"red"}`))},
-		{"supervisor", build.Supervisor, nil, engine,
-			func(int) any { return map[string]string{"from": "schedule"} }},
+			work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`)),
+		},
+		{
+			"agent in Go", "github.com/stepkeeper/stepkeeper/examples/agent-go", nil,
+			map[string]string{
+				deployment.VarAgent: "coats", deployment.VarQueues: queues,
+				deployment.VarLedger: "ledger",
+			},
+			work("requests-coats", 5,
+				request("coats", "hang", `{"coat":"red"}`)),
+		},
+		{
+			"supervisor", build.Supervisor, nil, engine,
+			func(int) any { return map[string]string{"from": "schedule"} },
+		},
 	}
 }
 
@@ -144,8 +161,10 @@ func work(queue string, size int, body func(id string) any) func(n int) any {
 			e.Records = append(e.Records, events.SQSMessage{
 				MessageId: id, ReceiptHandle: id, Body: string(text), EventSource: "aws:sqs",
 				EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
-				Attributes: map[string]string{"ApproximateReceiveCount": "1",
-					"SentTimestamp": "1795230000000"},
+				Attributes: map[string]string{
+					"ApproximateReceiveCount": "1",
+					"SentTimestamp":           "1795230000000",
+				},
 			})
 		}
 		return e
@@ -169,7 +188,8 @@ func request(agent, operation, input string) func(id string) any {
 func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
 	t.Helper()
 	folder := filepath.Join(dir, f.name+"-deployed")
-	program, archive := filepath.Join(folder, "bootstrap"), folder+".zip"
+	program := filepath.Join(folder, "bootstrap")
+	archive := folder + ".zip"
 	for name, text := range f.files {
 		placeFile(t, folder, name, string(text))
 	}
@@ -201,8 +221,10 @@ func forThisMachine(t *testing.T, dir string, f measured) (program string) {
 		}
 	}
 	program = filepath.Join(folder, "bootstrap")
-	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64",
-		Out: program}); err != nil {
+	if err := build.Go(build.Binary{
+		Package: f.pkg, X86: runtime.GOARCH == "amd64",
+		Out: program,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return program
@@ -217,7 +239,8 @@ type timing struct {
 func started(t *testing.T, aws *awsstub.Stub, program string, f measured) (r timing) {
 	t.Helper()
 	env := aws.Variables(f.environment)
-	env["LAMBDA_TASK_ROOT"], env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = filepath.Dir(program), "128"
+	env["LAMBDA_TASK_ROOT"] = filepath.Dir(program)
+	env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "128"
 	began := time.Now()
 	function := awsstub.Start(t, program, env)
 	defer function.Kill()
@@ -226,7 +249,8 @@ func started(t *testing.T, aws *awsstub.Stub, program string, f measured) (r tim
 	for n := range batches {
 		began = time.Now()
 		answer := function.Answer(f.event(n))
-		if r.warm = time.Since(began); n == 0 {
+		r.warm = time.Since(began)
+		if n == 0 {
 			r.first = r.warm
 		}
 		var said struct {

@@ -55,7 +55,8 @@ func addEntry(w *zip.Writer, folder, path string) error {
 	header := &zip.FileHeader{Name: filepath.ToSlash(name), Method: zip.Deflate, Modified: entryTime}
 	switch {
 	case info.IsDir():
-		header.Name, header.Method = header.Name+"/", zip.Store
+		header.Name = header.Name + "/"
+		header.Method = zip.Store
 		header.SetMode(fs.ModeDir | 0o755)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is neither a file nor a folder; remove it", path)

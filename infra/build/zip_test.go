@@ -37,7 +37,8 @@ func entries(t *testing.T, archive string) string {
 func TestZip(t *testing.T) {
 	archive := func(umask int, change func(folder string)) []byte {
 		defer syscall.Umask(syscall.Umask(umask))
-		folder, out := t.TempDir(), filepath.Join(t.TempDir(), "out.zip")
+		folder := t.TempDir()
+		out := filepath.Join(t.TempDir(), "out.zip")
 		for _, name := range []string{"bootstrap", "agent.json", "workflows/order.json", "bin/tool"} {
 			place := filepath.Join(folder, name)
 			require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o777))
@@ -55,7 +56,8 @@ func TestZip(t *testing.T) {
 	first := archive(0o022, func(string) {})
 	require.Equal(t, first, archive(0o077, func(string) {}), "with another umask")
 	require.Equal(t, first, archive(0o022, func(folder string) {
-		real, long := filepath.Join(t.TempDir(), "real"), time.Unix(1_000_000_000, 0)
+		real := filepath.Join(t.TempDir(), "real")
+		long := time.Unix(1_000_000_000, 0)
 		require.NoError(t, os.Chtimes(filepath.Join(folder, "bootstrap"), long, long))
 		require.NoError(t, os.Chmod(filepath.Join(folder, "workflows"), 0o700))
 		require.NoError(t, os.Rename(filepath.Join(folder, "agent.json"), real))

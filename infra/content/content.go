@@ -81,10 +81,12 @@ func New(agents map[string]Agent, builder build.Builder, x86 bool) (*Content, er
 	if err != nil {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
-	return &Content{Agents: agents, Build: builder, X86: x86, Dir: dir, built: map[string]string{},
+	return &Content{
+		Agents: agents, Build: builder, X86: x86, Dir: dir, built: map[string]string{},
 		Ledgers: map[string]bool{}, Workflows: map[string][]byte{}, Hashes: map[string]string{},
 		Settings: map[string][]byte{}, Scheduled: map[string][]byte{}, Choosable: map[string]bool{},
-		Children: map[string]string{}, Checked: httpagent.Config{Agents: map[string]httpagent.Agent{}}}, nil
+		Children: map[string]string{}, Checked: httpagent.Config{Agents: map[string]httpagent.Agent{}},
+	}, nil
 }
 
 // Close removes the folder Dir. The caller must wait until the CDK has copied the folder.
@@ -232,7 +234,8 @@ func (a *Content) warnShortTimes(file string, d *core.Definition) {
 		if s.Agent == "" { // the step calls no agent
 			continue
 		}
-		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
+		allowance := d.Agents[s.Agent].QueueAllowance
+		failures := s.Retry.MaxFailures
 		if queueWait := allowance * core.Duration(failures); queueWait < leastQueueWait {
 			a.Warnings = append(a.Warnings, fmt.Sprintf(
 				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let "+
@@ -250,7 +253,8 @@ func (a *Content) add(d *core.Definition) error {
 	file := filepath.Join(deployment.WorkflowsFolder, d.Name+".json")
 	a.Workflows[file] = data
 	if d.Schedule != nil {
-		a.Scheduled[file], a.Clocked = data, append(a.Clocked, d.Name)
+		a.Scheduled[file] = data
+		a.Clocked = append(a.Clocked, d.Name)
 	}
 	if d.Events && !a.Bus {
 		return fmt.Errorf("workflow %s has events: true, and the deployment has no bus for them; set "+
@@ -306,7 +310,8 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 			"Agent{External: true}", a.HTTP, name)
 	}
 	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
-	if compiled, err = httpagent.Encode(own); err != nil {
+	compiled, err = httpagent.Encode(own)
+	if err != nil {
 		return nil, checked, err
 	}
 	var missing []error

@@ -23,17 +23,27 @@ func rewritten(rewrite func(map[string]any) error, template []byte) ([]byte, err
 
 func TestMiniStack(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"allowed", `{"P":{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"q"}}`,
-			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`},
-		{"an alarm on a calculation", `{"Resources":{"A":{"Properties":{"Metrics":[]},"Type":"AWS::CloudWatch::Alarm"},"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
-			`{"Resources":{"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`},
-		{"a secret's ARN",
+		{
+			"allowed", `{"P":{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"q"}}`,
+			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`,
+		},
+		{
+			"an alarm on a calculation", `{"Resources":{"A":{"Properties":{"Metrics":[]},"Type":"AWS::CloudWatch::Alarm"},"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
+			`{"Resources":{"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
+		},
+		{
+			"a secret's ARN",
 			`{"Resources":{"F":{"A":{"Ref":"S"},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`,
-			`{"Resources":{"F":{"A":{"Fn::GetAtt":["S","Id"]},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`},
-		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
-			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
-		{"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,
-			`{"P":[{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Condition":{"ArnNotLike":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x",{"Fn::Sub":"arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role/${ARole1}/*"}]}},"Effect":"Deny"}]}`},
+			`{"Resources":{"F":{"A":{"Fn::GetAtt":["S","Id"]},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`,
+		},
+		{
+			"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
+			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`,
+		},
+		{
+			"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,
+			`{"P":[{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Condition":{"ArnNotLike":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x",{"Fn::Sub":"arn:${AWS::Partition}:sts::${AWS::AccountId}:assumed-role/${ARole1}/*"}]}},"Effect":"Deny"}]}`,
+		},
 	} {
 		got, err := rewritten(emulate.MiniStack, []byte(c.in))
 		if err != nil || string(got) != c.want {

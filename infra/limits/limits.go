@@ -49,11 +49,15 @@ var policyLimits = map[string]struct {
 	limit int
 	do    string
 }{
-	"AWS::IAM::Role": {10_240,
-		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
+	"AWS::IAM::Role": {
+		10_240,
+		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment",
+	},
 	"AWS::IAM::Policy": {10_240, "grant its role less"},
-	"AWS::SQS::QueuePolicy": {8_192,
-		"have fewer Operators, Submitters and SenderARNs: name roles that users assume, instead of users"},
+	"AWS::SQS::QueuePolicy": {
+		8_192,
+		"have fewer Operators, Submitters and SenderARNs: name roles that users assume, instead of users",
+	},
 	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
@@ -71,20 +75,27 @@ func (p *Policies) Validate() *[]*string {
 		var kind *string
 		switch r := c.(type) {
 		case awsiam.CfnRole:
-			kind, document = r.CfnResourceType(), r.Policies()
+			kind = r.CfnResourceType()
+			document = r.Policies()
 		case awsiam.CfnPolicy:
-			kind, document = r.CfnResourceType(), r.PolicyDocument()
+			kind = r.CfnResourceType()
+			document = r.PolicyDocument()
 		case awssqs.CfnQueuePolicy:
-			kind, document = r.CfnResourceType(), r.PolicyDocument()
+			kind = r.CfnResourceType()
+			document = r.PolicyDocument()
 		case awssns.CfnTopicPolicy:
-			kind, document = r.CfnResourceType(), r.PolicyDocument()
+			kind = r.CfnResourceType()
+			document = r.PolicyDocument()
 		case awskms.CfnKey:
-			kind, document = r.CfnResourceType(), r.KeyPolicy()
+			kind = r.CfnResourceType()
+			document = r.KeyPolicy()
 		}
 		if document == nil {
 			continue
 		}
-		if n, of := size(stack.Resolve(document)), policyLimits[*kind]; n > of.limit {
+		n := size(stack.Resolve(document))
+		of := policyLimits[*kind]
+		if n > of.limit {
 			problems = append(problems,
 				jsii.Sprintf("%s: its policies would have some %d characters, and AWS takes %d; %s",
 					*c.Node().Path(), n, of.limit, of.do))

@@ -66,8 +66,10 @@ func TestAgents(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		"no such file":      {},
 		"unknown field urn": {"agents.yaml": "agents: {a: {urn: x}}"},
-		`agent "payment" is in`: {"agents.yaml": https,
-			"p/agents.yaml": strings.Replace(external, "NAME", "payment", 1)},
+		`agent "payment" is in`: {
+			"agents.yaml":   https,
+			"p/agents.yaml": strings.Replace(external, "NAME", "payment", 1),
+		},
 		"x/agents.yaml": {"agents.yaml": https, "x/agents.yaml": "agents: ["},
 	} {
 		if _, err := project.Agents(folder(t, files), "dev"); err == nil ||

@@ -210,7 +210,9 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	var in call
 	if target == "" { // a request to SNS has no target header
 		form, _ := url.ParseQuery(string(body))
-		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
+		target = "SNS." + form.Get("Action")
+		in.topic = form.Get("TopicArn")
+		in.published = form.Get("Message")
 	} else {
 		_ = json.Unmarshal(body, &in)
 	}
@@ -264,19 +266,24 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 }
 
 func (s *Stub) send(w http.ResponseWriter, in *call) {
-	taken, failed := []any{}, []any{}
+	taken := []any{}
+	failed := []any{}
 	for _, e := range in.Entries {
 		if s.refused != nil {
 			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
-				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault,
-					"Code": "InternalFailure", "Message": "set to fail"})
+				failed = append(failed, map[string]any{
+					"Id": e.ID, "SenderFault": senderFault,
+					"Code": "InternalFailure", "Message": "set to fail",
+				})
 				continue
 			}
 		}
 		s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
 		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // SQS computes the same sum
-		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID,
-			"MD5OfMessageBody": hex.EncodeToString(sum[:])})
+		taken = append(taken, map[string]string{
+			"Id": e.ID, "MessageId": e.ID,
+			"MD5OfMessageBody": hex.EncodeToString(sum[:]),
+		})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": failed})
 }
@@ -290,7 +297,8 @@ func (s *Stub) depth(w http.ResponseWriter, queue string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
 		"ApproximateNumberOfMessages":           strconv.Itoa(depth[0]),
 		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]),
-		"ApproximateNumberOfMessagesDelayed":    "0"}})
+		"ApproximateNumberOfMessagesDelayed":    "0",
+	}})
 }
 
 func fail(w http.ResponseWriter, kind string, more map[string]any) {

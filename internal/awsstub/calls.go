@@ -70,8 +70,10 @@ func Config(t testing.TB, answer func(Call) (status int, text string)) aws.Confi
 func ConfigAt(t testing.TB, endpoint string) aws.Config {
 	t.Helper()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		value, set := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub",
-			"AWS_SECRET_ACCESS_KEY": "stub", "AWS_ENDPOINT_URL": endpoint}[name]
+		value, set := map[string]string{
+			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub",
+			"AWS_SECRET_ACCESS_KEY": "stub", "AWS_ENDPOINT_URL": endpoint,
+		}[name]
 		return value, set
 	})
 	if err != nil {

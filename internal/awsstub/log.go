@@ -47,7 +47,8 @@ func (l *Log) Lines() []map[string]any {
 		for err == nil && d.More() {
 			var key json.Token
 			var value any
-			if key, err = d.Token(); err == nil {
+			key, err = d.Token()
+			if err == nil {
 				err = d.Decode(&value)
 			}
 			name, _ := key.(string)

@@ -39,14 +39,17 @@ type Function struct {
 // environment holds only the given variables and the address of the server. The program ends with the test.
 func Start(t *testing.T, program string, env map[string]string) *Function {
 	t.Helper()
-	f := &Function{t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
-		ended: make(chan struct{}), asked: make(chan struct{})}
+	f := &Function{
+		t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
+		ended: make(chan struct{}), asked: make(chan struct{}),
+	}
 	runtime := httptest.NewServer(http.HandlerFunc(f.serve))
 	f.cmd.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://")}
 	for name, value := range env {
 		f.cmd.Env = append(f.cmd.Env, name+"="+value)
 	}
-	f.cmd.Stdout, f.cmd.Stderr = f, f
+	f.cmd.Stdout = f
+	f.cmd.Stderr = f
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

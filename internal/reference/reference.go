@@ -17,7 +17,8 @@ func Show(t *testing.T, page, name, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
+	begin := "<!-- " + name + ": begin -->\n"
+	end := "<!-- " + name + ": end -->\n"
 	head, rest, found := strings.Cut(string(old), begin)
 	_, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {

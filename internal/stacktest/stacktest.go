@@ -39,8 +39,10 @@ import (
 // order undoes the whole order, and halt stops the order in Error. The workflow ask waits for the answers of
 // two people. The content {"end": "fail"} makes charge fail permanently. With {"end": "never"}, the agent
 // sends no reply for charge.
-var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
-	"ask": ask}
+var Workflows = map[string]string{
+	"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
+	"ask": ask,
+}
 
 const ask = `workflow: ask
 steps:
@@ -116,20 +118,26 @@ func New(t testing.TB, store Store) *Deployment {
 	w := &Deployment{Store: store, Queues: queues}
 	w.Handler = sqsproto.New(sqsproto.Config{Queues: queues})
 	pipes := Transport(t, w.Handler)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: endpoint,
-		Wrap: func(http.RoundTripper) http.RoundTripper { return pipes }})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{
+		Endpoint: endpoint,
+		Wrap:     func(http.RoundTripper) http.RoundTripper { return pipes },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Parts = operate.Parts{Parts: aws.Parts{
-		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
+		Outputs: aws.Outputs{
+			Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
 			Intake: w.Address(port.Intake), Control: w.Address(port.Control),
 			Quarantine: w.Address(port.Quarantine),
 			Shards:     store.Shards(), Finished: true, IntakeCommands: true,
-			Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
+			Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op",
+		},
 		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
-		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake),
-			port.Control: w.Address(port.Control)}}),
+		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{
+			port.Intake:  w.Address(port.Intake),
+			port.Control: w.Address(port.Control),
+		}}),
 	}}
 	w.run(t, clock)
 	return w
@@ -146,7 +154,9 @@ const endpoint = "http://127.0.0.1:9"
 // not pass the context on.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
-	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
+	p.Tasks = tasks{p.Tasks}
+	p.Definitions = definitions{p.Definitions}
+	p.Queues = queues{p.Queues}
 	return operate.Over(p, opts...)
 }
 
@@ -214,9 +224,11 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 		current[name] = d
 	}
 	s := scheduler.New(scheduler.Config{Parts: engine.Parts{
-		State: state.New(state.Config{Store: w.Store, Definitions: w.Store, Compile: workflow.Decode,
+		State: state.New(state.Config{
+			Store: w.Store, Definitions: w.Store, Compile: workflow.Decode,
 			Encode:  workflow.Encode,
-			Current: func(name string) *core.Definition { return current[name] }}),
+			Current: func(name string) *core.Definition { return current[name] },
+		}),
 		Queues: w.Queues, Alerts: silent{}, Clock: clock, Name: "test", WakeSlack: 10 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}})
@@ -233,18 +245,21 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 }
 
 func (w *Deployment) consume(ctx context.Context, name string,
-	handle func(context.Context, string, []port.Delivery) []string) {
+	handle func(context.Context, string, []port.Delivery) []string,
+) {
 	q, err := w.Queues.Queue(name)
 	if err != nil {
 		panic(err)
 	}
-	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
+	m := inprocess.Mapping{
+		Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
 		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
 			for w.Held.Load() && ctx.Err() == nil { // Receive may have started before Held was set
 				time.Sleep(time.Millisecond)
 			}
 			return handle(ctx, name, batch)
-		}}
+		},
+	}
 	for ctx.Err() == nil {
 		_, _ = m.Step(ctx, 20*time.Millisecond)
 	}
@@ -268,9 +283,11 @@ func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery
 }
 
 func (w *Deployment) reply(r *message.Request) *message.Reply {
-	reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
+	reply := &message.Reply{
+		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
 		Agent: r.Agent, Attempt: r.Attempt,
-		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`),
+	}
 	var in struct{ End string }
 	_ = json.Unmarshal(r.Input, &in) // an error leaves End empty
 	switch {
@@ -278,7 +295,8 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 	case in.End == "never":
 		return nil
 	case in.End == "fail" || w.Broken.Load():
-		reply.Outcome, reply.Output = core.OutcomeFailed, nil
+		reply.Outcome = core.OutcomeFailed
+		reply.Output = nil
 		reply.Error = &message.ReplyError{Code: "card-declined", Message: "the card was declined"}
 	}
 	return reply

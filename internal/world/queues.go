@@ -97,7 +97,8 @@ type leases struct {
 }
 
 func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time,
-	ttl time.Duration) (bool, error) {
+	ttl time.Duration,
+) (bool, error) {
 	l.world.Passed(ctx, "Acquire")
 	return l.Leases.Acquire(ctx, name, owner, now, ttl)
 }

@@ -69,7 +69,8 @@ func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 	records, errs := s.Store.Load(ctx, ids)
 	for i := range records {
 		if s.Unread != "" && ids[i] == s.Unread {
-			records[i], errs[i] = nil, ErrFailing
+			records[i] = nil
+			errs[i] = ErrFailing
 		}
 		if records[i] != nil && records[i].ID == s.Damaged {
 			damaged := *records[i]
@@ -114,7 +115,8 @@ func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
 
 // Due implements port.Store.
 func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if err := s.call(ctx, "Due", &s.Dues, func(int) error {
 		if s.FailDue == nil {
 			return nil

@@ -103,8 +103,9 @@ func (w *World) newQueues() *World {
 		names = append(names, port.Requests(name))
 	}
 	var err error
-	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk", core.Events},
-		names...); err != nil {
+	w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk", core.Events},
+		names...)
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	return w
@@ -168,7 +169,8 @@ func (w *World) NewState(store port.Store, cached int) *state.Store {
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			d := &core.Definition{}
 			err := json.Unmarshal(data, d)
-			d.Hash, d.Expr = hash, Expressions{}
+			d.Hash = hash
+			d.Expr = Expressions{}
 			d.Link()
 			return d, err
 		},
@@ -251,10 +253,13 @@ func (w *World) Handle(queue string) int {
 }
 
 func (w *World) step(queue string,
-	handle func(context.Context, string, []port.Delivery) []string) []port.Delivery {
+	handle func(context.Context, string, []port.Delivery) []string,
+) []port.Delivery {
 	w.t.Helper()
-	m := inprocess.Mapping{Queue: w.queue(queue), Batch: port.MaxBatch, Visibility: Visibility,
-		Handle: handle}
+	m := inprocess.Mapping{
+		Queue: w.queue(queue), Batch: port.MaxBatch, Visibility: Visibility,
+		Handle: handle,
+	}
 	batch, err := m.Step(Context, 0)
 	if err != nil {
 		w.t.Fatal(err)
@@ -330,16 +335,19 @@ func (w *World) answer(r *message.Request) *message.Reply {
 
 // Done returns a reply with the outcome done.
 func Done(r *message.Request) *message.Reply {
-	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
+	return &message.Reply{
+		Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
 		Attempt:   r.Attempt,
-		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`),
+	}
 }
 
 // Failed returns a reply with a permanent failure.
 func Failed(r *message.Request, code string) *message.Reply {
 	reply := Done(r)
-	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil,
-		&message.ReplyError{Code: code, Message: "it will not work"}
+	reply.Outcome = core.OutcomeFailed
+	reply.Output = nil
+	reply.Error = &message.ReplyError{Code: code, Message: "it will not work"}
 	return reply
 }
 
@@ -392,8 +400,10 @@ func (w *World) Task(id string) *protocol.Task {
 
 // Order returns the submission of an order for the workflow of Definition.
 func Order(id string) *message.SubmitOrder {
-	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
-		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
+	return &message.SubmitOrder{
+		Schema: 1, OrderID: id, Workflow: "order",
+		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop",
+	}
 }
 
 // Expressions implements the expressions of a workflow. The input of a step contains all values that the step
@@ -452,14 +462,18 @@ func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
 // Definition returns a workflow in which the steps a and b run in parallel and c runs after both. Each step
 // has its own agent and an undo.
 func Definition() *core.Definition {
-	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second,
-		Multiplier: 2, Jitter: 0.5}}
+	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{
+		Initial: 2 * core.Second, Max: 10 * core.Second,
+		Multiplier: 2, Jitter: 0.5,
+	}}
 	def := &core.Definition{
 		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
 		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 100,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
+		Notify: []core.StatusKind{
+			core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
 			core.StatusCompleted,
-			core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+			core.StatusFailed, core.StatusUndone, core.StatusCancelled,
+		},
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		def.Steps = append(def.Steps, core.StepDefinition{
@@ -468,8 +482,10 @@ func Definition() *core.Definition {
 			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
 			Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
 		})
-		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
-			ClockSkew: core.Second}
+		def.Agents["agent-"+name] = core.AgentDefinition{
+			QueueAllowance: 20 * core.Second,
+			ClockSkew:      core.Second,
+		}
 	}
 	def.Steps[2].After = []string{"a", "b"}
 	return def

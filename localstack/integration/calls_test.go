@@ -42,15 +42,18 @@ func TestCallsOfAWS(t *testing.T) {
 	s := on(t, localstack)
 	name := fmt.Sprintf("calls-%d", time.Now().UnixNano())
 	queue := *must[*sqs.CreateQueueOutput](t)(s.sqs.CreateQueue(t.Context(), &sqs.CreateQueueInput{
-		QueueName: aws.String(name + ".fifo"), Attributes: map[string]string{"FifoQueue": "true"}})).QueueUrl
+		QueueName: aws.String(name + ".fifo"), Attributes: map[string]string{"FifoQueue": "true"},
+	})).QueueUrl
 	topic := *must[*sns.CreateTopicOutput](t)(s.sns.CreateTopic(t.Context(),
 		&sns.CreateTopicInput{Name: &name})).TopicArn
-	events, executions := eventbridge.NewFromConfig(s.config), sfn.NewFromConfig(s.config)
+	events := eventbridge.NewFromConfig(s.config)
+	executions := sfn.NewFromConfig(s.config)
 	bus := *must[*eventbridge.CreateEventBusOutput](t)(events.CreateEventBus(t.Context(),
 		&eventbridge.CreateEventBusInput{Name: &name})).EventBusArn
 	machine := func(kind sfntypes.StateMachineType) string {
 		return *must[*sfn.CreateStateMachineOutput](t)(executions.CreateStateMachine(t.Context(),
-			&sfn.CreateStateMachineInput{Name: aws.String(name + string(kind)), Type: kind,
+			&sfn.CreateStateMachineInput{
+				Name: aws.String(name + string(kind)), Type: kind,
 				Definition: aws.String(waits), RoleArn: aws.String("arn:aws:iam::000000000000:role/existing"),
 			})).StateMachineArn
 	}
@@ -80,8 +83,10 @@ func (s *site) polled(ctx context.Context, o worker.Operation, key string) (text
 	for {
 		out, err := o.Run(
 			ctx,
-			worker.Call{OrderID: "o-1", Step: "call", Attempt: 1 + polls, Operation: core.Do,
-				Name: "call", Grade: core.Idempotent, Key: key, Input: []byte(`{"a":1}`)},
+			worker.Call{
+				OrderID: "o-1", Step: "call", Attempt: 1 + polls, Operation: core.Do,
+				Name: "call", Grade: core.Idempotent, Key: key, Input: []byte(`{"a":1}`),
+			},
 		)
 		var f *worker.Failure
 		if !errors.As(err, &f) || !f.Requeue && f.Code != core.CodeNotYet || ctx.Err() != nil {

@@ -129,8 +129,10 @@ func TestCommandLine(t *testing.T) {
 			if err := os.WriteFile(file, []byte(`{"amount": 7}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			with := []string{"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason",
-				"the amount was wrong"}
+			with := []string{
+				"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason",
+				"the amount was wrong",
+			}
 			time.Sleep(5 * time.Second) // see resolve
 			s.cli(t, "", refusedByIt, with, "resolve the step as not-happened first")
 			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "not-happened"}, "resolve accepted")

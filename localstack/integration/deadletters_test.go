@@ -16,7 +16,8 @@ import (
 // letter waits for a message of a queue of dead letters, and answers it. Another test may look at it
 // meanwhile.
 func (s *site) letter(t *testing.T, c *client.Client, queue string,
-	is func(client.DeadLetter) bool) (found client.DeadLetter) {
+	is func(client.DeadLetter) bool,
+) (found client.DeadLetter) {
 	t.Helper()
 	waitFor(t, "message in "+queue, func() bool {
 		all, err := c.DeadLetters(t.Context(), queue, 100)
@@ -50,8 +51,10 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 			all, err := c.DeadLetters(t.Context(), queue, 100)
 			return err == nil && strings.Contains(fmt.Sprint(all), l.ID)
 		})
-		s.cli(t, "", code, []string{"dead-letters", action, queue, l.ID, "--yes", "--reason", "tried by a test",
-			"--file", file}, l.ID+": "+want)
+		s.cli(t, "", code, []string{
+			"dead-letters", action, queue, l.ID, "--yes", "--reason", "tried by a test",
+			"--file", file,
+		}, l.ID+": "+want)
 	}
 
 	poison := "{ this is no message: " + t.Name()

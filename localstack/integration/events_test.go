@@ -30,18 +30,25 @@ func (s *site) arnOf(t *testing.T, url string) string {
 	t.Helper()
 	return must[*sqs.GetQueueAttributesOutput](t)(s.sqs.GetQueueAttributes(t.Context(),
 		&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []sqstypes.QueueAttributeName{
-			sqstypes.QueueAttributeNameQueueArn}})).Attributes["QueueArn"]
+			sqstypes.QueueAttributeNameQueueArn,
+		}})).Attributes["QueueArn"]
 }
 
 // rule sends events of the bus to a queue.
 func (s *site) rule(t *testing.T, name, pattern, queue string, transform *types.InputTransformer) {
 	t.Helper()
-	client, name := eventbridge.NewFromConfig(s.config), s.assembly.Stack+name
-	must[*eventbridge.PutRuleOutput](t)(client.PutRule(t.Context(), &eventbridge.PutRuleInput{Name: &name,
-		EventBusName: &s.bus, EventPattern: &pattern}))
+	client := eventbridge.NewFromConfig(s.config)
+	name = s.assembly.Stack + name
+	must[*eventbridge.PutRuleOutput](t)(client.PutRule(t.Context(), &eventbridge.PutRuleInput{
+		Name:         &name,
+		EventBusName: &s.bus, EventPattern: &pattern,
+	}))
 	out := must[*eventbridge.PutTargetsOutput](t)(client.PutTargets(t.Context(), &eventbridge.PutTargetsInput{
-		Rule: &name, EventBusName: &s.bus, Targets: []types.Target{{Id: aws.String("queue"), Arn: &queue,
-			InputTransformer: transform}}}))
+		Rule: &name, EventBusName: &s.bus, Targets: []types.Target{{
+			Id: aws.String("queue"), Arn: &queue,
+			InputTransformer: transform,
+		}},
+	}))
 	if out.FailedEntryCount > 0 {
 		t.Fatalf("%+v", out.FailedEntries)
 	}
@@ -52,22 +59,29 @@ func (s *site) rule(t *testing.T, name, pattern, queue string, transform *types.
 func TestBusStartsAnOrderAndGetsItsEnd(t *testing.T) {
 	s := on(t, localstack)
 	ends := *must[*sqs.CreateQueueOutput](t)(s.sqs.CreateQueue(t.Context(), &sqs.CreateQueueInput{
-		QueueName: aws.String(s.assembly.Stack + "-ends")})).QueueUrl
+		QueueName: aws.String(s.assembly.Stack + "-ends"),
+	})).QueueUrl
 	s.rule(t, "Ends", `{"source":["stepkeeper"],"detail-type":["completed"]}`, s.arnOf(t, ends), nil)
 	s.rule(t, "Placed", `{"detail-type":["OrderPlaced"]}`, s.arnOf(t, s.url(t, "Intake")),
-		&types.InputTransformer{InputPathsMap: map[string]string{"id": "$.detail.id", "detail": "$.detail"},
-			InputTemplate: aws.String(`{"schema":1,"workflow":"publishing","orderId":<id>,"order":<detail>}`)})
-	placed, named := fmt.Sprintf("placed-%d", time.Now().UnixNano()), s.newOrder(t, "calm")
+		&types.InputTransformer{
+			InputPathsMap: map[string]string{"id": "$.detail.id", "detail": "$.detail"},
+			InputTemplate: aws.String(`{"schema":1,"workflow":"publishing","orderId":<id>,"order":<detail>}`),
+		})
+	placed := fmt.Sprintf("placed-%d", time.Now().UnixNano())
+	named := s.newOrder(t, "calm")
 	must[*eventbridge.PutEventsOutput](t)(eventbridge.NewFromConfig(s.config).PutEvents(t.Context(),
-		&eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{EventBusName: &s.bus,
-			Source: aws.String("shop"), DetailType: aws.String("OrderPlaced"),
-			Detail: aws.String(fmt.Sprintf(`{"id":%q,"items":[{"sku":"MUG-01"}]}`, placed))}}}))
+		&eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
+			EventBusName: &s.bus,
+			Source:       aws.String("shop"), DetailType: aws.String("OrderPlaced"),
+			Detail: aws.String(fmt.Sprintf(`{"id":%q,"items":[{"sku":"MUG-01"}]}`, placed)),
+		}}}))
 	named.body = strings.Replace(named.body, `"replyTo":"shop"`, `"replyTo":"events"`, 1)
 	named.submit()
 	wanted := map[string]bool{placed: true, named.id: true}
 	for limit := time.Now().Add(soon); len(wanted) > 0 && time.Now().Before(limit); {
 		got := must[*sqs.ReceiveMessageOutput](t)(s.sqs.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
-			QueueUrl: &ends, WaitTimeSeconds: 5, MaxNumberOfMessages: 10}))
+			QueueUrl: &ends, WaitTimeSeconds: 5, MaxNumberOfMessages: 10,
+		}))
 		for _, m := range got.Messages {
 			var event struct{ Detail status }
 			if err := json.Unmarshal([]byte(*m.Body), &event); err != nil || event.Detail.Seq == 0 {

@@ -59,7 +59,8 @@ func (s *site) makeExisting(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	x86, program := runtime.GOARCH == "amd64", filepath.Join(s.dir, "existing")
+	x86 := runtime.GOARCH == "amd64"
+	program := filepath.Join(s.dir, "existing")
 	if err := functions.Go(functions.Binary{Package: folder, X86: x86, Out: program}); err != nil {
 		return err
 	}

@@ -130,8 +130,10 @@ func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 // transaction conflicts. The order is processed, and each step is claimed once.
 func TestOrderSurvivesErrorsOfTheTable(t *testing.T) {
 	s := on(t, localstack)
-	for name, v := range map[string]verdict{"lost answer": lost, "throttled": throttled,
-		"conflict": conflict} {
+	for name, v := range map[string]verdict{
+		"lost answer": lost, "throttled": throttled,
+		"conflict": conflict,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := s.newOrder(t, "order")
@@ -211,8 +213,10 @@ func TestRedriveAfterTheEndChangesNothing(t *testing.T) {
 		if r.sends() && r.concerns(o.id) {
 			mu.Lock()
 			defer mu.Unlock()
-			for kind, queue := range map[string]string{"Scheduler": "RequestsPayment",
-				"AgentPayment": "Replies"} {
+			for kind, queue := range map[string]string{
+				"Scheduler":    "RequestsPayment",
+				"AgentPayment": "Replies",
+			} {
 				if strings.HasPrefix(r.function, kind) {
 					for _, body := range bodies(r.body) {
 						if strings.Contains(body, `"operation"`) {

@@ -61,7 +61,8 @@ func kill(function string) (int, error) {
 // inside its service, which answers at release. It answers how many processes there were.
 func (o *order) killedInMidCall(step, function string) (killed int, release func()) {
 	o.t.Helper()
-	inside, released := make(chan struct{}), make(chan struct{})
+	inside := make(chan struct{})
+	released := make(chan struct{})
 	o.s.remote.on(o.id, step, "do", func(n int, _ call) (int, string) {
 		if n == 1 {
 			close(inside)

@@ -189,8 +189,10 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 		{"a.Code", a.Code, "http-409"},
 		{"a.Kind", a.Kind, "first"},
 		{"a.Deployment is empty", a.Deployment == "", false},
-		{"a.Commands[1] resubmits the order",
-			strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true},
+		{
+			"a.Commands[1] resubmits the order",
+			strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true,
+		},
 		{"o.task().ProcessState", o.task().ProcessState, "Error"},
 	} {
 		if field.got != field.want {
@@ -262,7 +264,8 @@ func TestProgressOfLongWorkIsShown(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "filming")
-	inside, release := make(chan struct{}, 10), make(chan struct{})
+	inside := make(chan struct{}, 10)
+	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	s.remote.on(o.id, "film", "do", func(int, call) (int, string) {
 		inside <- struct{}{}
@@ -310,8 +313,10 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.newOrder(t, "writing")
-	receipt, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "writing", Priority: "high",
-		ReplyTo: "shop", Content: json.RawMessage(o.content())})
+	receipt, err := c.Submit(t.Context(), client.Order{
+		ID: o.id, Workflow: "writing", Priority: "high",
+		ReplyTo: "shop", Content: json.RawMessage(o.content()),
+	})
 	if err != nil || len(receipt.Notes) > 0 {
 		t.Fatalf("%+v %v", receipt, err)
 	}
@@ -425,8 +430,10 @@ func TestControlQueueAnswersSteps(t *testing.T) {
 		!strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
 		t.Errorf("%+v %v", end, err)
 	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "halt", By: "ann",
-		Run: -1}); err != nil || v.Accepted || v.Reason == "" {
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{
+		Step: "approve", Value: "halt", By: "ann",
+		Run: -1,
+	}); err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("after the end: %+v %v", v, err)
 	}
 }
@@ -452,8 +459,10 @@ func TestTokenAnswersOnlyItsStep(t *testing.T) {
 		sent.Token == "" {
 		t.Fatalf("sent %+v, %v", sent, err)
 	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob",
-		Run: -1}); err != nil || v.Accepted {
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{
+		Step: "approve", Value: "go", By: "bob",
+		Run: -1,
+	}); err != nil || v.Accepted {
 		t.Errorf("by bob: %+v %v", v, err)
 	}
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")

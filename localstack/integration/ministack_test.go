@@ -287,8 +287,10 @@ type need struct {
 // needs lists every grant with what shows that it is needed.
 func needs() []need {
 	scheduler := func(action, resource string, u use) need {
-		return need{grant{"Scheduler", action, resource},
-			u}
+		return need{
+			grant{"Scheduler", action, resource},
+			u,
+		}
 	}
 	supervisor := func(action, resource string, u use) need {
 		return need{grant{"Supervisor", action, resource}, u}
@@ -308,8 +310,10 @@ func needs() []need {
 		scheduler("sqs:SendMessage", "TaskMessages",
 			func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
 		scheduler("sqs:SendMessage", "RequestsNotificationHigh", important),
-		{grant{"AgentNotification", "sqs:ChangeMessageVisibility", "RequestsNotificationHigh"},
-			newer("RequestsNotificationHigh")},
+		{
+			grant{"AgentNotification", "sqs:ChangeMessageVisibility", "RequestsNotificationHigh"},
+			newer("RequestsNotificationHigh"),
+		},
 		supervisor("sqs:GetQueueAttributes", "RequestsNotificationHigh",
 			silent("writing", "AgentNotification", 1, completed)),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
@@ -319,8 +323,10 @@ func needs() []need {
 		{grant{"AgentShipping", "dynamodb:PutItem", "LedgerShipping"}, shop},
 		{grant{"AgentNotification", "dynamodb:GetItem", "LedgerNotification"}, shop},
 		{grant{"AgentNotification", "dynamodb:PutItem", "LedgerNotification"}, shop},
-		{grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"},
-			afterRestart("AgentNotification")},
+		{
+			grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"},
+			afterRestart("AgentNotification"),
+		},
 	}
 	for _, agent := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
 		requests := "Requests" + agent
@@ -426,8 +432,10 @@ func TestEachGrantIsListed(t *testing.T) {
 	for _, n := range needs() {
 		shown[n.grant] = true
 	}
-	for _, actor := range []string{"Scheduler", "Supervisor", "AgentInventory", "AgentPayment",
-		"AgentShipping", "AgentNotification"} {
+	for _, actor := range []string{
+		"Scheduler", "Supervisor", "AgentInventory", "AgentPayment",
+		"AgentShipping", "AgentNotification",
+	} {
 		_, p := s.rolePolicy(t, actor)
 		for _, g := range p.grants(s, actor) {
 			if reason := unseen(g); shown[g] == (reason != "") {

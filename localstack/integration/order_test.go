@@ -92,8 +92,10 @@ func (s *site) send(t *testing.T, queue, body string) {
 			client = s.as(t, "AgentPayment")
 		}
 	}
-	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(s.url(t, queue)),
-		MessageBody: &body}); err != nil {
+	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
+		QueueUrl:    aws.String(s.url(t, queue)),
+		MessageBody: &body,
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -133,13 +135,15 @@ func (o *order) notified(kind string, within time.Duration) status {
 // until waits for a condition, and says all that is known of the order where it does not come.
 func (o *order) until(within time.Duration, what string, condition func() bool) {
 	o.t.Helper()
-	began, last := time.Now(), ""
+	began := time.Now()
+	last := ""
 	for progress := began; time.Since(progress) < within && time.Since(began) < longest; time.Sleep(look) {
 		if condition() {
 			return
 		}
 		if now := o.reached(); now != last {
-			progress, last = time.Now(), now
+			progress = time.Now()
+			last = now
 		}
 	}
 	o.t.Fatalf("order %s: no %s, and nothing else, within %s\nstatuses: %+v\ncalls: %+v\nitem: %s", o.id,

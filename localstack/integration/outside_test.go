@@ -34,25 +34,34 @@ func outsideCalls(actor string) []outside {
 		}
 		return do(c)
 	}
-	describe, task, definition := on("cloudformation:DescribeStacks", anywhere),
-		on("dynamodb:GetItem", "Orders"), on("dynamodb:GetItem", "Definitions")
+	describe := on("cloudformation:DescribeStacks", anywhere)
+	task := on("dynamodb:GetItem", "Orders")
+	definition := on("dynamodb:GetItem", "Definitions")
 	calls := []outside{
-		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")},
+		{
+			"submit",
+			[]grant{describe, on("sqs:SendMessage", "Intake")},
 			func(t *testing.T, u *user, o *order) error {
 				return with(t, u, func(c *client.Client) error {
 					_, err := c.Submit(t.Context(),
 						client.Order{ID: o.id, Workflow: "order", Content: json.RawMessage(o.content())})
 					return err
 				})
-			}},
-		{"submit with high priority", []grant{on("sqs:SendMessage", "IntakeHigh")},
+			},
+		},
+		{
+			"submit with high priority",
+			[]grant{on("sqs:SendMessage", "IntakeHigh")},
 			func(t *testing.T, u *user, o *order) error {
 				return with(t, u, func(c *client.Client) error {
-					_, err := c.Submit(t.Context(), client.Order{ID: o.id + "-high", Workflow: "writing",
-						Priority: "high", Content: json.RawMessage(o.content())})
+					_, err := c.Submit(t.Context(), client.Order{
+						ID: o.id + "-high", Workflow: "writing",
+						Priority: "high", Content: json.RawMessage(o.content()),
+					})
 					return err
 				})
-			}},
+			},
+		},
 		{"wait", []grant{task, definition}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Wait(t.Context(), o.id)
@@ -63,13 +72,16 @@ func outsideCalls(actor string) []outside {
 				return err
 			})
 		}},
-		{"read the order", []grant{on("dynamodb:GetItem", "Orders")},
+		{
+			"read the order",
+			[]grant{on("dynamodb:GetItem", "Orders")},
 			func(t *testing.T, u *user, o *order) error {
 				return with(t, u, func(c *client.Client) error {
 					_, err := c.Submitted(t.Context(), o.id)
 					return err
 				})
-			}},
+			},
+		},
 		{"cancel", []grant{on("sqs:SendMessage", "IntakeHigh")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Cancel(t.Context(), o.id)
@@ -81,7 +93,9 @@ func outsideCalls(actor string) []outside {
 		}},
 	}
 	if actor == "Operator" {
-		calls = append(calls, outside{"undo", []grant{on("sqs:SendMessage", "Control")},
+		calls = append(calls, outside{
+			"undo",
+			[]grant{on("sqs:SendMessage", "Control")},
 			func(t *testing.T, u *user, o *order) error {
 				return with(t, u, func(c *client.Client) error {
 					_, err := c.Undo(t.Context(), o.id)
@@ -90,7 +104,10 @@ func outsideCalls(actor string) []outside {
 					}
 					return err
 				})
-			}}, outside{"list", []grant{on("dynamodb:Query", "Orders/index/complete-by")},
+			},
+		}, outside{
+			"list",
+			[]grant{on("dynamodb:Query", "Orders/index/complete-by")},
 			func(t *testing.T, u *user, _ *order) error {
 				return with(t, u, func(c *client.Client) error {
 					for _, err := range c.List(t.Context(), client.Query{}) {
@@ -98,14 +115,19 @@ func outsideCalls(actor string) []outside {
 					}
 					return nil
 				})
-			}}, outside{"discard dead letters", []grant{on("sqs:ReceiveMessage", "RepliesDead"),
-			on("sqs:DeleteMessage", "RepliesDead")}, func(t *testing.T, u *user, _ *order) error {
+			},
+		}, outside{"discard dead letters", []grant{
+			on("sqs:ReceiveMessage", "RepliesDead"),
+			on("sqs:DeleteMessage", "RepliesDead"),
+		}, func(t *testing.T, u *user, _ *order) error {
 			if err := stack.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"); err != nil {
 				t.Fatal(err)
 			}
 			return with(t, u, func(c *client.Client) error {
-				return c.Discard(t.Context(), client.Handling{Queue: "replies", All: true, By: actor,
-					Reason: "tried", Record: func(client.Handled) error { return nil }})
+				return c.Discard(t.Context(), client.Handling{
+					Queue: "replies", All: true, By: actor,
+					Reason: "tried", Record: func(client.Handled) error { return nil },
+				})
 			})
 		}})
 	}
@@ -121,10 +143,13 @@ func (o *order) content() string {
 // operator too, who may list in addition, look at every queue, and handle the dead letters.
 func TestOutside(t *testing.T) {
 	s := on(t, ministack)
-	for actor, output := range map[string]string{"Application": "EngineApplicationPolicy",
-		"Operator": "EngineOperatorPolicy"} {
+	for actor, output := range map[string]string{
+		"Application": "EngineApplicationPolicy",
+		"Operator":    "EngineOperatorPolicy",
+	} {
 		t.Run(actor, func(t *testing.T) {
-			u, whole := s.newUser(t, actor), s.managedPolicy(t, output).spelledOut()
+			u := s.newUser(t, actor)
+			whole := s.managedPolicy(t, output).spelledOut()
 			o := s.newOrder(t, "order")
 			shown := map[grant]bool{}
 			for _, c := range outsideCalls(actor) {

@@ -84,8 +84,10 @@ func (p policy) without(s *site, g grant) policy {
 			less.Statement = append(less.Statement, st)
 			continue
 		}
-		others, elsewhere := st, st
-		others.Sid, elsewhere.Sid = st.Sid+"Others", st.Sid+"Elsewhere"
+		others := st
+		elsewhere := st
+		others.Sid = st.Sid + "Others"
+		elsewhere.Sid = st.Sid + "Elsewhere"
 		others.Action = slices.DeleteFunc(slices.Clone(st.Action), isAction)
 		elsewhere.Resource = slices.DeleteFunc(slices.Clone(st.Resource), isResource)
 		for _, rest := range []statement{others, elsewhere} {
@@ -98,8 +100,10 @@ func (p policy) without(s *site, g grant) policy {
 }
 
 // unplaced are actions for which MiniStack looks at no resource.
-var unplaced = []string{"cloudformation:DescribeStacks", "sqs:ListMessageMoveTasks",
-	"sqs:StartMessageMoveTask"}
+var unplaced = []string{
+	"cloudformation:DescribeStacks", "sqs:ListMessageMoveTasks",
+	"sqs:StartMessageMoveTask",
+}
 
 const anywhere = "*"
 
@@ -110,11 +114,14 @@ func (p policy) spelledOut() policy {
 		isUnplaced := func(a string) bool { return slices.Contains(unplaced, a) }
 		for _, action := range st.Action {
 			if isUnplaced(action) {
-				all.Statement = append(all.Statement, statement{Sid: st.Sid + "Anywhere", Effect: st.Effect,
-					Action: many{action}, Resource: many{anywhere}})
+				all.Statement = append(all.Statement, statement{
+					Sid: st.Sid + "Anywhere", Effect: st.Effect,
+					Action: many{action}, Resource: many{anywhere},
+				})
 			}
 		}
-		if st.Action = slices.DeleteFunc(slices.Clone(st.Action), isUnplaced); len(st.Action) > 0 {
+		st.Action = slices.DeleteFunc(slices.Clone(st.Action), isUnplaced)
+		if len(st.Action) > 0 {
 			all.Statement = append(all.Statement, st)
 		}
 	}
@@ -173,10 +180,12 @@ func (s *site) label(arn string) string {
 	if arn == s.secret {
 		return "Secret"
 	}
-	best, label := "", ""
+	best := ""
+	label := ""
 	for id, physical := range s.resources {
 		if len(physical) > len(best) && strings.Contains(arn, physical) {
-			best, label = physical, strings.TrimPrefix(id, "Engine")
+			best = physical
+			label = strings.TrimPrefix(id, "Engine")
 		}
 	}
 	if best == "" {
@@ -207,8 +216,10 @@ func (s *site) rolePolicy(t *testing.T, actor string) (role string, p policy) {
 // putRolePolicy runs in clean-ups too, after the test's own context has ended.
 func (s *site) putRolePolicy(t *testing.T, role string, p policy) {
 	t.Helper()
-	_, err := s.iam.PutRolePolicy(context.WithoutCancel(t.Context()), &iam.PutRolePolicyInput{RoleName: &role,
-		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
+	_, err := s.iam.PutRolePolicy(context.WithoutCancel(t.Context()), &iam.PutRolePolicyInput{
+		RoleName:   &role,
+		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text()),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,16 +261,20 @@ func (s *site) newUser(t *testing.T, name string) *user {
 	u := &user{s: s, name: name, Config: s.config.Copy()}
 	u.Credentials = aws.NewCredentialsCache(
 		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: *key.AccessKey.AccessKeyId,
-				SecretAccessKey: *key.AccessKey.SecretAccessKey}, nil
+			return aws.Credentials{
+				AccessKeyID:     *key.AccessKey.AccessKeyId,
+				SecretAccessKey: *key.AccessKey.SecretAccessKey,
+			}, nil
 		}))
 	return u
 }
 
 func (u *user) may(t *testing.T, p policy) {
 	t.Helper()
-	_, err := u.s.iam.PutUserPolicy(t.Context(), &iam.PutUserPolicyInput{UserName: &u.name,
-		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
+	_, err := u.s.iam.PutUserPolicy(t.Context(), &iam.PutUserPolicyInput{
+		UserName:   &u.name,
+		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text()),
+	})
 	if err != nil {
 		t.Fatal(fmt.Errorf("policy of %s: %w", u.name, err))
 	}

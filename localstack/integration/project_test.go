@@ -94,10 +94,13 @@ func TestUsersProject(t *testing.T) {
 		`(?s)--queue-url "\$\(output (\w+)\)" --message-body '(.*?)'.*"\$\(output (\w+)\)" `+
 			`--wait.*--table-name "\$\(output (\w+)\)" --key '\{"OrderID": \{"S": "o-1"\}\}'`,
 	)
-	for _, body := range []string{sent[1],
-		`{"schema":1,"orderId":"c-1","workflow":"courier-example","replyTo":"app","order":{"amount":1}}`} {
+	for _, body := range []string{
+		sent[1],
+		`{"schema":1,"orderId":"c-1","workflow":"courier-example","replyTo":"app","order":{"amount":1}}`,
+	} {
 		if _, err := s.sqs.SendMessage(t.Context(), &sqs.SendMessageInput{
-			QueueUrl: aws.String(deployed.Outputs[sent[0]]), MessageBody: aws.String(body)}); err != nil {
+			QueueUrl: aws.String(deployed.Outputs[sent[0]]), MessageBody: aws.String(body),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,8 +123,10 @@ func TestUsersProject(t *testing.T) {
 	}
 	item, err := s.dynamo.GetItem(
 		t.Context(),
-		&dynamodb.GetItemInput{TableName: aws.String(deployed.Outputs[sent[3]]),
-			Key: map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: "o-1"}}},
+		&dynamodb.GetItemInput{
+			TableName: aws.String(deployed.Outputs[sent[3]]),
+			Key:       map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: "o-1"}},
+		},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -174,14 +179,19 @@ func TestPlainTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	storage := s3.NewFromConfig(s.config, func(o *s3.Options) { o.UsePathStyle = true })
-	must[*s3.CreateBucketOutput](t)(storage.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name,
+	must[*s3.CreateBucketOutput](t)(storage.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket: &name,
 		CreateBucketConfiguration: &s3types.CreateBucketConfiguration{
-			LocationConstraint: s3types.BucketLocationConstraint(s.config.Region)}}))
+			LocationConstraint: s3types.BucketLocationConstraint(s.config.Region),
+		},
+	}))
 	files := must[[]os.DirEntry](t)(os.ReadDir(filepath.Join(dir, "template")))
 	for _, file := range files {
 		body := must[[]byte](t)(os.ReadFile(filepath.Join(dir, "template", file.Name())))
-		must[*s3.PutObjectOutput](t)(storage.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &name,
-			Key: aws.String("shop/" + file.Name()), Body: bytes.NewReader(body)}))
+		must[*s3.PutObjectOutput](t)(storage.PutObject(t.Context(), &s3.PutObjectInput{
+			Bucket: &name,
+			Key:    aws.String("shop/" + file.Name()), Body: bytes.NewReader(body),
+		}))
 	}
 	stacks := cloudformation.NewFromConfig(s.config)
 	parameter := func(key, value string) cftypes.Parameter {

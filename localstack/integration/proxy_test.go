@@ -199,7 +199,8 @@ func (p *proxy) forward(in *http.Request, body []byte) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Header, out.Host = in.Header.Clone(), in.Host
+	out.Header = in.Header.Clone()
+	out.Host = in.Host
 	return p.client.Do(out)
 }
 

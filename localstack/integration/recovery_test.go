@@ -59,7 +59,8 @@ func (s *site) deployAgain(ctx context.Context, t *testing.T, settings map[strin
 	if err := deployed.prepare(a); err != nil {
 		t.Fatal(err)
 	}
-	if s.outputs, err = stack.DeployAs(ctx, s.config, a, name); err != nil {
+	s.outputs, err = stack.DeployAs(ctx, s.config, a, name)
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -111,8 +112,10 @@ func (s *site) starts(t *testing.T) string {
 // tables of a stack, by what the setting tables calls them.
 func (s *site) tables(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]string{"orders": s.outputs["EngineOrdersTable"],
-		"definitions": s.outputs["EngineDefinitionsTable"]}
+	all := map[string]string{
+		"orders":      s.outputs["EngineOrdersTable"],
+		"definitions": s.outputs["EngineDefinitionsTable"],
+	}
 	pages := dynamodb.NewListTablesPaginator(s.dynamo, &dynamodb.ListTablesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -141,12 +144,16 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &dynamodb.CreateTableInput{TableName: &to, KeySchema: d.Table.KeySchema,
-		AttributeDefinitions: d.Table.AttributeDefinitions, BillingMode: types.BillingModePayPerRequest}
+	in := &dynamodb.CreateTableInput{
+		TableName: &to, KeySchema: d.Table.KeySchema,
+		AttributeDefinitions: d.Table.AttributeDefinitions, BillingMode: types.BillingModePayPerRequest,
+	}
 	for _, index := range d.Table.GlobalSecondaryIndexes {
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes,
-			types.GlobalSecondaryIndex{IndexName: index.IndexName, KeySchema: index.KeySchema,
-				Projection: index.Projection})
+			types.GlobalSecondaryIndex{
+				IndexName: index.IndexName, KeySchema: index.KeySchema,
+				Projection: index.Projection,
+			})
 	}
 	if _, err := s.dynamo.CreateTable(t.Context(), in); err != nil {
 		t.Fatal(err)
@@ -190,8 +197,10 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 	if _, err := c.Get(t.Context(), o.id); !errors.Is(err, client.ErrNotFound) {
 		t.Fatalf("the order of the one is known to the other: %v", err)
 	}
-	if _, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "calm", ReplyTo: "shop",
-		Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
+	if _, err := c.Submit(t.Context(), client.Order{
+		ID: o.id, Workflow: "calm", ReplyTo: "shop",
+		Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1)),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if task, err := c.Wait(t.Context(), o.id); err != nil || task.State != "Processed" {

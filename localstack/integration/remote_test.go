@@ -85,7 +85,8 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	script := r.scripts[c.task+"/"+c.step+"/"+c.operation]
 	r.mu.Unlock()
-	status, text := http.StatusOK, `{"chargeId":"c-1","reservationId":"r-1","shipmentId":"s-1"}`
+	status := http.StatusOK
+	text := `{"chargeId":"c-1","reservationId":"r-1","shipmentId":"s-1"}`
 	if script != nil {
 		status, text = script(n, c)
 	}

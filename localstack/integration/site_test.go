@@ -58,8 +58,10 @@ const visibility = 6 // seconds
 var maxReceives = map[string]int{localstack: 3, ministack: 100}
 
 // rewrite changes the template where an emulator is unlike AWS.
-var rewrite = map[string]func(map[string]any) error{localstack: emulate.LocalStack,
-	ministack: emulate.MiniStack}
+var rewrite = map[string]func(map[string]any) error{
+	localstack: emulate.LocalStack,
+	ministack:  emulate.MiniStack,
+}
 
 func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
@@ -80,7 +82,8 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	fmt.Fprintf(os.Stderr, "integration: synthesised in %.1f s\n", time.Since(began).Seconds())
-	if s.proxy, err = newProxy(endpoint); err != nil {
+	s.proxy, err = newProxy(endpoint)
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	if backend == ministack {
@@ -92,7 +95,8 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	began = time.Now()
-	if s.outputs, err = stack.Deploy(ctx, c, s.assembly); err != nil {
+	s.outputs, err = stack.Deploy(ctx, c, s.assembly)
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	fmt.Fprintf(os.Stderr, "integration: stack %s deployed to %s in %.1f s\n", s.assembly.Stack, backend,

@@ -55,12 +55,19 @@ func TestGradesOnLambda(t *testing.T) {
 		runtime                       lambdatypes.Runtime
 		files                         map[string]string
 	}{
-		{"python", "python/tests/trial.py", "agent.py", "agent.handler", lambdatypes.RuntimePython313,
-			map[string]string{"requirements.txt": "SDK/python\n"}},
-		{"typescript", "typescript/tests/trial.ts", "src/agent.ts", "index.handler",
-			lambdatypes.RuntimeNodejs22x, map[string]string{".npmrc": "install-links=true\n",
+		{
+			"python", "python/tests/trial.py", "agent.py", "agent.handler", lambdatypes.RuntimePython313,
+			map[string]string{"requirements.txt": "SDK/python\n"},
+		},
+		{
+			"typescript", "typescript/tests/trial.ts", "src/agent.ts", "index.handler",
+			lambdatypes.RuntimeNodejs22x,
+			map[string]string{
+				".npmrc": "install-links=true\n",
 				"package.json": `{"type": "module", "dependencies": {"stepkeeper": "file:SDK/typescript"},
-					"devDependencies": {"esbuild": "0.28.2"}}`}},
+					"devDependencies": {"esbuild": "0.28.2"}}`,
+			},
+		},
 	} {
 		t.Run(l.name, func(t *testing.T) {
 			f := function{"sdk-" + l.name, endpoint, lambda.NewFromConfig(c), dynamodb.NewFromConfig(c)}
@@ -83,11 +90,13 @@ func TestGradesOnLambda(t *testing.T) {
 
 // probe counts the effects of a key, which the service of the trial keeps as files.
 func probe(folder, do, undo string) agenttest.Probe {
-	return agenttest.Probe{Do: do, Undo: undo, Input: []byte("{}"), Between: 3, Timeout: 5 * time.Second,
+	return agenttest.Probe{
+		Do: do, Undo: undo, Input: []byte("{}"), Between: 3, Timeout: 5 * time.Second,
 		Effects: func(key string) int {
 			files, _ := filepath.Glob(filepath.Join(folder, strings.ReplaceAll(key, "/", "_")+".*"))
 			return len(files)
-		}}
+		},
+	}
 }
 
 // bundle returns the zip of an agent, with the package from its folder.
@@ -98,7 +107,8 @@ func bundle(t *testing.T, program, place string, files map[string]string) []byte
 	if err != nil || errRead != nil {
 		t.Fatal(err, errRead)
 	}
-	folder, out := t.TempDir(), t.TempDir()
+	folder := t.TempDir()
+	out := t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -128,32 +138,43 @@ func bundle(t *testing.T, program, place string, files map[string]string) []byte
 
 // create makes the function and the table of its ledger, and removes them at the end of the test.
 func (f function) create(t *testing.T, runtime lambdatypes.Runtime, handler string, code []byte,
-	queues, effects string) {
+	queues, effects string,
+) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	_, err := f.dynamo.CreateTable(ctx, &dynamodb.CreateTableInput{TableName: &f.name,
+	_, err := f.dynamo.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName:   &f.name,
 		BillingMode: dynamotypes.BillingModePayPerRequest,
-		AttributeDefinitions: []dynamotypes.AttributeDefinition{{AttributeName: aws.String("Key"),
-			AttributeType: dynamotypes.ScalarAttributeTypeS}},
-		KeySchema: []dynamotypes.KeySchemaElement{{AttributeName: aws.String("Key"),
-			KeyType: dynamotypes.KeyTypeHash}},
+		AttributeDefinitions: []dynamotypes.AttributeDefinition{{
+			AttributeName: aws.String("Key"),
+			AttributeType: dynamotypes.ScalarAttributeTypeS,
+		}},
+		KeySchema: []dynamotypes.KeySchemaElement{{
+			AttributeName: aws.String("Key"),
+			KeyType:       dynamotypes.KeyTypeHash,
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = f.dynamo.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &f.name}) })
 	address := func(queue string) string { return queues + "/000000000000/" + queue }
-	urls, err := json.Marshal(map[string]string{"requests-coats": address("requests-coats"),
-		"replies": address("replies"), "quarantine": address("quarantine")})
+	urls, err := json.Marshal(map[string]string{
+		"requests-coats": address("requests-coats"),
+		"replies":        address("replies"), "quarantine": address("quarantine"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.lambda.CreateFunction(ctx, &lambda.CreateFunctionInput{FunctionName: &f.name,
-		Runtime: runtime, Handler: &handler, Code: &lambdatypes.FunctionCode{ZipFile: code},
+	_, err = f.lambda.CreateFunction(ctx, &lambda.CreateFunctionInput{
+		FunctionName: &f.name,
+		Runtime:      runtime, Handler: &handler, Code: &lambdatypes.FunctionCode{ZipFile: code},
 		Role: aws.String("arn:aws:iam::000000000000:role/sdk"), Timeout: aws.Int32(30),
-		Environment: &lambdatypes.Environment{Variables: map[string]string{"TRIAL": effects,
+		Environment: &lambdatypes.Environment{Variables: map[string]string{
+			"TRIAL":            effects,
 			"AWS_ENDPOINT_URL": f.endpoint, "AWS_ENDPOINT_URL_SQS": queues, "STEPKEEPER_AGENT": "coats",
-			"STEPKEEPER_LEDGER": f.name, "STEPKEEPER_QUEUES": string(urls)}},
+			"STEPKEEPER_LEDGER": f.name, "STEPKEEPER_QUEUES": string(urls),
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,10 +192,12 @@ func (f function) create(t *testing.T, runtime lambdatypes.Runtime, handler stri
 // consume does what the mapping of a queue does, because the queue is the test's: it invokes the function
 // with batches, and deletes the messages that it does not report as failed.
 func (f function) consume(t *testing.T, queues string) {
-	client := sqs.New(sqs.Options{Region: "eu-central-1", BaseEndpoint: &queues,
+	client := sqs.New(sqs.Options{
+		Region: "eu-central-1", BaseEndpoint: &queues,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "thing"}, nil
-		})})
+		}),
+	})
 	url := aws.String(queues + "/000000000000/requests-coats")
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
@@ -182,8 +205,10 @@ func (f function) consume(t *testing.T, queues string) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			got, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: url,
-				MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 60})
+			got, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+				QueueUrl:            url,
+				MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 60,
+			})
 			if err != nil || len(got.Messages) == 0 {
 				continue
 			}
@@ -196,8 +221,10 @@ func (f function) consume(t *testing.T, queues string) {
 			}
 			for _, m := range got.Messages {
 				if !failed[*m.MessageId] {
-					_, _ = client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: url,
-						ReceiptHandle: m.ReceiptHandle}) // it comes again
+					_, _ = client.DeleteMessage(ctx, &sqs.DeleteMessageInput{
+						QueueUrl:      url,
+						ReceiptHandle: m.ReceiptHandle,
+					}) // it comes again
 				}
 			}
 		}
@@ -208,9 +235,11 @@ func (f function) consume(t *testing.T, queues string) {
 func (f function) invoke(ctx context.Context, messages []sqstypes.Message) (map[string]bool, error) {
 	var event events.SQSEvent
 	for _, m := range messages {
-		event.Records = append(event.Records, events.SQSMessage{MessageId: *m.MessageId,
+		event.Records = append(event.Records, events.SQSMessage{
+			MessageId:     *m.MessageId,
 			ReceiptHandle: *m.ReceiptHandle, Body: *m.Body,
-			Attributes: map[string]string{"ApproximateReceiveCount": "1"}})
+			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+		})
 	}
 	payload, err := json.Marshal(event)
 	if err != nil {

@@ -19,8 +19,10 @@ import (
 // has the same dead-letter queue, receives the message until SQS moves it, and deletes the queue.
 func DeadLetter(ctx context.Context, c aws.Config, dead, body string) (err error) {
 	queues := sqs.NewFromConfig(c)
-	is, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &dead,
-		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+	is, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl:       &dead,
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+	})
 	if err != nil {
 		return err
 	}
@@ -45,7 +47,8 @@ func DeadLetter(ctx context.Context, c aws.Config, dead, body string) (err error
 		if err != nil {
 			return err
 		}
-		if received += len(got.Messages); received > 0 && len(got.Messages) == 0 {
+		received += len(got.Messages)
+		if received > 0 && len(got.Messages) == 0 {
 			return nil
 		}
 		if err := port.Sleep(ctx, pause); err != nil {

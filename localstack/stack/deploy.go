@@ -48,8 +48,10 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 		return nil, err
 	}
 	client := direct.New(c, direct.CloudFormation)
-	in := url.Values{"StackName": {name}, "TemplateURL": {where},
-		"Capabilities.member.1": {"CAPABILITY_NAMED_IAM"}}
+	in := url.Values{
+		"StackName": {name}, "TemplateURL": {where},
+		"Capabilities.member.1": {"CAPABILITY_NAMED_IAM"},
+	}
 	_, err = describe(ctx, client, name)
 	switch {
 	case err == nil:
@@ -208,8 +210,10 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 // host name for each bucket.
 func store(ctx context.Context, c aws.Config, operation string, body []byte, path string) (string, error) {
 	path = "/" + httpbinding.EscapePath(path, false)
-	_, err := direct.New(c, direct.S3).Do(ctx, direct.Request{Operation: operation, Method: http.MethodPut,
-		Path: path, Body: body})
+	_, err := direct.New(c, direct.S3).Do(ctx, direct.Request{
+		Operation: operation, Method: http.MethodPut,
+		Path: path, Body: body,
+	})
 	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + path, err
 }
 

@@ -95,8 +95,10 @@ func (a *Assembly) writeCode(dir string) error {
 				source := m.Files[file].Source
 				written[name] = a.writeZip(source.Path, source.Packaging == "zip", filepath.Join(dir, name))
 			}
-			p["Code"] = map[string]any{"S3Bucket": ref(ParamBucket),
-				"S3Key": map[string]any{"Fn::Sub": "${" + ParamPrefix + "}" + name}}
+			p["Code"] = map[string]any{
+				"S3Bucket": ref(ParamBucket),
+				"S3Key":    map[string]any{"Fn::Sub": "${" + ParamPrefix + "}" + name},
+			}
 		}
 		if memory := fixed(p["MemorySize"]); memory != nil {
 			a.Template.object("Parameters")[id+"Memory"] = parameter("Number", "Memory of "+id+" in MB",
@@ -172,11 +174,16 @@ func (a *Assembly) address() {
 	}
 	a.Template.object("Parameters")[paramEmail] = parameter("String", emailText, "Default", "")
 	a.Template.object("Conditions")["HasEmail"] = map[string]any{
-		"Fn::Not": []any{map[string]any{"Fn::Equals": []any{ref(paramEmail), ""}}}}
+		"Fn::Not": []any{map[string]any{"Fn::Equals": []any{ref(paramEmail), ""}}},
+	}
 	for topic := range mails {
-		a.Template.object("Resources")[topic+"Email"] = map[string]any{"Type": "AWS::SNS::Subscription",
-			"Condition": "HasEmail", "Properties": map[string]any{"Protocol": "email", "TopicArn": ref(topic),
-				"Endpoint": ref(paramEmail)}}
+		a.Template.object("Resources")[topic+"Email"] = map[string]any{
+			"Type":      "AWS::SNS::Subscription",
+			"Condition": "HasEmail", "Properties": map[string]any{
+				"Protocol": "email", "TopicArn": ref(topic),
+				"Endpoint": ref(paramEmail),
+			},
+		}
 	}
 }
 

@@ -53,7 +53,8 @@ func assembly(t *testing.T, more string) *stack.Assembly {
 // plain writes the plain template of such an app.
 func plain(t *testing.T, more string) (dir string, written map[string]map[string]any) {
 	t.Helper()
-	a, dir := assembly(t, more), filepath.Join(t.TempDir(), "release")
+	a := assembly(t, more)
+	dir = filepath.Join(t.TempDir(), "release")
 	path, err := a.WritePlain(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -80,10 +81,14 @@ func TestPlainTemplate(t *testing.T) {
 	}
 	for what, c := range map[string][2]string{
 		"code": {text(got["Resources"]["F"]), `{"Properties":{"Code":{"S3Bucket":{"Ref":"AssetsBucket"},"S3Key":{"Fn::Sub":"${AssetsPrefix}abc.zip"}},"MemorySize":{"Ref":"FMemory"}},"Type":"AWS::Lambda::Function"}`},
-		"memory": {text(got["Parameters"]["FMemory"]),
-			`{"Default":256,"Description":"Memory of F in MB","MaxValue":10240,"MinValue":128,"Type":"Number"}`},
-		"retention": {text(got["Resources"]["L"]),
-			`{"Properties":{"RetentionInDays":{"Ref":"LogRetention"}},"Type":"AWS::Logs::LogGroup"}`},
+		"memory": {
+			text(got["Parameters"]["FMemory"]),
+			`{"Default":256,"Description":"Memory of F in MB","MaxValue":10240,"MinValue":128,"Type":"Number"}`,
+		},
+		"retention": {
+			text(got["Resources"]["L"]),
+			`{"Properties":{"RetentionInDays":{"Ref":"LogRetention"}},"Type":"AWS::Logs::LogGroup"}`,
+		},
 		"e-mail": {text(got["Resources"]["TEmail"]), `{"Condition":"HasEmail","Properties":{"Endpoint":{"Ref":"AlarmEmail"},"Protocol":"email","TopicArn":{"Ref":"T"}},"Type":"AWS::SNS::Subscription"}`},
 	} {
 		if c[0] != c[1] {
@@ -147,9 +152,11 @@ func TestPlainTemplateOfOtherResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"Endpoint":"https://example.com"`, `"Endpoint":"a@example.com"`,
+	for _, want := range []string{
+		`"Endpoint":"https://example.com"`, `"Endpoint":"a@example.com"`,
 		`"TEmail":{"Condition":"HasEmail"`, `"S3Key":{"Fn::Sub":"${AssetsPrefix}def.zip"}`,
-		`"MemorySize":{"Ref":"Size"}`} {
+		`"MemorySize":{"Ref":"Size"}`,
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in %s", want, text)
 		}

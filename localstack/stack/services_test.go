@@ -13,7 +13,8 @@ import (
 
 // Two checkouts on one machine have services of their own, and one keeps its port.
 func TestServicesOfACheckout(t *testing.T) {
-	one, two := t.TempDir(), t.TempDir()
+	one := t.TempDir()
+	two := t.TempDir()
 	first, err := stack.ServicesAddress(one)
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 // dir. Synthesise adds the settings and the emulator's name to the app's context. The app then builds the
 // functions for this machine's architecture (rule 26 in docs/reference/aws-rules.md).
 func Synthesise(ctx context.Context, app, dir, emulator string,
-	settings map[string]string) (*Assembly, error) {
+	settings map[string]string,
+) (*Assembly, error) {
 	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("folder %s: %w", app, ErrNoApp)

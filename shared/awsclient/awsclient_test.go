@@ -127,8 +127,10 @@ func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
 
 func load(t *testing.T, o Options) aws.Config {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
-		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL",
+	} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -190,7 +192,8 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 // A call ends with the context that it was given, however long calls may take; a limit of one call's own
 // changes nothing of that.
 func TestACancelledCallEnds(t *testing.T) {
-	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	arrived := make(chan struct{}, 2)
+	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
@@ -226,22 +229,28 @@ func TestACancelledCallEnds(t *testing.T) {
 
 // Invented credentials are used for this machine only.
 func TestLocalDefaults(t *testing.T) {
-	for _, endpoint := range []string{"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070",
-		"http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]"} {
+	for _, endpoint := range []string{
+		"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070",
+		"http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]",
+	} {
 		c := load(t, Options{Endpoint: endpoint})
 		if got, err := c.Credentials.Retrieve(context.Background()); err != nil ||
 			got.AccessKeyID != "local" || c.Region != "us-east-1" {
 			t.Errorf("%s: %+v, %v, region %q", endpoint, got.AccessKeyID, err, c.Region)
 		}
 	}
-	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1",
-		"http://127.0.0.1.example", "http://localhost.evil.example"} {
+	for _, endpoint := range []string{
+		"", "https://sqs.example", "http://10.0.0.1",
+		"http://127.0.0.1.example", "http://localhost.evil.example",
+	} {
 		if c, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil {
 			t.Errorf("endpoint %q: region %q was invented", endpoint, c.Region)
 		}
 	}
-	for _, endpoint := range []string{"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1",
-		"http://[::1"} {
+	for _, endpoint := range []string{
+		"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1",
+		"http://[::1",
+	} {
 		if _, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil ||
 			!strings.Contains(err.Error(), "http://") {
 			t.Errorf("endpoint %q: %v", endpoint, err)

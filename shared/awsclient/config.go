@@ -38,8 +38,10 @@ type Options struct {
 // Endpoint returns the endpoint of a service from the environment: STEPKEEPER_ENDPOINT, then
 // AWS_ENDPOINT_URL_<SERVICE>, then AWS_ENDPOINT_URL. "" means AWS.
 func Endpoint(service string) string {
-	for _, name := range []string{"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_" + strings.ToUpper(service),
-		"AWS_ENDPOINT_URL"} {
+	for _, name := range []string{
+		"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_" + strings.ToUpper(service),
+		"AWS_ENDPOINT_URL",
+	} {
 		if value := os.Getenv(name); value != "" {
 			return value
 		}

@@ -34,13 +34,17 @@ func TestErrorsShowNoCredentials(t *testing.T) {
 		sort.Strings(headers)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(http.StatusForbidden)
-		_ = json.NewEncoder(w).Encode(map[string]string{"__type": "SignatureDoesNotMatch",
+		_ = json.NewEncoder(w).Encode(map[string]string{
+			"__type": "SignatureDoesNotMatch",
 			"message": "The request signature we calculated does not match the signature you provided.\n\nThe " +
-				"Canonical String for this request should have been\n'POST\n/\n\n" + strings.Join(headers, "\n") + "'"})
+				"Canonical String for this request should have been\n'POST\n/\n\n" + strings.Join(headers, "\n") + "'",
+		})
 	}))
 	defer server.Close()
-	environment := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": key,
-		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": session, "AWS_ENDPOINT_URL": server.URL}
+	environment := map[string]string{
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": key,
+		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": session, "AWS_ENDPOINT_URL": server.URL,
+	}
 	for name, value := range environment {
 		t.Setenv(name, value)
 	}

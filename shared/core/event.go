@@ -337,25 +337,38 @@ func CommandOf(ev Event) Command {
 func Stamped(ev Event, id string, from Sender, number int) Event {
 	switch e := ev.(type) {
 	case Cancel:
-		e.ID, e.Sender = id, from
+		e.ID = id
+		e.Sender = from
 		return e
 	case UndoCommand:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Resubmit:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Resolve:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Close:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Move:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Erase:
-		e.ID, e.Command, e.Sender = id, number, from
+		e.ID = id
+		e.Command = number
+		e.Sender = from
 		return e
 	case Answered:
 		e.ID = id

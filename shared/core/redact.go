@@ -64,7 +64,8 @@ type span struct{ start, end int }
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [KeyIDLength]int // starts of the last consecutive hexadecimal digits
 	// row is the number of consecutive digits before i. plain is the end of the last JSON escape.
-	row, plain := 0, from
+	row := 0
+	plain := from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
 		if isKeyDigit(c) {
@@ -127,7 +128,8 @@ func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
 		if !inBase64(c) {
 			break
 		}
-		read, end = append(read, c), end+size
+		read = append(read, c)
+		end = end + size
 	}
 	return read, end
 }

@@ -32,9 +32,6 @@ const (
 	Undoing Phase = "undo"
 )
 
-// Reasons why a task compensates.
-const ()
-
 // Parent identifies the step that a child task belongs to (P41, parent and child talk by messages).
 type Parent struct {
 	OrderID string `json:"task"`
@@ -68,8 +65,6 @@ type Resolved struct {
 	Command int  `json:"command"`
 	At      Time `json:"at,omitzero"` // time at which the operator stated the fact
 }
-
-const ()
 
 // Refusal returns the text that refuses a command to a child. The text lists the commands that a child
 // accepts.

@@ -51,8 +51,10 @@ func (r *reader) peers() (found []Peer) {
 				"NAME=QUEUE=ROLE+ROLE=QUEUE, each name once", entry)
 		default:
 			fields = append(fields, "", "")
-			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start),
-				High: strings.ReplaceAll(fields[3], Start, start)}
+			p := Peer{
+				Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start),
+				High: strings.ReplaceAll(fields[3], Start, start),
+			}
 			if fields[2] != "" {
 				p.Senders = strings.Split(fields[2], "+")
 			}

@@ -117,7 +117,8 @@ func (r *reader) engine() Engine {
 	if e.Reminder == 0 && r.optional(VarReminder) != "" {
 		e.Reminder = -1
 	}
-	if e.Outcomes = r.truth(VarOutcomes); e.Outcomes {
+	e.Outcomes = r.truth(VarOutcomes)
+	if e.Outcomes {
 		r.required(VarStack) // The stack is a dimension of the metrics.
 	}
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
@@ -147,8 +148,10 @@ func (r *reader) engine() Engine {
 // ReadScheduler reads the settings of the Scheduler. The error lists all problems.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
-	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
-		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
+	s := Scheduler{
+		Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
+		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys),
+	}
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
 }
@@ -168,8 +171,10 @@ const (
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
 	r.required(VarStack) // The stack is a dimension of the metrics.
-	s := Supervisor{Engine: r.engine(),
-		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
+	s := Supervisor{
+		Engine:     r.engine(),
+		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery),
+	}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
 		s.Workflows = r.beside(VarWorkflows, WorkflowsFolder)
 	}
@@ -228,10 +233,14 @@ type Process struct {
 // ReadProcess reads the settings of an agent that runs as a process. The error lists all problems.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
-	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
-		LedgerFolder: r.optional(VarLedgerFolder)}
-	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies,
-		VarQuarantineURL: port.Quarantine}
+	p := Process{
+		Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
+		LedgerFolder: r.optional(VarLedgerFolder),
+	}
+	variables := map[string]string{
+		VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies,
+		VarQuarantineURL: port.Quarantine,
+	}
 	for variable, queue := range variables {
 		if url := r.optional(variable); url != "" {
 			if p.Queues == nil {

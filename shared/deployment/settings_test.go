@@ -98,8 +98,10 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "it must be the URL of a queue"},
 		{deployment.VarReplyTo, `{"shop":"https://sqs/1/"}`, "it must be the URL of a queue"},
 		{deployment.VarReplyTo, `{"shop":"arn:aws:sns:eu-west-3:111122223333:shop"}`, "it must be the URL of a queue"},
-		{deployment.VarReplyTo, `{"control":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
-			`has "control"`},
+		{
+			deployment.VarReplyTo, `{"control":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
+			`has "control"`,
+		},
 		{deployment.VarAgents, "payment", `has the entry "payment"`},
 		{deployment.VarAgents, "mail=q=AROA=B=C", `has the entry "mail=q=AROA=B=C"`},
 		{deployment.VarAgents, "mail=q=AROA=h h", `"h h" for the queue "requests-mail-high"`},
@@ -144,18 +146,24 @@ func TestEachProblem(t *testing.T) {
 // Values at the bounds are allowed, and absent settings have their documented defaults.
 func TestBounds(t *testing.T) {
 	for _, c := range []map[string]string{
-		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m",
-			deployment.VarTaskTTL: "1h"},
-		{deployment.VarShards: "1024", deployment.VarSweepPages: "10000", deployment.VarSweepEvery: "1h",
-			deployment.VarTaskTTL: "87600h"},
+		{
+			deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m",
+			deployment.VarTaskTTL: "1h",
+		},
+		{
+			deployment.VarShards: "1024", deployment.VarSweepPages: "10000", deployment.VarSweepEvery: "1h",
+			deployment.VarTaskTTL: "87600h",
+		},
 	} {
 		env := good()
 		maps.Copy(env, c)
 		s, err := deployment.ReadSupervisor(lookup(env))
 		if got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep); err != nil ||
 			got != c[deployment.VarShards]+" "+c[deployment.VarSweepPages] ||
-			s.SweepEvery.String() != map[string]string{"1m": "1m0s",
-				"1h": "1h0m0s"}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
+			s.SweepEvery.String() != map[string]string{
+				"1m": "1m0s",
+				"1h": "1h0m0s",
+			}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
 			t.Errorf("%v: %+v %v", c, s, err)
 		}
 	}
@@ -167,7 +175,8 @@ func TestBounds(t *testing.T) {
 	} {
 		delete(env, name)
 	}
-	env[deployment.VarWorkflows], env[deployment.VarOrders] = " /elsewhere ", " orders\n"
+	env[deployment.VarWorkflows] = " /elsewhere "
+	env[deployment.VarOrders] = " orders\n"
 	sch, err := deployment.ReadScheduler(lookup(env))
 	if err != nil {
 		t.Fatalf("%+v %v", sch, err)
@@ -214,11 +223,13 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	env[deployment.VarReminder] = "2h"
-	if sch, err = deployment.ReadScheduler(lookup(env)); err != nil || sch.Reminder != 2*time.Hour {
+	sch, err = deployment.ReadScheduler(lookup(env))
+	if err != nil || sch.Reminder != 2*time.Hour {
 		t.Errorf("%+v %v", sch, err)
 	}
 	env[deployment.VarWindow] = "10s"
-	if _, err = deployment.ReadScheduler(lookup(env)); err == nil ||
+	_, err = deployment.ReadScheduler(lookup(env))
+	if err == nil ||
 		!strings.Contains(err.Error(), "STEPKEEPER_ALERT_WINDOW") {
 		t.Errorf("%v", err)
 	}
@@ -253,8 +264,10 @@ func TestProcess(t *testing.T) {
 		!strings.HasSuffix(p.Ledger, "/ledger") {
 		t.Errorf("%+v %v", p, err)
 	}
-	p, err = deployment.ReadProcess(lookup(map[string]string{deployment.VarQueuePrefix: "test-",
-		deployment.VarLedgerFolder: "./ledger"}), "payment")
+	p, err = deployment.ReadProcess(lookup(map[string]string{
+		deployment.VarQueuePrefix:  "test-",
+		deployment.VarLedgerFolder: "./ledger",
+	}), "payment")
 	if err != nil || p.Queues != nil || p.Prefix != "test-" || p.LedgerFolder != "./ledger" {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -313,7 +326,8 @@ func TestPeers(t *testing.T) {
 	env[deployment.VarReplyTo] = `{"web":"web-status","far":"https://sqs.y/2/far-status"}`
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
 		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP", "AROASHIP2"}},
-		{Name: "mail", Queue: "Cut-off-X"}, {Name: "far", Queue: "https://sqs.y/2/far"},
+		{Name: "mail", Queue: "Cut-off-X"},
+		{Name: "far", Queue: "https://sqs.y/2/far"},
 	})
 	if got, want := env[deployment.VarAgents], "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,"+
 		"mail=Cut-off-X,far=https://sqs.y/2/far"; got != want {

@@ -48,9 +48,11 @@ func newShop(t *testing.T) *shop {
 	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
 	names := dynamotest.Tables(t, client)
 	tables := dynamo.New(client, names.Tables, dynamo.Options{})
-	s := state.New(state.Config{Store: tables, Definitions: tables, Compile: workflow.Decode,
+	s := state.New(state.Config{
+		Store: tables, Definitions: tables, Compile: workflow.Decode,
 		Encode:  workflow.Encode,
-		Current: func(string) *core.Definition { return def }})
+		Current: func(string) *core.Definition { return def },
+	})
 	return &shop{T: t, def: def, store: s, now: created, client: client, table: names.Orders}
 }
 
@@ -79,8 +81,10 @@ func (s *shop) then(ev core.Event) {
 func (s *shop) shows(step string, want map[string]string) {
 	s.Helper()
 	out, err := s.client.GetItem(s.Context(),
-		&dynamodb.GetItemInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
-			Key: map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: "o-1"}}})
+		&dynamodb.GetItemInput{
+			TableName: &s.table, ConsistentRead: aws.Bool(true),
+			Key: map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: "o-1"}},
+		})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,8 +124,10 @@ func inConsole(v types.AttributeValue) string {
 }
 
 func replyOf(step string, attempt int, outcome core.Outcome) core.Reply {
-	return core.Reply{Step: step, Attempt: attempt, Operation: core.Do, Outcome: outcome,
-		Output: json.RawMessage(`{"ok":true}`)}
+	return core.Reply{
+		Step: step, Attempt: attempt, Operation: core.Do, Outcome: outcome,
+		Output: json.RawMessage(`{"ok":true}`),
+	}
 }
 
 // What the pattern names, read with a plain client: at the top for the order, in Steps for each step.
@@ -129,29 +135,43 @@ func TestTheItemInTheConsole(t *testing.T) {
 	const at, by, absent = "N a time", "S scheduler-1", "<nil>"
 	s := newShop(t)
 	s.then(core.Submitted{OrderID: "o-1", Workflow: "shop", ContentHash: "0123"})
-	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by,
-		"CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1", "Order": "S {}"})
-	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at,
-		"FailureCount": absent, "try": "N 1"})
-	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent,
-		"FailureCount": absent})
+	s.shows("", map[string]string{
+		"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by,
+		"CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1", "Order": "S {}",
+	})
+	s.shows("reserve", map[string]string{
+		"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at,
+		"FailureCount": absent, "try": "N 1",
+	})
+	s.shows("charge", map[string]string{
+		"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent,
+		"FailureCount": absent,
+	})
 
 	s.then(replyOf("reserve", 1, core.OutcomeDone))
-	s.shows("reserve", map[string]string{"ProcessState": "S Processed", "LockedBy": absent,
-		"FailureCount": absent})
+	s.shows("reserve", map[string]string{
+		"ProcessState": "S Processed", "LockedBy": absent,
+		"FailureCount": absent,
+	})
 	s.shows("charge", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at})
 
 	s.now = s.now.Add(10 * time.Minute) // the Supervisor counts a failure and hands the step back (P16)
 	s.then(core.Overdue{Step: "charge", Attempt: 1})
-	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": at,
-		"FailureCount": "N 1"})
-	s.shows("", map[string]string{"ProcessState": "S Processing", "LockedBy": absent, "CompleteBy": absent,
-		"FailureCount": "N 1"})
+	s.shows("charge", map[string]string{
+		"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": at,
+		"FailureCount": "N 1",
+	})
+	s.shows("", map[string]string{
+		"ProcessState": "S Processing", "LockedBy": absent, "CompleteBy": absent,
+		"FailureCount": "N 1",
+	})
 
 	s.now = s.now.Add(time.Hour)
 	s.then(core.Wake{Step: "charge", Attempt: 1})
 	s.then(replyOf("charge", 2, core.OutcomeDone))
 	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "try": "N 2"})
-	s.shows("", map[string]string{"ProcessState": "S Processed", "LockedBy": absent, "CompleteBy": absent,
-		"FailureCount": "N 1"})
+	s.shows("", map[string]string{
+		"ProcessState": "S Processed", "LockedBy": absent, "CompleteBy": absent,
+		"FailureCount": "N 1",
+	})
 }

@@ -26,7 +26,8 @@ type tries struct {
 func (t *tries) watch(o *dynamodb.Options) {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
-			middleware.FinalizeOutput, middleware.Metadata, error) {
+			middleware.FinalizeOutput, middleware.Metadata, error,
+		) {
 			out, metadata, err := next.HandleFinalize(ctx, in)
 			t.doubt = t.doubt || err != nil && !refused(err)
 			return out, metadata, err

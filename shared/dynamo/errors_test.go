@@ -34,8 +34,10 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1",
-		MaxAttempts: 1})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{
+		Endpoint: server.URL, Region: "us-east-1",
+		MaxAttempts: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,10 @@ func TestWhatAnswersMean(t *testing.T) {
 		{"too many requests", 400, coded("RequestLimitExceeded", "slow down"), passes, passes},
 		{"another transaction", 400, coded("TransactionConflictException", "ongoing"), passes, never},
 		{"an error of DynamoDB's", 500, coded("InternalServerError", "sorry"), never, passes},
-		{"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"),
-			never, passes},
+		{
+			"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"),
+			never, passes,
+		},
 		{"502 without a code", 502, "<html>bad gateway</html>", never, passes},
 		{"503 without a code", 503, "", never, passes},
 		{"503 with JSON of another service", 503, `{"message":"Service Unavailable"}`, never, passes},
@@ -79,8 +83,10 @@ func TestWhatAnswersMean(t *testing.T) {
 				if err == nil || errors.Is(err, port.ErrUnavailable) != (want == passes) {
 					t.Errorf("%s: %v, want %s", what, err, want)
 				}
-				for _, wrong := range []error{port.ErrExists, port.ErrConflict, port.ErrNotFound,
-					port.ErrTooLarge} {
+				for _, wrong := range []error{
+					port.ErrExists, port.ErrConflict, port.ErrNotFound,
+					port.ErrTooLarge,
+				} {
 					if errors.Is(err, wrong) {
 						t.Errorf("%s: %v says %v", what, err, wrong)
 					}
@@ -125,8 +131,8 @@ func TestTooLargeIsNotSent(t *testing.T) {
 		return 200, "{}"
 	})
 	large := write("a", 2)
-	large.Record.Document, large.Record.Workflow = []byte(`{"x":"`+strings.Repeat("x", 370<<10)+`"}`),
-		strings.Repeat("w", 40<<10)
+	large.Record.Document = []byte(`{"x":"` + strings.Repeat("x", 370<<10) + `"}`)
+	large.Record.Workflow = strings.Repeat("w", 40<<10)
 	err := s.Commit(t.Context(), []port.Write{large})[0]
 	if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), `task "a": its item has`) {
 		t.Errorf("got %v", err)
@@ -198,17 +204,29 @@ func TestWhatTriesMean(t *testing.T) {
 	}{
 		{"its own write stands there", []func(request) (int, string){lost, standing(2, true)}, nil},
 		{"another's stands there", []func(request) (int, string){standing(2, false)}, port.ErrConflict},
-		{"an answer lost, and another's of the same version stands there",
-			[]func(request) (int, string){lost, standing(2, false)}, port.ErrConflict},
-		{"an answer lost, and a newer one stands there",
-			[]func(request) (int, string){lost, standing(3, false)}, doubt},
+		{
+			"an answer lost, and another's of the same version stands there",
+			[]func(request) (int, string){lost, standing(2, false)},
+			port.ErrConflict,
+		},
+		{
+			"an answer lost, and a newer one stands there",
+			[]func(request) (int, string){lost, standing(3, false)},
+			doubt,
+		},
 		{"a newer one stands there", []func(request) (int, string){standing(3, false)}, port.ErrConflict},
-		{"throttled, and a newer one stands there",
-			[]func(request) (int, string){throttled, standing(3, false)}, port.ErrConflict},
+		{
+			"throttled, and a newer one stands there",
+			[]func(request) (int, string){throttled, standing(3, false)},
+			port.ErrConflict,
+		},
 		{"throttled for long", []func(request) (int, string){throttled}, port.ErrUnavailable},
 		{"an answer lost, then throttled for long", []func(request) (int, string){lost, throttled}, doubt},
-		{"throttled, then an answer lost, then throttled for long",
-			[]func(request) (int, string){throttled, lost, throttled}, doubt},
+		{
+			"throttled, then an answer lost, then throttled for long",
+			[]func(request) (int, string){throttled, lost, throttled},
+			doubt,
+		},
 		{"all answers lost", []func(request) (int, string){lost}, doubt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,8 +238,10 @@ func TestWhatTriesMean(t *testing.T) {
 					}
 					return
 				}
-				for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
-					port.ErrUnavailable} {
+				for _, sentinel := range []error{
+					nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
+					port.ErrUnavailable,
+				} {
 					if errors.Is(err, sentinel) {
 						t.Errorf("%v says %v, which is unknown", err, sentinel)
 					}
@@ -399,7 +419,9 @@ func TestEveryWriteHasACondition(t *testing.T) {
 		return 200, "{}"
 	})
 	apart := write("b", 1)
-	apart.Hash, apart.Apart, apart.Content = "h", true, []byte("{}")
+	apart.Hash = "h"
+	apart.Apart = true
+	apart.Content = []byte("{}")
 	for _, err := range []error{
 		s.Commit(t.Context(), []port.Write{write("a", 1)})[0],
 		s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
@@ -414,9 +436,11 @@ func TestEveryWriteHasACondition(t *testing.T) {
 		t.Errorf("bytes of another hash: %v, want %v, and no write", err, port.ErrHash)
 	}
 	hash := core.DefinitionHash([]byte("{}"))
-	want := []string{"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD",
+	want := []string{
+		"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD",
 		"b#h<nil> attribute_not_exists(#erased) ", "b<nil> attribute_not_exists(#id) ALL_OLD",
-		"<nil>" + hash + " attribute_not_exists(#hash) ALL_OLD"}
+		"<nil>" + hash + " attribute_not_exists(#hash) ALL_OLD",
+	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("conditions %q, want %q", seen, want)
 	}
@@ -452,8 +476,10 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 		e.Version != 0 {
 		t.Errorf("an entry that is not there: %+v, %v", e, err)
 	}
-	want := []string{"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true",
-		"d " + hash + " false", "l k true"}
+	want := []string{
+		"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true",
+		"d " + hash + " false", "l k true",
+	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("read %q, want %q", seen, want)
 	}
@@ -474,7 +500,8 @@ func TestParallelCallsAreBounded(t *testing.T) {
 		together := group
 		if joined++; joined == parallel { // they are answered in groups
 			close(group)
-			joined, group = 0, make(chan struct{})
+			joined = 0
+			group = make(chan struct{})
 		}
 		lock.Unlock()
 		<-together
@@ -490,7 +517,8 @@ func TestParallelCallsAreBounded(t *testing.T) {
 	var ids []string
 	var writes []port.Write
 	for i := range batch {
-		ids, writes = append(ids, fmt.Sprint(i)), append(writes, write(fmt.Sprint(i), 2))
+		ids = append(ids, fmt.Sprint(i))
+		writes = append(writes, write(fmt.Sprint(i), 2))
 	}
 	for name, all := range map[string]func() []error{
 		"load":   func() []error { _, errs := s.Load(t.Context(), ids); return errs },
@@ -541,8 +569,10 @@ func TestCreateTablesWaits(t *testing.T) {
 // Only an emulator sends responses without checksums.
 func TestChecksumsAreValidatedOnAWS(t *testing.T) {
 	for _, endpoint := range []*string{nil, aws.String("http://localhost")} {
-		for i, c := range []*dynamodb.Client{dynamo.NewClient(aws.Config{BaseEndpoint: endpoint}),
-			dynamo.NewHandlerClient(aws.Config{BaseEndpoint: endpoint})} {
+		for i, c := range []*dynamodb.Client{
+			dynamo.NewClient(aws.Config{BaseEndpoint: endpoint}),
+			dynamo.NewHandlerClient(aws.Config{BaseEndpoint: endpoint}),
+		} {
 			if got := c.Options().DisableValidateResponseChecksum; got != (endpoint != nil) {
 				t.Errorf("client %d, endpoint %v: %v", i, endpoint, got)
 			}

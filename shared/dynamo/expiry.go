@@ -99,8 +99,10 @@ func perhaps(ctx context.Context, what string, err error) error {
 // putContent puts the content of a create, unless the content was erased.
 func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
-		Item: attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)),
-			contentAttribute: bytesOrText(w.Content)},
+		Item: attrs{
+			OrderKey:         str(contentKey(w.Record.ID, w.Hash)),
+			contentAttribute: bytesOrText(w.Content),
+		},
 		ConditionExpression:      aws.String("attribute_not_exists(#erased)"),
 		ExpressionAttributeNames: map[string]string{"#erased": erasedAttribute},
 	})
@@ -158,12 +160,15 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 // updateContent updates the item of the content. It returns nil after a successful update. If the condition
 // does not hold, it returns the stored item, which is empty if no item is stored.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
-	values attrs) (there attrs, err error) {
+	values attrs,
+) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.tables.Orders, Key: Key(OrderKey, contentKey(w.Record.ID, w.Hash)),
 		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
-		ExpressionAttributeNames: map[string]string{"#id": OrderKey, "#ttl": TTLAttribute,
-			"#by": statedBy},
+		ExpressionAttributeNames: map[string]string{
+			"#id": OrderKey, "#ttl": TTLAttribute,
+			"#by": statedBy,
+		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if there, failed := standing(err); failed {

@@ -38,7 +38,9 @@ func newExpiring(t *testing.T) expiring {
 func (x expiring) commit(version int64, bucket port.Bucket, want error) {
 	x.Helper()
 	w := write("a", version)
-	w.Hash, w.Apart, w.Record.Bucket = "h", true, bucket
+	w.Hash = "h"
+	w.Apart = true
+	w.Record.Bucket = bucket
 	if version == 1 {
 		w.Content = []byte("{}")
 	}
@@ -53,8 +55,10 @@ func (x expiring) days(want [3]int) {
 	x.Helper()
 	var got [3]int
 	for i, key := range []string{"a", "a#h", "a#ended"} {
-		out, err := x.client.GetItem(x.Context(), &dynamodb.GetItemInput{TableName: &x.table,
-			Key: dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true)})
+		out, err := x.client.GetItem(x.Context(), &dynamodb.GetItemInput{
+			TableName: &x.table,
+			Key:       dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true),
+		})
 		if err != nil {
 			x.Fatal(err)
 		}
@@ -75,8 +79,10 @@ func (x expiring) days(want [3]int) {
 func (x expiring) remove(keys ...string) {
 	x.Helper()
 	for _, key := range keys {
-		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{TableName: &x.table,
-			Key: dynamo.Key(dynamo.OrderKey, key)}); err != nil {
+		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{
+			TableName: &x.table,
+			Key:       dynamo.Key(dynamo.OrderKey, key),
+		}); err != nil {
 			x.Fatal(err)
 		}
 	}
@@ -176,9 +182,11 @@ func TestErasedContentStaysAway(t *testing.T) {
 
 // A submission that is refused for its content, or because a Cancel came first, leaves no content behind.
 func TestRefusedContentGoes(t *testing.T) {
-	for name, document := range map[string]string{"other content": `"content":"h"`,
+	for name, document := range map[string]string{
+		"other content":            `"content":"h"`,
 		"content in the document":  `"Order":{"n":1}`,
-		"a Cancel that came first": `"cancelAsked":true`} {
+		"a Cancel that came first": `"cancelAsked":true`,
+	} {
 		x := newExpiring(t)
 		w := write("a", 1)
 		w.Hash = "h"
@@ -190,7 +198,9 @@ func TestRefusedContentGoes(t *testing.T) {
 		}
 		for _, hash := range []string{"h", "of-other"} {
 			w := write("a", 1)
-			w.Hash, w.Apart, w.Content = hash, true, []byte(`{"of":"a person"}`)
+			w.Hash = hash
+			w.Apart = true
+			w.Content = []byte(`{"of":"a person"}`)
 			if err := x.Commit(t.Context(), []port.Write{w})[0]; !errors.Is(err, port.ErrExists) {
 				t.Errorf("%s: %v", name, err)
 			}

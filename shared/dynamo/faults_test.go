@@ -38,17 +38,20 @@ func newFaulty(t *testing.T, o dynamo.Options) faulty {
 	f.plan.into(&c)
 	o.Clock = memory.NewClock(now)
 	client := dynamo.NewClient(c)
-	f.Store, f.ledger = dynamo.New(client, f.names.Tables, o), dynamo.NewLedger(client, f.names.Ledger)
+	f.Store = dynamo.New(client, f.names.Tables, o)
+	f.ledger = dynamo.NewLedger(client, f.names.Ledger)
 	return f
 }
 
 var created = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func write(id string, version int64) port.Write {
-	w := port.Write{Expected: version - 1, Record: port.Record{ID: id, Version: version, State: "Processing",
+	w := port.Write{Expected: version - 1, Record: port.Record{
+		ID: id, Version: version, State: "Processing",
 		Workflow: "order", Created: created,
 		Bucket: port.DueBucket, IndexAt: created.Add(time.Minute),
-		Document: fmt.Appendf(nil, `{"version":%d}`, version)}}
+		Document: fmt.Appendf(nil, `{"version":%d}`, version),
+	}}
 	return w
 }
 
@@ -116,8 +119,10 @@ func TestAnswersThatStayLost(t *testing.T) {
 	for version := int64(1); version <= 2; version++ {
 		f.plan.next(operation, faultLostAnswer, faultLostAnswer, faultLostAnswer, faultLostAnswer)
 		err := f.commit(write("a", version))
-		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound,
-			port.ErrUnavailable} {
+		for _, sentinel := range []error{
+			nil, port.ErrExists, port.ErrConflict, port.ErrNotFound,
+			port.ErrUnavailable,
+		} {
 			if errors.Is(err, sentinel) {
 				t.Errorf("%s: %v says %v, which is unknown", operation, err, sentinel)
 			}
@@ -241,7 +246,8 @@ func TestManyLostAnswers(t *testing.T) {
 		return faultNone
 	})
 	const tasks, versions = 40, 10
-	refused, doubt := 0, 0
+	refused := 0
+	doubt := 0
 	for v := int64(1); v <= versions; v++ {
 		var writes []port.Write
 		for i := range tasks {
@@ -283,16 +289,20 @@ func (x *refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !refused {
 		return x.next.RoundTrip(r)
 	}
-	return &http.Response{StatusCode: 400,
-		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+	return &http.Response{
+		StatusCode: 400,
+		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
 		Body: io.NopCloser(strings.NewReader(coded("AccessDeniedException",
-			"not authorized to perform this")))}, nil
+			"not authorized to perform this"))),
+	}, nil
 }
 
 func (x *refusing) from(which int) (before int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	before, x.calls, x.which = x.calls, 0, which
+	before = x.calls
+	x.calls = 0
+	x.which = which
 	return before
 }
 
@@ -306,10 +316,14 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	s := dynamo.New(client, names.Tables,
 		dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
 	ledger := dynamo.NewLedger(client, names.Ledger)
-	for i, bucket := range []port.Bucket{port.DueBucket, port.AttentionBucket, port.NoBucket,
-		port.DueBucket} {
+	for i, bucket := range []port.Bucket{
+		port.DueBucket, port.AttentionBucket, port.NoBucket,
+		port.DueBucket,
+	} {
 		w := write(fmt.Sprint("task-", i), 1)
-		w.Hash, w.Apart, w.Content = "h", true, []byte("{}")
+		w.Hash = "h"
+		w.Apart = true
+		w.Content = []byte("{}")
 		w.Record.Bucket = bucket
 		if err := s.Commit(t.Context(), []port.Write{w})[0]; err != nil {
 			t.Fatal(err)
@@ -328,7 +342,9 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		"commit": func() error {
 			attempt++
 			w := write(fmt.Sprint("new-", attempt), 1)
-			w.Hash, w.Apart, w.Content = "h", true, []byte("{}")
+			w.Hash = "h"
+			w.Apart = true
+			w.Content = []byte("{}")
 			return s.Commit(t.Context(), []port.Write{w})[0]
 		},
 		"load": func() error {

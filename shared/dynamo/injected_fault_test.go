@@ -38,8 +38,12 @@ func TestFaults(t *testing.T) {
 		arrives int32
 		good    bool
 	}{
-		{faultNone, 1, true}, {faultLostAnswer, 1, false}, {faultUnsent, 0, false},
-		{faultThrottled, 0, false}, {faultTwice, 2, true}, {faultNone, 1, true},
+		{faultNone, 1, true},
+		{faultLostAnswer, 1, false},
+		{faultUnsent, 0, false},
+		{faultThrottled, 0, false},
+		{faultTwice, 2, true},
+		{faultNone, 1, true},
 	} {
 		arrived.Store(0)
 		plan.next("GetQueueUrl", tt.fault)

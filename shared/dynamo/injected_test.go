@@ -79,7 +79,8 @@ func (p *faultPlan) draw(operation string) fault {
 	defer p.mu.Unlock()
 	f := faultNone
 	if waiting := p.planned[operation]; len(waiting) > 0 {
-		f, p.planned[operation] = waiting[0], waiting[1:]
+		f = waiting[0]
+		p.planned[operation] = waiting[1:]
 	} else if p.decide != nil {
 		f = p.decide(operation)
 	}
@@ -101,7 +102,8 @@ func (p *faultPlan) into(c *aws.Config) {
 
 // handle is the innermost layer around the transport, one call of it for each try.
 func (p *faultPlan) handle(ctx context.Context, in middleware.DeserializeInput,
-	next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	next middleware.DeserializeHandler,
+) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	f := p.draw(operation)
 	switch f {

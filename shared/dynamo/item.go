@@ -130,7 +130,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
 	switch {
 	case r.Bucket != port.NoBucket:
-		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), num(sortKey(r.IndexAt))
+		a[IndexBucket] = str(string(r.Bucket) + "#" + shard)
+		a[IndexSort] = num(sortKey(r.IndexAt))
 	case s.options.FinishedIndex:
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
 		a[IndexSort] = num(sortKey(r.Created))

@@ -34,13 +34,21 @@ func back(t testing.TB, a attrs) string {
 // What stands in an item for a JSON value, and that it comes back.
 func TestValues(t *testing.T) {
 	for _, tt := range []struct{ value, want string }{
-		{`null`, `NULL`}, {`true`, `true`}, {`false`, `false`}, {`""`, `S()`}, {`"ä☃😀"`, `S(ä☃😀)`},
+		{`null`, `NULL`},
+		{`true`, `true`},
+		{`false`, `false`},
+		{`""`, `S()`},
+		{`"ä☃😀"`, `S(ä☃😀)`},
 		{`"a\"b\\c\u0007"`, "S(a\"b\\c\a)"},
-		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`[]`, `[]`},
+		{`0`, `N(0)`},
+		{`-7`, `N(-7)`},
+		{`12345678901234567`, `N(12345678901234567)`},
+		{`[]`, `[]`},
 		{`{}`, `{}`},
 		{`[1,[null,{"a":1}]]`, `[N(1) [NULL {a:N(1)}]]`},
 		// What people and services have sent stands there as its text.
-		{`{"output":{"price": 1.50}}`, `{output:S({"price": 1.50})}`}, {`{"input":"x"}`, `{input:S("x")}`},
+		{`{"output":{"price": 1.50}}`, `{output:S({"price": 1.50})}`},
+		{`{"input":"x"}`, `{input:S("x")}`},
 		{`{"value":null}`, `{value:S(null)}`},
 	} {
 		document := `{"v":` + tt.value + `}`
@@ -136,8 +144,10 @@ func TestNoDocument(t *testing.T) {
 
 func anyJSON(depth int) *rapid.Generator[string] {
 	leaf := rapid.OneOf(
-		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", `"x"`, `"\u0041"`, `" "`,
-			"12345678901234567890"}),
+		rapid.SampledFrom([]string{
+			"null", "true", "0", "-1", "1.50", "1e400", `"x"`, `"\u0041"`, `" "`,
+			"12345678901234567890",
+		}),
 		rapid.Map(rapid.String(), func(s string) string { b, _ := json.Marshal(s); return string(b) }),
 		rapid.Map(rapid.Int64(), func(n int64) string { return fmt.Sprint(n) }),
 	)
@@ -227,24 +237,30 @@ func fill(v reflect.Value, n *int) {
 			v.Set(reflect.ValueOf(map[string][]string{"z": {"one", "two"}, "a": {"three"}}))
 			return
 		}
-		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`),
-			"aNew": json.RawMessage(`[2]`)}))
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{
+			"zNew": json.RawMessage(`1`),
+			"aNew": json.RawMessage(`[2]`),
+		}))
 	}
 }
 
 // fullTask has every field set.
 func fullTask() *protocol.Task {
-	t, n := &protocol.Task{}, 0
+	t := &protocol.Task{}
+	n := 0
 	fill(reflect.ValueOf(t).Elem(), &n)
-	t.Steps[0].Name, t.Steps[1].Name = "second-by-name", "first-by-name"
+	t.Steps[0].Name = "second-by-name"
+	t.Steps[1].Name = "first-by-name"
 	t.Steps[0].Error.Message = "no money left"
 	return t
 }
 
 // A task comes back from its item as it was, whatever it holds.
 func TestTasksComeBack(t *testing.T) {
-	for name, task := range map[string]*protocol.Task{"full": fullTask(),
-		"empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []protocol.Step{}}} {
+	for name, task := range map[string]*protocol.Task{
+		"full":  fullTask(),
+		"empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []protocol.Step{}},
+	} {
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
@@ -270,22 +286,28 @@ func recordOf(t *testing.T, task *protocol.Task) *port.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState),
+	return &port.Record{
+		ID: task.OrderID, Version: task.Version, State: string(task.ProcessState),
 		Workflow: task.Workflow,
 		Created:  task.Created.Std(), Bucket: port.DueBucket,
-		IndexAt: time.Date(2026, 11, 21, 10, 0, 40, 123e6, time.UTC), Document: document}
+		IndexAt: time.Date(2026, 11, 21, 10, 0, 40, 123e6, time.UTC), Document: document,
+	}
 }
 
 // An item of a task shows what the pattern names, at the top and in each step.
 func TestItemShowsThePattern(t *testing.T) {
 	created := core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	task := &protocol.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
+	task := &protocol.Task{
+		OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
 		Created: created, Steps: []protocol.Step{
-			{Name: "reserve", State: core.Processing, Claim: protocol.Claim{By: "scheduler-7"},
+			{
+				Name: "reserve", State: core.Processing, Claim: protocol.Claim{By: "scheduler-7"},
 				CompleteBy: created + 40_000,
-				Attempt:    2, Failures: protocol.Failures{Do: 1}},
+				Attempt:    2, Failures: protocol.Failures{Do: 1},
+			},
 			{Name: "charge", State: core.Pending},
-		}}
+		},
+	}
 	s := New(nil, Tables{}, Options{})
 	a, err := s.item(recordOf(t, task), []byte("12345678"))
 	if err != nil {
@@ -296,17 +318,27 @@ func TestItemShowsThePattern(t *testing.T) {
 		members attrs
 		want    map[string]string
 	}{
-		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)",
+		"order": {a, map[string]string{
+			"OrderID": "S(order-1)", "ProcessState": "S(Processing)",
 			"LockedBy":   "S(scheduler-7)",
 			"CompleteBy": "N(1795255240000)", "FailureCount": "N(1)", "Version": "N(3)",
 			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)),
-			"dueAt":  "N(1795255240123)"}},
-		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value,
-			map[string]string{"ProcessState": "S(Processing)",
-				"LockedBy": "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)"}},
-		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value,
-			map[string]string{"ProcessState": "S(Pending)",
-				"LockedBy": "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>"}},
+			"dueAt":  "N(1795255240123)",
+		}},
+		"claimed": {
+			steps["reserve"].(*types.AttributeValueMemberM).Value,
+			map[string]string{
+				"ProcessState": "S(Processing)",
+				"LockedBy":     "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)",
+			},
+		},
+		"pending": {
+			steps["charge"].(*types.AttributeValueMemberM).Value,
+			map[string]string{
+				"ProcessState": "S(Pending)",
+				"LockedBy":     "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>",
+			},
+		},
 	} {
 		for name, want := range tt.want {
 			if got := sketch(tt.members[name]); got != want {
@@ -325,8 +357,10 @@ func TestItemShowsThePattern(t *testing.T) {
 
 // A document that takes one of our names, or contradicts its record, is kept as it is.
 func TestStrangeDocumentsAreKept(t *testing.T) {
-	task := &protocol.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing,
-		Created: 1_795_000_000_000}
+	task := &protocol.Task{
+		OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing,
+		Created: 1_795_000_000_000,
+	}
 	for name, change := range map[string]func(*port.Record){
 		"a name of ours": func(r *port.Record) {
 			r.Document = bytes.Replace(r.Document, []byte(`"Steps"`), []byte(`"bucket":"due#0","Steps"`), 1)
@@ -377,9 +411,15 @@ func TestSize(t *testing.T) {
 		document string
 		want     int
 	}{
-		{`{"a":"xyz"}`, 1 + 3}, {`{"ab":null}`, 2 + 1}, {`{"a":1234}`, 1 + 3}, {`{"a":40000}`, 1 + 2},
-		{`{"a":0}`, 1 + 1}, {`{"a":-7}`, 1 + 3}, {`{"a":true}`, 1 + 1},
-		{`{"a":["x","y"]}`, 1 + 3 + 2*(1+1)}, {`{"a":{"k":"v"}}`, 1 + 3 + 1 + 1 + 1},
+		{`{"a":"xyz"}`, 1 + 3},
+		{`{"ab":null}`, 2 + 1},
+		{`{"a":1234}`, 1 + 3},
+		{`{"a":40000}`, 1 + 2},
+		{`{"a":0}`, 1 + 1},
+		{`{"a":-7}`, 1 + 3},
+		{`{"a":true}`, 1 + 1},
+		{`{"a":["x","y"]}`, 1 + 3 + 2*(1+1)},
+		{`{"a":{"k":"v"}}`, 1 + 3 + 1 + 1 + 1},
 	} {
 		a, err := attributesOf([]byte(tt.document))
 		if err != nil {
@@ -394,22 +434,29 @@ func TestSize(t *testing.T) {
 // texts draws JSON as programs write it, half of it with a fault: half of a surrogate pair, a key twice, or bytes
 // that are not UTF-8.
 func texts() *rapid.Generator[string] {
-	part := rapid.SampledFrom([]string{"a", "<td>", `\u003c`, "\u2028", "😀", `\ud83d\ude00`, "я", `\u0001`, "\uffff",
-		`\ufffe`, "\x7f", `\"`, `\\`, `\ud83d`, `\ude00`, "\xff", "\xed\xa0\xbd"})
+	part := rapid.SampledFrom([]string{
+		"a", "<td>", `\u003c`, "\u2028", "😀", `\ud83d\ude00`, "я", `\u0001`, "\uffff",
+		`\ufffe`, "\x7f", `\"`, `\\`, `\ud83d`, `\ude00`, "\xff", "\xed\xa0\xbd",
+	})
 	text := rapid.Custom(func(t *rapid.T) string {
 		return `"` + strings.Join(rapid.SliceOfN(part, 0, 3).Draw(t, "parts"), "") + `"`
 	})
 	return rapid.Custom(func(t *rapid.T) string {
-		a, b, c := text.Draw(t, "a"), text.Draw(t, "b"), text.Draw(t, "c")
-		return rapid.SampledFrom([]string{a, `{` + a + `:` + b + `}`, `{` + a + `:1, ` + b + `:[` + c + `]}`,
-			`{"a":{` + a + `:` + b + `,"n":1.500}}`, `[1e400,` + a + `]`}).Draw(t, "form")
+		a := text.Draw(t, "a")
+		b := text.Draw(t, "b")
+		c := text.Draw(t, "c")
+		return rapid.SampledFrom([]string{
+			a, `{` + a + `:` + b + `}`, `{` + a + `:1, ` + b + `:[` + c + `]}`,
+			`{"a":{` + a + `:` + b + `,"n":1.500}}`, `[1e400,` + a + `]`,
+		}).Draw(t, "form")
 	})
 }
 
 // What a door accepts can be stored and read in each form, and no store takes what a door refuses: an order
 // that was stored and could not be read would stand for ever.
 func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
-	accepted, refused := 0, 0
+	accepted := 0
+	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		given := []byte(texts().Draw(t, "value"))
 		value := slices.Clone(given)
@@ -420,10 +467,15 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 		} else if refused++; !errors.Is(fault, rawjson.ErrAmbiguous) {
 			t.Fatalf("%q: %v", given, fault)
 		}
-		task := &protocol.Task{OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
-			Steps: []protocol.Step{{Name: "a", Output: value, Children: &protocol.Children{Count: 1,
-				Results: []protocol.Collected{{Output: value}}}, Answers: &protocol.Answers{
-				Votes: []protocol.Vote{{By: "ann", Value: value}}}}}}
+		task := &protocol.Task{
+			OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
+			Steps: []protocol.Step{{Name: "a", Output: value, Children: &protocol.Children{
+				Count:   1,
+				Results: []protocol.Collected{{Output: value}},
+			}, Answers: &protocol.Answers{
+				Votes: []protocol.Vote{{By: "ann", Value: value}},
+			}}},
+		}
 		document, err := state.EncodeTask(task)
 		if (err == nil) != (fault == nil) {
 			t.Fatalf("%q: the door says %v, the store %v", given, fault, err)

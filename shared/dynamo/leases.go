@@ -12,13 +12,16 @@ import (
 // owner has the lease. Each Supervisor passes the time of its own clock as now. An inaccurate clock does no
 // harm, because the lease only saves the cost of a second sweep.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
-	ttl time.Duration) (bool, error) {
+	ttl time.Duration,
+) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,
 		attrs{OrderKey: str(LeasePrefix + name), "Owner": str(owner), "Until": num(now.Add(ttl).UnixMilli())},
 		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now OR #until > :latest",
 		map[string]string{"#id": OrderKey, "#owner": "Owner", "#until": "Until"},
-		attrs{":owner": str(owner), ":now": num(now.UnixMilli()),
-			":latest": num(now.Add(ttl + port.MaxLeaseSkew).UnixMilli())})
+		attrs{
+			":owner": str(owner), ":now": num(now.UnixMilli()),
+			":latest": num(now.Add(ttl + port.MaxLeaseSkew).UnixMilli()),
+		})
 	if err != nil {
 		return false, fmt.Errorf("lease %q: %w", name, err)
 	}

@@ -71,10 +71,14 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 }
 
 func (l *Ledger) item(e port.LedgerEntry, writer []byte) attrs {
-	item := attrs{l.key: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1),
-		writerAttribute: blob(writer)}
-	for name, text := range map[string]string{"Code": e.Code, "Message": e.Message,
-		"Output": string(e.Output)} {
+	item := attrs{
+		l.key: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1),
+		writerAttribute: blob(writer),
+	}
+	for name, text := range map[string]string{
+		"Code": e.Code, "Message": e.Message,
+		"Output": string(e.Output),
+	} {
 		if text != "" {
 			item[name] = bytesOrText([]byte(text))
 		}

@@ -52,7 +52,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if q.Oldest {
 		found = found[max(len(found)-1, 0):]
 	} else if s.options.FinishedIndex && !q.Damaged {
-		if found, err = l.finished(ctx, found); err != nil {
+		found, err = l.finished(ctx, found)
+		if err != nil {
 			return page, fmt.Errorf("listing: %w", err)
 		}
 	}

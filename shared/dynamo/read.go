@@ -24,7 +24,8 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 }
 
 func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*port.Record, []error) {
-	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
+	records := make([]*port.Record, len(ids))
+	errs := make([]error, len(ids))
 	var calls errgroup.Group
 	calls.SetLimit(s.options.Parallel)
 	for i, id := range ids {
@@ -62,7 +63,8 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 // The result is sorted by time and then by ID, but the index sorts by time only. Due therefore reads all
 // entries of the first and of the last millisecond, and sorts these entries by ID.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if limit < 1 {
 		return nil, nil
 	}
@@ -118,7 +120,8 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 // entries reads at most limit entries with sort keys from start to end. complete is false if the partition
 // may contain more of these entries.
 func (p partition) entries(ctx context.Context, start, end int64,
-	limit int) (found []port.Due, complete bool, err error) {
+	limit int,
+) (found []port.Due, complete bool, err error) {
 	if start > end {
 		return nil, true, nil
 	}
@@ -138,7 +141,8 @@ func (p partition) entries(ctx context.Context, start, end int64,
 		for _, item := range out.Items {
 			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: indexTime(item)})
 		}
-		if complete = len(out.LastEvaluatedKey) == 0; complete || len(found) >= limit {
+		complete = len(out.LastEvaluatedKey) == 0
+		if complete || len(found) >= limit {
 			return found, complete, nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey

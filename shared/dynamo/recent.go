@@ -46,7 +46,8 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 			records[i] = known.record
 			continue
 		}
-		ids, places = append(ids, e.ID), append(places, i)
+		ids = append(ids, e.ID)
+		places = append(places, i)
 	}
 	l.recent.mu.Unlock()
 	loaded, errs := l.load(ctx, ids, false)
@@ -58,7 +59,8 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 }
 
 func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time,
-	hold time.Duration) {
+	hold time.Duration,
+) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e, known := range r.read {

@@ -106,8 +106,10 @@ func TestItemsOfSchema1AreRead(t *testing.T) {
 	if until, err := s.LeaseUntil(ctx, "shard-0"); err != nil || !until.Equal(created.Add(time.Minute)) {
 		t.Errorf("lease: %v, %v", until, err)
 	}
-	want := port.LedgerEntry{Key: "order-000123/0/charge", State: "failed", Attempt: 2, Command: 1,
-		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1}
+	want := port.LedgerEntry{
+		Key: "order-000123/0/charge", State: "failed", Attempt: 2, Command: 1,
+		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1,
+	}
 	if e, err := ledger.Entry(ctx, want.Key); err != nil || !reflect.DeepEqual(e, want) {
 		t.Errorf("ledger: %+v, %v", e, err)
 	}

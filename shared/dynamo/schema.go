@@ -46,8 +46,10 @@ const DefaultShards = 8
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
 	orders := table(t.Orders, OrderKey)
 	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
-		types.AttributeDefinition{AttributeName: aws.String(IndexSort),
-			AttributeType: types.ScalarAttributeTypeN})
+		types.AttributeDefinition{
+			AttributeName: aws.String(IndexSort),
+			AttributeType: types.ScalarAttributeTypeN,
+		})
 	orders.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String(IndexName),
 		KeySchema: []types.KeySchemaElement{
@@ -81,14 +83,18 @@ func table(name, key string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{text(key)},
-		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(key),
-			KeyType: types.KeyTypeHash}},
+		KeySchema: []types.KeySchemaElement{{
+			AttributeName: aws.String(key),
+			KeyType:       types.KeyTypeHash,
+		}},
 	}
 }
 
 func text(name string) types.AttributeDefinition {
-	return types.AttributeDefinition{AttributeName: aws.String(name),
-		AttributeType: types.ScalarAttributeTypeS}
+	return types.AttributeDefinition{
+		AttributeName: aws.String(name),
+		AttributeType: types.ScalarAttributeTypeS,
+	}
 }
 
 // Key returns the primary key of an item from the name and the value of its partition key.

@@ -20,8 +20,10 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z","Steps":{"z":{"N":0,"output":[0,-1,10,100,1000000,12345678901234567,99999999999999999,` +
 		`123456789012345678,1.5,0.1,0.01,0.001,0.0001,-0.5,1e3,1E400,1.0,-0,12345.678901,"",null,true,{},[],{"b":1,"a":2},"é\n\u0007"]},` +
 		`"a":{"N":1,"output":{"deep":[[[[1]]]],"text":"line\nline","unsorted":{"z":1,"y":{"x":1,"w":2}}}}}}`)
-	w := port.Write{Record: port.Record{ID: "a", Version: 1, State: "Processing", Workflow: "order",
-		Created: created, Document: document}}
+	w := port.Write{Record: port.Record{
+		ID: "a", Version: 1, State: "Processing", Workflow: "order",
+		Created: created, Document: document,
+	}}
 	if err := s.Commit(t.Context(), []port.Write{w})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +32,10 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		t.Fatal(errs[0])
 	}
 	var got, want map[string]any
-	for text, to := range map[string]*map[string]any{string(records[0].Document): &got,
-		string(document): &want} {
+	for text, to := range map[string]*map[string]any{
+		string(records[0].Document): &got,
+		string(document):            &want,
+	} {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(to); err != nil {
@@ -42,8 +46,10 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		t.Errorf("\n%s\ncomes back as\n%s", document, records[0].Document)
 	}
 	// What people and services have sent comes back byte for byte.
-	for _, output := range []string{`[0,-1,10,100,1000000,12345678901234567,`,
-		`1e3,1E400,1.0,-0,12345.678901,`, `"unsorted":{"z":1,"y":{"x":1,"w":2}}`} {
+	for _, output := range []string{
+		`[0,-1,10,100,1000000,12345678901234567,`,
+		`1e3,1E400,1.0,-0,12345.678901,`, `"unsorted":{"z":1,"y":{"x":1,"w":2}}`,
+	} {
 		if !bytes.Contains(records[0].Document, []byte(output)) {
 			t.Errorf("%s is missing in %s", output, records[0].Document)
 		}

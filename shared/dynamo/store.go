@@ -75,7 +75,8 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	var calls errgroup.Group
 	calls.SetLimit(s.options.Parallel)
 	for i := range writes {
-		if errs[i] = ctx.Err(); errs[i] != nil {
+		errs[i] = ctx.Err()
+		if errs[i] != nil {
 			continue
 		}
 		calls.Go(func() error {
@@ -132,7 +133,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
 	// The order was at rest, and this write continues the order. The content must therefore not expire.
 	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
-		if err = s.keepContent(ctx, w); err == nil {
+		err = s.keepContent(ctx, w)
+		if err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
 		}
 	}
@@ -171,9 +173,11 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 	s.index(&port.Record{ID: id, Version: version, Bucket: bucket, IndexAt: at, Created: timeOf(item["Created"])},
 		item)
 	// The version may be an attribute of a kind that is never written here.
-	condition, values := "attribute_not_exists(#version)", attrs(nil)
+	condition := "attribute_not_exists(#version)"
+	values := attrs(nil)
 	if v := before["Version"]; v != nil {
-		condition, values = "#version = :expected", attrs{":expected": v}
+		condition = "#version = :expected"
+		values = attrs{":expected": v}
 	}
 	there, _, err := s.put(ctx, s.tables.Orders, item, condition, map[string]string{"#version": "Version"}, values)
 	switch {
@@ -188,8 +192,10 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 // putVersion puts the item if the stored version is w.Expected. If open is true, putVersion also requires
 // that the stored item has no time to live.
 func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
-	open bool) (there attrs, doubt bool, err error) {
-	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
+	open bool,
+) (there attrs, doubt bool, err error) {
+	condition := "#version = :expected"
+	names := map[string]string{"#version": "Version"}
 	if open {
 		condition += " AND attribute_not_exists(#ttl)"
 		names["#ttl"] = TTLAttribute
@@ -224,7 +230,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 // stored item (rule 8). The result is empty if no item is stored. doubt reports whether a try failed without
 // a refusal by DynamoDB.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
-	values attrs) (there attrs, doubt bool, err error) {
+	values attrs,
+) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
 		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names,
 		ExpressionAttributeValues: values,
@@ -245,7 +252,8 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 // empty if no item is stored.
 func standing(err error) (there attrs, failed bool) {
 	var check *types.ConditionalCheckFailedException
-	if failed = errors.As(err, &check); failed && check.Item == nil {
+	failed = errors.As(err, &check)
+	if failed && check.Item == nil {
 		return attrs{}, true
 	} else if failed {
 		there = check.Item

@@ -19,7 +19,8 @@ const retention = 10_000 * 24 * time.Hour
 func newStore(t *testing.T, o dynamo.Options) *dynamo.Store {
 	t.Helper()
 	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
-	o.Clock, o.TTL = memory.NewClock(now), retention
+	o.Clock = memory.NewClock(now)
+	o.TTL = retention
 	return dynamo.New(client, dynamotest.Tables(t, client).Tables, o)
 }
 

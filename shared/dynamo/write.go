@@ -32,7 +32,8 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 				b = append(b, ',')
 			}
 			var err error
-			if b, err = appendValue(b, e); err != nil {
+			b, err = appendValue(b, e)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -49,7 +50,8 @@ func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, er
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = jsontext.AppendQuote(b, name); err != nil {
+		b, err = jsontext.AppendQuote(b, name)
+		if err != nil {
 			return nil, err
 		}
 		b = append(b, ':')

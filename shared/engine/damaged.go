@@ -21,7 +21,8 @@ func (e *Engine) damaged(ctx context.Context, j *Job, damage string) (err error)
 	t := *j.loaded
 	t.Damaged = damage
 	if t.Parent == nil {
-		if t.Parent, err = e.parentOf(ctx, t.OrderID); err != nil {
+		t.Parent, err = e.parentOf(ctx, t.OrderID)
+		if err != nil {
 			return err
 		}
 	}
@@ -48,8 +49,10 @@ func (e *Engine) parentOf(ctx context.Context, id string) (*core.Parent, error) 
 				continue
 			}
 			for _, open := range s.Children.Open {
-				p := core.Parent{OrderID: l.Task.OrderID, Run: l.Task.Run, Step: s.Name, Index: open.Index,
-					Attempt: s.Attempt}
+				p := core.Parent{
+					OrderID: l.Task.OrderID, Run: l.Task.Run, Step: s.Name, Index: open.Index,
+					Attempt: s.Attempt,
+				}
 				if p.ChildID() == id {
 					return &p, nil
 				}
@@ -67,7 +70,8 @@ func (e *Engine) place(ctx context.Context, jobs []*Job) {
 		if j.err != nil || j.Task == nil {
 			continue
 		}
-		bucket, at := port.DamagedBucket, e.Clock.Now().Add(LookAgain)
+		bucket := port.DamagedBucket
+		at := e.Clock.Now().Add(LookAgain)
 		switch {
 		case j.Task.Damaged != "":
 			if !raises(j.effects) {
@@ -78,7 +82,8 @@ func (e *Engine) place(ctx context.Context, jobs []*Job) {
 			e.count("damaged", "set aside")
 		case j.Aside && j.status != stored:
 			name, when := protocol.Index(j.Task)
-			bucket, at = port.Bucket(name), when.Std()
+			bucket = port.Bucket(name)
+			at = when.Std()
 			e.Logger.Info("the damaged order can be read again", "order", j.ID)
 		default:
 			continue

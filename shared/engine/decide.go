@@ -18,7 +18,8 @@ import (
 // single message is in the message's Outcome.
 func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
-		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
+		at.Tokens, err = e.Tokens(ctx, false)
+		if err != nil {
 			return err
 		}
 	}
@@ -27,7 +28,8 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 	}
 	err = e.messages(ctx, j, at)
 	if errors.Is(err, core.ErrUnfit) && j.loaded != nil && j.loaded.Damaged == "" {
-		if err = e.damaged(ctx, j, err.Error()); err == nil {
+		err = e.damaged(ctx, j, err.Error())
+		if err == nil {
 			err = e.messages(ctx, j, at)
 		}
 	}
@@ -51,10 +53,12 @@ func (e *Engine) messages(ctx context.Context, j *Job, at protocol.At) error {
 			return errReload
 		case errors.Is(err, core.ErrStale): // the message returns to its queue (P8)
 			e.ahead(j.ID, m.Event)
-			j.decided, m.Outcome = before, Outcome{Err: err}
+			j.decided = before
+			m.Outcome = Outcome{Err: err}
 		case errors.Is(err, errPanic),
 			errors.Is(err, core.ErrUnfit) && j.loaded != nil && j.loaded.Damaged != "":
-			j.decided, m.Outcome = before, Outcome{Err: err}
+			j.decided = before
+			m.Outcome = Outcome{Err: err}
 		case err != nil:
 			return err
 		default:
@@ -114,7 +118,8 @@ func (e *Engine) repeatFollowUps(ctx context.Context, j *Job, m *Message, at pro
 // apply lets package protocol decide an event, and stores the new task in the job. If again is true, it keeps
 // the effects even if the event changes nothing.
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
-	again bool) (protocol.Decision, error) {
+	again bool,
+) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
 	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
 		in.order, err = e.State.Order(ctx, j.Task)
@@ -137,8 +142,10 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 			d.Effects = nil
 		}
 	}
-	j.Task, j.Definition = d.Task, in.definition
-	j.order, j.hash = in.order, in.hash
+	j.Task = d.Task
+	j.Definition = in.definition
+	j.order = in.order
+	j.hash = in.hash
 	j.changed = j.changed || d.Changed
 	if in.target != nil && d.Task != nil && d.Task.Definition == in.target.Hash {
 		j.Definition = in.target // this definition also decides the next messages of the job

@@ -112,7 +112,8 @@ func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var loading []*Job
 	good := jobs[:0:0]
 	for _, j := range jobs {
-		j.decided, j.err = decided{}, nil
+		j.decided = decided{}
+		j.err = nil
 		if e.Tracer != nil && j.span == nil && j.parent == nil {
 			_, j.span = e.Tracer.Begin(ctx, e.Span)
 		}
@@ -120,7 +121,8 @@ func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 			good = append(good, j)
 			continue
 		}
-		ids, loading = append(ids, j.ID), append(loading, j)
+		ids = append(ids, j.ID)
+		loading = append(loading, j)
 	}
 	if len(ids) == 0 {
 		return good
@@ -137,7 +139,9 @@ func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 }
 
 func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error) {
-	j.loaded, j.Task, j.status = l.Task, l.Task, max(j.status, read)
+	j.loaded = l.Task
+	j.Task = l.Task
+	j.status = max(j.status, read)
 	switch {
 	case l.Err != nil:
 		return l.Err
@@ -163,7 +167,8 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 //     the commit was stored (P12).
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
-		if jobs = e.attempt(ctx, jobs); try == e.Tries {
+		jobs = e.attempt(ctx, jobs)
+		if try == e.Tries {
 			for _, j := range jobs {
 				j.Fail(fmt.Errorf("%w: %w", ErrLost, j.err))
 			}
@@ -180,7 +185,8 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	for _, j := range jobs {
 		switch err := e.decide(ctx, j, known); {
 		case errors.Is(err, errReload):
-			j.status, j.err = max(j.status, reread), err
+			j.status = max(j.status, reread)
+			j.err = err
 			e.State.Forget(j.ID)
 			again = append(again, j)
 		case err != nil:

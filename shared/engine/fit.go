@@ -32,11 +32,13 @@ func unsendable(r core.SendRequest, err error) (core.Reply, bool) {
 	reply := core.Reply{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation}
 	switch {
 	case errors.Is(err, port.ErrTooLarge):
-		reply.Outcome, reply.Code = core.OutcomeFailed, codeInputTooLarge
+		reply.Outcome = core.OutcomeFailed
+		reply.Code = codeInputTooLarge
 		reply.Message = fmt.Sprintf("the request to agent %q is larger than a message of %d bytes; pass a "+
 			"reference instead of the data", r.Agent, port.MaxMessage)
 	case errors.Is(err, port.ErrNotFound):
-		reply.Outcome, reply.Code = core.OutcomeRetryLater, core.CodeNoAgent
+		reply.Outcome = core.OutcomeRetryLater
+		reply.Code = core.CodeNoAgent
 		reply.Message = fmt.Sprintf("agent %q is not deployed, so the request was not sent; deploy the agent, "+
 			"or correct its name where the agents are configured", r.Agent)
 	default:
@@ -77,8 +79,10 @@ func followedUp(t *protocol.Task) (events []core.Event) {
 			continue
 		}
 		// Do stands for either operation, because the cause of a reply does not contain the operation.
-		events = append(events, core.Reply{Step: st.Name, Run: t.Run, Attempt: st.Attempt, Operation: core.Do,
-			Outcome: core.OutcomeFailed, Code: codeInputTooLarge})
+		events = append(events, core.Reply{
+			Step: st.Name, Run: t.Run, Attempt: st.Attempt, Operation: core.Do,
+			Outcome: core.OutcomeFailed, Code: codeInputTooLarge,
+		})
 	}
 	return events
 }

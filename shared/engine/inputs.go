@@ -43,19 +43,21 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	case core.Progress: // long work reports progress (P43)
 		err = e.notAsked(j.Definition, ev.Step, m.From)
 	case core.Submitted:
-		ev.KnownHash = message.HashOf(j.Task)
+		ev.KnownHash = state.HashOf(j.Task)
 		in.event = ev
 	case core.AskChild:
 		err = e.childTarget(ctx, j.Task, ev, &in)
 	case core.Move:
 		ev.To, err = e.target(ctx, j.Task, ev.Definition)
-		in.event, in.target = ev, ev.To.Definition
+		in.event = ev
+		in.target = ev.To.Definition
 	case core.Resubmit:
 		if ev.Definition != "" {
 			var to core.Target
 			to, err = e.target(ctx, j.Task, ev.Definition)
 			ev.To = &to
-			in.event, in.target = ev, to.Definition
+			in.event = ev
+			in.target = to.Definition
 		}
 	case core.Answered:
 		if ev.Token != "" {
@@ -87,8 +89,10 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) 
 // withTokenClaims returns an answer with the run, the step and the person that its token states (P39).
 func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, error) {
 	if at.Tokens == nil {
-		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
-			Text: "this deployment has no key for tokens; answer as a person, with by"}
+		return nil, &message.Refusal{
+			Code: core.CodeNoTokens, Field: "token",
+			Text: "this deployment has no key for tokens; answer as a person, with by",
+		}
 	}
 	of, err := at.Tokens.Read(id, ev.Token, at.Now)
 	if err != nil {
@@ -118,7 +122,8 @@ func (e *Engine) childTarget(ctx context.Context, t *protocol.Task, ask core.Ask
 	}
 	to, err := e.State.Target(ctx, t.Workflow, ask.Definition, false)
 	ask.To = to.Definition
-	in.event, in.target = ask, to.Definition
+	in.event = ask
+	in.target = to.Definition
 	return err
 }
 
@@ -155,7 +160,7 @@ func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Close
 //
 // The function also adds the hash of the content, because the erased task keeps the hash.
 func (e *Engine) withActiveAncestor(ctx context.Context, t *protocol.Task, ev core.Erase) (core.Event, error) {
-	ev.KnownHash = message.HashOf(t)
+	ev.KnownHash = state.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
 		l := e.State.Load(ctx, []string{p.OrderID})[0]
 		switch {
@@ -187,16 +192,20 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order, in.hash = m.Order, ev.ContentHash
-		if in.definition, err = e.current(ctx, ev); err != nil {
+		in.order = m.Order
+		in.hash = ev.ContentHash
+		in.definition, err = e.current(ctx, ev)
+		if err != nil {
 			return err
 		}
 	case core.AskChild:
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order, in.hash = ev.Order, ev.ContentHash
-		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
+		in.order = ev.Order
+		in.hash = ev.ContentHash
+		in.definition, err = e.State.Definition(ctx, ev.Definition)
+		if err != nil {
 			if j.status == unread { // the child may exist with a definition of its own
 				return errReload
 			}
@@ -209,9 +218,11 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		return err
 	}
 	if j.status == tooLarge {
-		return &core.Refusal{Code: message.CodeTooLarge, Field: "order",
+		return &core.Refusal{
+			Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
-				"reference"}
+				"reference",
+		}
 	}
 	return nil
 }
@@ -224,9 +235,11 @@ func (e *Engine) unreadable(ask core.AskChild, err error) error {
 	}
 	e.Logger.Error("a child order cannot begin; restore the definition of its workflow from a backup", "order",
 		ask.OrderID, "workflow", ask.Workflow, "error", err)
-	return &core.Refusal{Code: core.CodeDamaged, Field: "definition",
+	return &core.Refusal{
+		Code: core.CodeDamaged, Field: "definition",
 		Text: fmt.Sprintf("the child cannot begin, because the definition of its workflow %s cannot be read: %v",
-			ask.Workflow, err)}
+			ask.Workflow, err),
+	}
 }
 
 // fits refuses a new order that does not match the schema of its workflow.
@@ -247,34 +260,43 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow
 	if errors.As(err, &broken) {
-		return nil, &message.Refusal{Code: message.CodeBrokenWorkflow, Field: "workflow",
+		return nil, &message.Refusal{
+			Code: message.CodeBrokenWorkflow, Field: "workflow",
 			Text: fmt.Sprintf(
 				"the workflow %q is there, and its file cannot be used: %s; fix the file, then send the "+
-					"order again", ev.Workflow, broken.Problem)}
+					"order again", ev.Workflow, broken.Problem),
+		}
 	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
 		meant := ""
 		if name := e.State.Similar(ev.Workflow); name != "" {
 			meant = "did you mean " + name + "? "
 		}
-		return nil, &message.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow",
+		return nil, &message.Refusal{
+			Code: message.CodeUnknownWorkflow, Field: "workflow",
 			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
-				meant)}
+				meant),
+		}
 	}
 	if err != nil || ev.ReplyTo == "" {
 		return def, err
 	}
-	if _, err = e.Queues.ReplyTo(ev.ReplyTo); errors.Is(err, port.ErrNotFound) {
-		return nil, &message.Refusal{Code: message.CodeUnknownReplyTo, Field: "replyTo",
+	_, err = e.Queues.ReplyTo(ev.ReplyTo)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, &message.Refusal{
+			Code: message.CodeUnknownReplyTo, Field: "replyTo",
 			Text: fmt.Sprintf("no reply-to %q is deployed; deploy a queue or a bus of that name, or "+
-				"leave it out", ev.ReplyTo)}
+				"leave it out", ev.ReplyTo),
+		}
 	}
 	return def, err
 }
 
 func expired(id string) error {
-	return &message.Refusal{Code: message.CodeExpired, Field: "orderId",
+	return &message.Refusal{
+		Code: message.CodeExpired, Field: "orderId",
 		Text: fmt.Sprintf(
 			"order %q ended long ago and its record has expired; it was not run again: submit new work "+
-				"under a new ID", id)}
+				"under a new ID", id),
+	}
 }

@@ -192,8 +192,13 @@ func (j *Job) Owes() bool {
 
 // Again prepares a job for another try. The caller uses it if no queue delivers the messages again (P12a).
 func (j *Job) Again() {
-	j.status, j.err, j.unsendable, j.unsent = read, nil, nil, nil
+	j.status = read
+	j.err = nil
+	j.unsendable = nil
+	j.unsent = nil
 	for _, m := range j.Messages {
-		m.Again, m.Err, m.Answer = true, nil, nil
+		m.Again = true
+		m.Err = nil
+		m.Answer = nil
 	}
 }

@@ -52,7 +52,8 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) (followUps []*Job) {
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
-		j.effects, j.unsent = nil, nil
+		j.effects = nil
+		j.unsent = nil
 		for _, m := range j.Messages {
 			j.effects = append(append(j.effects, m.Answer...), m.Decision.Effects...)
 		}
@@ -104,11 +105,13 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 			j.Task.ResendTime() == 0 {
 			continue
 		}
-		sent, settled := j.reported(), j.Task
+		sent := j.reported()
+		settled := j.Task
 		if protocol.Settles(j.Definition, j.Task, sent) {
 			settled = protocol.Settled(settled)
 		}
-		if settled = protocol.Delivered(settled, sent); settled == j.Task {
+		settled = protocol.Delivered(settled, sent)
+		if settled == j.Task {
 			continue
 		}
 		settled = settled.Clone()
@@ -135,7 +138,9 @@ func (e *Engine) traced(jobs []*Job) {
 		}
 		s := port.Span{OrderID: j.ID, Trace: core.Trace(j.ID, 0)}
 		if j.Task != nil {
-			s.Run, s.State, s.Trace = j.Task.Run, string(j.Task.ProcessState), core.Trace(j.ID, j.Task.Run)
+			s.Run = j.Task.Run
+			s.State = string(j.Task.ProcessState)
+			s.Trace = core.Trace(j.ID, j.Task.Run)
 		}
 		var errs []error
 		for _, m := range j.Messages {
@@ -243,12 +248,16 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
-			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID,
-				Event: core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early}}})
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
+				OrderID: e.OrderID,
+				Event:   core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early},
+			}})
 		}
 	case core.SendSettle:
-		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID,
-			Event: core.Settle{}}})
+		p.put(port.Control, i, e, port.Message{Value: &message.Control{
+			OrderID: e.OrderID,
+			Event:   core.Settle{},
+		}})
 	case core.AskChild:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
 	case core.ChildEnded:
@@ -368,11 +377,13 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 // without a trace: if the receiver is unavailable, the refused message comes again. If the receiver is gone,
 // the message loses its answer, and so goes to quarantine.
 func (p *post) undelivered(i int, e core.SendStatus, err error) {
-	j, reason := p.jobs[i], reasonOf(err)
+	j := p.jobs[i]
+	reason := reasonOf(err)
 	p.sender.Logger.Warn("status not sent", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status",
 		e.Status.Kind, "seq", e.Status.Seq, "reason", reason, "error", err)
 	p.sender.count(StatusNotSent, e.ReplyTo)
-	j.unsent, j.reason = append(j.unsent, e), reason
+	j.unsent = append(j.unsent, e)
+	j.reason = reason
 	for _, m := range j.Messages {
 		switch {
 		case e.Status.Kind == core.StatusReceived || !slices.ContainsFunc(m.Answer, sameAs(e)):
@@ -408,7 +419,8 @@ func reasonOf(err error) string {
 
 // short returns a status without its output, because the output is too large for a message (P28).
 func short(s core.Status) core.Status {
-	s.Output, s.Code = nil, core.CodeOutputTooLarge
+	s.Output = nil
+	s.Code = core.CodeOutputTooLarge
 	s.Message = "the output is too large for a message; look the order up by its ID"
 	return s
 }

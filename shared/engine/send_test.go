@@ -21,7 +21,9 @@ func TestFairQueues(t *testing.T) {
 		order      string
 		want, wake string
 	}{
-		{true, "acme:1001", "acme", ""}, {true, "acme:eu:1001", "acme", ""}, {true, "1001", "", ""},
+		{true, "acme:1001", "acme", ""},
+		{true, "acme:eu:1001", "acme", ""},
+		{true, "1001", "", ""},
 		{true, ":1001", "", ""},
 		{false, "acme:1001", "", ""},
 	} {
@@ -31,8 +33,10 @@ func TestFairQueues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
-			Logger: slog.New(slog.DiscardHandler), FairQueues: c.fair}}}
+		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{
+			Queues: queues, Clock: clock,
+			Logger: slog.New(slog.DiscardHandler), FairQueues: c.fair,
+		}}}
 		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
 			core.SendWake{OrderID: c.order}); err != nil {
 			t.Fatal(err)
@@ -59,8 +63,10 @@ func TestWakesOfTheLongestDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
-		Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second}}}
+	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{
+		Queues: queues, Clock: clock,
+		Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second,
+	}}}
 	longest := core.TimeOf(now.Add(port.MaxDelay - time.Second))
 	if err := e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest},
 		core.SendWake{OrderID: "o-2", WakeAt: longest + 1}); err != nil {
@@ -90,7 +96,9 @@ func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
 		{core.Wake{Step: "a", Run: 2, Attempt: 3}, attempt},
 		{core.ChildEnded{Parent: core.Parent{Step: "a", Run: 2, Attempt: 3}}, attempt},
 		{core.Answered{Step: "a", Run: 2}, "[order o-1 step a run 2]"},
-		{core.Cancel{Run: 2}, run}, {core.Resolve{Step: "a"}, step}, {core.Settle{}, "[order o-1]"},
+		{core.Cancel{Run: 2}, run},
+		{core.Resolve{Step: "a"}, step},
+		{core.Settle{}, "[order o-1]"},
 	} {
 		if got := fmt.Sprint(engine.About("o-1", c.ev)); got != c.want {
 			t.Errorf("%T: %s, want %s", c.ev, got, c.want)

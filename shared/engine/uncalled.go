@@ -21,7 +21,8 @@ const (
 // argument most. Without an operation it wakes steps of all operations. It finds the steps in the index of due
 // tasks. A lost Wake delays its step only until the step's own time (P9a, a waiting step has two times).
 func (e *Engine) WakeUncalled(ctx context.Context, agent, operation string, most int) (woken int, err error) {
-	store, until := e.State.Port(), e.Clock.Now().Add(uncalledWithin)
+	store := e.State.Port()
+	until := e.Clock.Now().Add(uncalledWithin)
 	var after *port.Due
 	for shard, pages := 0, 0; shard < store.Shards() && pages < uncalledPages && woken < most; pages++ {
 		due, err := store.Due(ctx, port.DueBucket, shard, until, after, uncalledPage)
@@ -34,7 +35,8 @@ func (e *Engine) WakeUncalled(ctx context.Context, agent, operation string, most
 			return woken, err
 		}
 		woken += len(wakes)
-		if after = nil; len(due) == uncalledPage {
+		after = nil
+		if len(due) == uncalledPage {
 			after = &due[len(due)-1]
 		} else {
 			shard++
@@ -46,7 +48,8 @@ func (e *Engine) WakeUncalled(ctx context.Context, agent, operation string, most
 // uncalled returns Wakes for the steps of the due tasks that wait because the agent could not call the
 // operation.
 func (e *Engine) uncalled(ctx context.Context, due []port.Due, agent, operation string) (
-	wakes []core.Effect) {
+	wakes []core.Effect,
+) {
 	ids := make([]string, len(due))
 	for i := range due {
 		ids[i] = due[i].ID
@@ -67,8 +70,10 @@ func (e *Engine) uncalled(ctx context.Context, due []port.Due, agent, operation 
 			}
 			// An agent that is not deployed has no operations.
 			if operation == "" || s.Error.Code == core.CodeNoAgent || s.OperationOf(&def.Steps[d]) == operation {
-				wakes = append(wakes, core.SendWake{OrderID: l.Task.OrderID, Run: l.Task.Run, Step: s.Name,
-					Attempt: s.Attempt, Early: true})
+				wakes = append(wakes, core.SendWake{
+					OrderID: l.Task.OrderID, Run: l.Task.Run, Step: s.Name,
+					Attempt: s.Attempt, Early: true,
+				})
 			}
 		}
 	}

@@ -54,7 +54,8 @@ func Put(ctx context.Context, c *direct.Client, entries ...Entry) (ids []string,
 		return nil, nil, fmt.Errorf("the bus answered for %d events instead of %d", len(out.Entries),
 			len(entries))
 	}
-	ids, errs = make([]string, len(entries)), make([]error, len(entries))
+	ids = make([]string, len(entries))
+	errs = make([]error, len(entries))
 	for i, e := range out.Entries {
 		ids[i] = e.EventID
 		if e.ErrorCode != "" {
@@ -101,7 +102,9 @@ func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 	size := 0
 	flush := func() {
 		b.send(ctx, entries, at, errs)
-		entries, at, size = nil, nil, 0
+		entries = nil
+		at = nil
+		size = 0
 	}
 	for i := range messages {
 		entry, err := b.entry(messages[i])
@@ -113,7 +116,9 @@ func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 		if size+n > maxBytes || len(entries) == port.MaxBatch {
 			flush()
 		}
-		entries, at, size = append(entries, entry), append(at, i), size+n
+		entries = append(entries, entry)
+		at = append(at, i)
+		size = size + n
 	}
 	flush()
 	return errs

@@ -66,7 +66,8 @@ func (b *bus) open(t *testing.T) *eventbus.Bus {
 func status(id string, bytes int) port.Message {
 	return port.Message{Value: &message.Status{Schema: message.Schema, Status: core.Status{
 		Kind: core.StatusCompleted, OrderID: id, Seq: 3, Workflow: "order",
-		Output: json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)}}}
+		Output: json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`),
+	}}}
 }
 
 // One event is one status: its kind is the type, and the detail is the message that a queue would get.
@@ -91,8 +92,10 @@ type hosts []string
 
 func (h *hosts) Do(r *http.Request) (*http.Response, error) {
 	*h = append(*h, r.URL.Host)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
-		Body: io.NopCloser(strings.NewReader(`{"Entries":[{"EventId":"e"}]}`))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(`{"Entries":[{"EventId":"e"}]}`)),
+	}, nil
 }
 
 // A bus is called in its own Region, wherever the functions run.
@@ -103,7 +106,8 @@ func TestRegionOfTheBus(t *testing.T) {
 	}
 	var called hosts
 	c := awsstub.ConfigAt(t, "")
-	c.Region, c.HTTPClient = "eu-west-1", &called
+	c.Region = "eu-west-1"
+	c.HTTPClient = &called
 	b := eventbus.New(c, "events", address)
 	if errs := b.Send(t.Context(), []port.Message{status("o-1", 1)}); errs[0] != nil ||
 		!slices.Equal(called, []string{"events.eu-central-1.amazonaws.com"}) {
@@ -115,8 +119,11 @@ func TestRegionOfTheBus(t *testing.T) {
 // Broken by: FailedEntryCount is not looked at.
 func TestRefusedEntries(t *testing.T) {
 	b := &bus{}
-	errs := b.open(t).Send(t.Context(), []port.Message{status("o-1", 1),
-		status("ThrottlingException:2", 1), status("o-3", 1), status("o-4", 70<<10), {Body: []byte("{}")}})
+	errs := b.open(t).Send(t.Context(), []port.Message{
+		status("o-1", 1),
+		status("ThrottlingException:2", 1), status("o-3", 1), status("o-4", 70<<10),
+		{Body: []byte("{}")},
+	})
 	refused := (*eventbus.Refused)(nil)
 	if errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], port.ErrUnavailable) ||
 		!errors.As(errs[1], &refused) || refused.Code != "ThrottlingException" {
@@ -160,8 +167,13 @@ func TestCodesOfTheBus(t *testing.T) {
 
 // A call has at most ten entries of less than 256 KiB together.
 func TestCallsStayWithinTheLimits(t *testing.T) {
-	for _, c := range []struct{ messages, bytes, calls int }{{10, 1, 1}, {11, 1, 2}, {4, 63 << 10, 1},
-		{5, 63 << 10, 2}, {0, 1, 0}} {
+	for _, c := range []struct{ messages, bytes, calls int }{
+		{10, 1, 1},
+		{11, 1, 2},
+		{4, 63 << 10, 1},
+		{5, 63 << 10, 2},
+		{0, 1, 0},
+	} {
 		b := &bus{}
 		var messages []port.Message
 		for range c.messages {

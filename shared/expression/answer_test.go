@@ -19,13 +19,16 @@ func TestRefusals(t *testing.T) {
 		want          bool
 		err           string
 	}{
-		{`value == "no"`, `"no"`, true, ""}, {`value == "no"`, `"yes"`, false, ""},
+		{`value == "no"`, `"no"`, true, ""},
+		{`value == "no"`, `"yes"`, false, ""},
 		{`value.amount > order.limit`, `{"amount":7}`, true, ""},
 		{`value.amount > order.limit`, `{"amount":3}`, false, ""},
 		{`value`, `"no"`, false, "refuse needs true or false"},
 	} {
-		def := &core.Definition{Name: "w",
-			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: c.source}}, {Name: "b"}}}
+		def := &core.Definition{
+			Name:  "w",
+			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: c.source}}, {Name: "b"}},
+		}
 		x, err := expression.Compile(def)
 		if err != nil {
 			t.Fatal(err)
@@ -47,12 +50,15 @@ func TestRefusals(t *testing.T) {
 
 // The problem of a token for a wrong step names the step as it is written in the file and in an expression.
 func TestStepsThatCannotBeNamed(t *testing.T) {
-	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
+	scope := expression.Scope{
+		Steps:    []string{"pay-out", "approve", "bought"},
 		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
-		Decided: map[string]bool{"approve": false, "bought": true}}
+		Decided: map[string]bool{"approve": false, "bought": true},
+	}
 	decided, err := json.Marshal(protocol.Decided{})
 	var members map[string]any
-	if err = cmp.Or(err, json.Unmarshal(decided, &members)); err != nil {
+	err = cmp.Or(err, json.Unmarshal(decided, &members))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for member := range members {
@@ -61,14 +67,20 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 		}
 	}
 	for source, want := range map[string][]string{
-		`token("aprove")`: {"token names aprove, which is no approval or event",
-			"did you mean approve?"},
+		`token("aprove")`: {
+			"token names aprove, which is no approval or event",
+			"did you mean approve?",
+		},
 		`token("pay-out")`: {"token names pay-out", "the approvals and events are: approve, bought"},
-		`token("bought")`: {"names no person, and step bought asks who answers",
-			"token('bought', order.approver)"},
+		`token("bought")`: {
+			"names no person, and step bought asks who answers",
+			"token('bought', order.approver)",
+		},
 		`token(order.step)`: {"the step of a token is computed"},
-		`steps.pay_out.failed`: {"steps.pay_out.failed never changes",
-			"onFailure: continue in step pay-out"},
+		`steps.pay_out.failed`: {
+			"steps.pay_out.failed never changes",
+			"onFailure: continue in step pay-out",
+		},
 		`steps.approve.output.valu`:  {"the answer to step approve has no valu", "did you mean value?"},
 		`steps.bought.output?.code`:  {"the answer to step bought has no code", "write value for the answer"},
 		`steps.approve.output.value`: nil,

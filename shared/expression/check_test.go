@@ -25,23 +25,35 @@ func checked(scope expression.Scope, sources []string) string {
 // The error of a refused expression states what is wrong, and what to write instead.
 func TestWhatIsRefused(t *testing.T) {
 	plain := expression.Scope{Steps: []string{"pay-out", "ship", "last"}, Step: "last"}
-	hidden, undo := plain, plain
-	hidden.Visible, undo.Undo = map[string]bool{"ship": true}, true
+	hidden := plain
+	undo := plain
+	hidden.Visible = map[string]bool{"ship": true}
+	undo.Undo = true
 	got := ""
 	for _, c := range []struct {
 		scope   expression.Scope
 		sources []string
 	}{
-		{plain, []string{"null", "order.discount == None", "undefined", "ordre.a", "nothing", "value", "item",
-			"index"}},
-		{plain, []string{"steps", "steps.pay_out", "steps.pay_up", "steps[0]", "steps.shop.output",
-			"steps.last.output", "steps.last.failed"}},
-		{plain, []string{"lowr(order.a)", "date()", "duration('1h')", "upper(order.a)", "order.a.b(1)",
-			"(order.a)(1)"}},
-		{plain, []string{"len()", "len(1, 2)", "token()", "token('a', 'b', 'c')", "addTime('a')",
-			"token('ship')"}},
-		{plain, []string{"1 ** 2", "1 ^ 2", "order.a matches 'x'", "1 .. 3", "let x = 1; x", "map([1], #acc)",
-			"map([1], {#nope})"}},
+		{plain, []string{
+			"null", "order.discount == None", "undefined", "ordre.a", "nothing", "value", "item",
+			"index",
+		}},
+		{plain, []string{
+			"steps", "steps.pay_out", "steps.pay_up", "steps[0]", "steps.shop.output",
+			"steps.last.output", "steps.last.failed",
+		}},
+		{plain, []string{
+			"lowr(order.a)", "date()", "duration('1h')", "upper(order.a)", "order.a.b(1)",
+			"(order.a)(1)",
+		}},
+		{plain, []string{
+			"len()", "len(1, 2)", "token()", "token('a', 'b', 'c')", "addTime('a')",
+			"token('ship')",
+		}},
+		{plain, []string{
+			"1 ** 2", "1 ^ 2", "order.a matches 'x'", "1 .. 3", "let x = 1; x", "map([1], #acc)",
+			"map([1], {#nope})",
+		}},
 		{
 			plain,
 			[]string{
@@ -52,8 +64,10 @@ func TestWhatIsRefused(t *testing.T) {
 			},
 		},
 		{hidden, []string{"steps.pay_out.output", "steps.ship.output", "steps.pay_out.failed"}},
-		{undo, []string{"steps.last.output.id", "steps.last.output?.id", "steps.ship.output.id",
-			"steps.last.output"}},
+		{undo, []string{
+			"steps.last.output.id", "steps.last.output?.id", "steps.ship.output.id",
+			"steps.last.output",
+		}},
 		{
 			plain,
 			[]string{
@@ -74,9 +88,11 @@ func TestWhatIsRefused(t *testing.T) {
 // some orders. It is allowed if a condition, in the expression or of the step, excludes null.
 func TestOutputsThatMayBeNull(t *testing.T) {
 	scope := func(when string) expression.Scope {
-		return expression.Scope{Steps: []string{"check", "pay-out", "ship", "last"}, Step: "last", When: when,
+		return expression.Scope{
+			Steps: []string{"check", "pay-out", "ship", "last"}, Step: "last", When: when,
 			Skippable: map[string]string{"pay-out": "order.pays and order.total > 5", "ship": "order.goods"},
-			Continues: map[string]bool{"check": true}}
+			Continues: map[string]bool{"check": true},
+		}
 	}
 	got := ""
 	for _, c := range []struct {
@@ -114,8 +130,10 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 			"not steps.check.failed and steps.check.output.id > 1",
 		}},
 		{"order.goods", []string{"steps.ship.output.id", "steps.pay_out.output.id"}},
-		{"order.total > 5 && order.pays && order.a",
-			[]string{"steps.pay_out.output.id", "steps.ship.output.id"}},
+		{
+			"order.total > 5 && order.pays && order.a",
+			[]string{"steps.pay_out.output.id", "steps.ship.output.id"},
+		},
 		{"order.pays or order.total > 5", []string{"steps.pay_out.output.id"}},
 		{"order.pays", []string{"steps.pay_out.output.id"}},
 		{"steps.ship.output != nil", []string{"steps.ship.output.id", "steps.pay_out.output.id"}},

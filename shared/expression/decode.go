@@ -101,7 +101,8 @@ func readObject(d *jsontext.Decoder) (any, error) {
 			return nil, errBadJSON
 		}
 		key := name.String() // copied, because name is valid only until the next read
-		if object[key], err = readValue(d); err != nil {
+		object[key], err = readValue(d)
+		if err != nil {
 			return nil, err
 		}
 	}

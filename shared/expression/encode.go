@@ -48,7 +48,8 @@ func appendList(b []byte, list []any) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendValue(b, e); err != nil {
+		b, err = appendValue(b, e)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +64,8 @@ func appendObject(b []byte, object map[string]any) ([]byte, error) {
 			b = append(b, ',')
 		}
 		b = append(appendString(b, k), ':')
-		if b, err = appendValue(b, object[k]); err != nil {
+		b, err = appendValue(b, object[k])
+		if err != nil {
 			return nil, err
 		}
 	}

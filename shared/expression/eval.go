@@ -23,7 +23,8 @@ type item struct {
 }
 
 func (e *evaluation) run(p *program) (any, error) {
-	e.program, e.element = p, e.element[:0]
+	e.program = p
+	e.element = e.element[:0]
 	return e.eval(p.root)
 }
 
@@ -79,7 +80,8 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 		list := make([]any, len(n.Nodes))
 		for i := range n.Nodes {
 			var err error
-			if list[i], err = e.eval(n.Nodes[i]); err != nil {
+			list[i], err = e.eval(n.Nodes[i])
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -103,7 +105,8 @@ func (e *evaluation) object(n *ast.MapNode) (any, error) {
 		if err := e.meter.charge(len(key) / 8); err != nil {
 			return nil, err
 		}
-		if object[key], err = e.eval(pair.Value); err != nil {
+		object[key], err = e.eval(pair.Value)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -286,7 +289,8 @@ func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, to = clamp(from, length), clamp(to, length)
+	from = clamp(from, length)
+	to = clamp(to, length)
 	from = min(from, to)
 	if _, ok := base.(string); ok {
 		return string(runes[from:to]), nil

@@ -16,7 +16,8 @@ import (
 // definition with one step whose input is the template given, and two steps to read from.
 func definition(template, when string) *core.Definition {
 	return &core.Definition{Name: "test", Steps: []core.StepDefinition{
-		{Name: "charge-payment"}, {Name: "ship"},
+		{Name: "charge-payment"},
+		{Name: "ship"},
 		{Name: "last", Input: json.RawMessage(template), When: when},
 	}}
 }
@@ -27,10 +28,12 @@ func quote(s string) string {
 }
 
 func environment(order string) core.Environment {
-	return core.Environment{OrderID: "o-1", Run: 2, Order: json.RawMessage(order),
+	return core.Environment{
+		OrderID: "o-1", Run: 2, Order: json.RawMessage(order),
 		Outputs: map[string]json.RawMessage{
 			"charge-payment": json.RawMessage(`{"id": "ch-1", "fee": 0.10}`),
-		}}
+		},
+	}
 }
 
 func input(t *testing.T, template string, env core.Environment) (string, error) {
@@ -53,92 +56,162 @@ const sample = `{
 func TestValues(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		// Paths copy the bytes.
-		{`order.total`, `1.10`}, {`order.big`, `12345678901234567890`}, {`order.huge`, `1e400`},
+		{`order.total`, `1.10`},
+		{`order.big`, `12345678901234567890`},
+		{`order.huge`, `1e400`},
 		{`order.small`, `-0`},
-		{`order.list`, `[1,2.50,"x"]`}, {`order.list[1]`, `2.50`}, {`order["text"]`, `"Tür <&>"`},
+		{`order.list`, `[1,2.50,"x"]`},
+		{`order.list[1]`, `2.50`},
+		{`order["text"]`, `"Tür <&>"`},
 		{`order.nested.b.c[1]`, `20`},
-		{`order.escaped`, `7`}, {`order.items[1].sku`, `"b"`},
-		{`orderId`, `"o-1"`}, {`run`, `2`}, {`steps.charge_payment.output`, `{"id":"ch-1","fee":0.10}`},
-		{`steps.charge_payment.output.fee`, `0.10`}, {`steps.charge_payment?.output?.id`, `"ch-1"`},
-		{`steps.ship.output`, `null`}, {`steps.ship.output?.id`, `null`},
+		{`order.escaped`, `7`},
+		{`order.items[1].sku`, `"b"`},
+		{`orderId`, `"o-1"`},
+		{`run`, `2`},
+		{`steps.charge_payment.output`, `{"id":"ch-1","fee":0.10}`},
+		{`steps.charge_payment.output.fee`, `0.10`},
+		{`steps.charge_payment?.output?.id`, `"ch-1"`},
+		{`steps.ship.output`, `null`},
+		{`steps.ship.output?.id`, `null`},
 		{`steps.ship.output?.id.deeper[0]`, `null`},
 		// An absent field is null. ?. accepts null, and ?? gives a default.
-		{`order.missing`, `null`}, {`order.a`, `null`}, {`order.missing?.x.y`, `null`},
+		{`order.missing`, `null`},
+		{`order.a`, `null`},
+		{`order.missing?.x.y`, `null`},
 		{`order.missing ?? 5`, `5`},
-		{`order.missing?.x ?? "d"`, `"d"`}, {`order.a?.b[0]`, `null`}, {`order.n ?? 5`, `3`},
+		{`order.missing?.x ?? "d"`, `"d"`},
+		{`order.a?.b[0]`, `null`},
+		{`order.n ?? 5`, `3`},
 		// Numbers that are only copied keep their digits.
 		{`[order.total, order.big, order.huge]`, `[1.10,12345678901234567890,1e400]`},
 		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`},
 		{`order.missing ?? order.big`, `12345678901234567890`},
-		{`filter(order.list, # != 1)`, `[2.50,"x"]`}, {`string(order.total)`, `"1.10"`},
+		{`filter(order.list, # != 1)`, `[2.50,"x"]`},
+		{`string(order.total)`, `"1.10"`},
 		{`true ? order.total : 0`, `1.10`},
 		// Arithmetic.
-		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`},
-		{`-order.n`, `-3`}, {`-order.total`, `-1.1`},
-		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`},
-		{`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.3`},
-		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`},
-		{`order.n-run`, `1`}, {`order.n-order.n`, `0`}, {`order.n-steps.charge_payment.output.fee`, `2.9`},
-		{`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`},
+		{`order.n + 1`, `4`},
+		{`order.total * 2`, `2.2`},
+		{`7 / 2`, `3.5`},
+		{`8 / 2`, `4`},
+		{`7 % 3`, `1`},
+		{`-order.n`, `-3`},
+		{`-order.total`, `-1.1`},
+		{`sum(order.items, .quantity * .unitPrice)`, `399`},
+		{`sum(order.items, #.quantity)`, `3`},
+		{`sum([])`, `0`},
+		{`sum([0.1, 0.2])`, `0.3`},
+		{`9007199254740993 + 0`, `9007199254740993`},
+		{`order.n - 0`, `3`},
+		{`3 - 5`, `-2`},
+		{`order.n-run`, `1`},
+		{`order.n-order.n`, `0`},
+		{`order.n-steps.charge_payment.output.fee`, `2.9`},
+		{`9223372036854775807 - 1`, `9223372036854775806`},
+		{`+order.total`, `1.10`},
 		{`-9223372036854775807 - 1`, `-9223372036854775808`},
 		{`9223372036854775806 + 1`, `9223372036854775807`},
 		{`0 - -9223372036854775807`, `9223372036854775807`},
 		{`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`},
 		{`3037000499 * 3037000499`, `9223372030926249001`},
 		// Whole numbers are exact past 64 bits, fractions are decimal, and a quotient has 34 digits.
-		{`order.big + 1`, `12345678901234567891`}, {`9223372036854775807 + 1`, `9223372036854775808`},
+		{`order.big + 1`, `12345678901234567891`},
+		{`9223372036854775807 + 1`, `9223372036854775808`},
 		{`-9223372036854775807 - 2`, `-9223372036854775809`},
 		{`9223372036854775807 * -2`, `-18446744073709551614`},
 		{`0 - (-9223372036854775807 - 1)`, `9223372036854775808`},
 		{`(-9223372036854775807 - 1) * 1`, `-9223372036854775808`},
 		{`9223372036854775807 + 1 - 1`, `9223372036854775807`},
 		{`(9223372036854775807 - -1) / -1`, `-9223372036854775808`},
-		{`0.1 + 0.2`, `0.3`}, {`0.1 + 0.2 == 0.3`, `true`}, {`1.1 * 3`, `3.3`},
-		{`order.total * order.total`, `1.21`}, {`19.99 * 3 - 0.97`, `59`}, {`[1, 2, 3][1.5 * 2 - 2]`, `2`},
-		{`-0.0`, `0`}, {`order.zero + 0`, `0`},
-		{`1 / 3`, `0.3333333333333333333333333333333333`}, {`2 / 3`, `0.6666666666666666666666666666666667`},
-		{`10 / 4`, `2.5`}, {`1e6 + 0.5`, `1000000.5`}, {`order.huge * 1`, `1e+400`},
-		{`1 / 1000000000`, `1e-9`}, {`order.huge / order.huge`, `1`},
+		{`0.1 + 0.2`, `0.3`},
+		{`0.1 + 0.2 == 0.3`, `true`},
+		{`1.1 * 3`, `3.3`},
+		{`order.total * order.total`, `1.21`},
+		{`19.99 * 3 - 0.97`, `59`},
+		{`[1, 2, 3][1.5 * 2 - 2]`, `2`},
+		{`-0.0`, `0`},
+		{`order.zero + 0`, `0`},
+		{`1 / 3`, `0.3333333333333333333333333333333333`},
+		{`2 / 3`, `0.6666666666666666666666666666666667`},
+		{`10 / 4`, `2.5`},
+		{`1e6 + 0.5`, `1000000.5`},
+		{`order.huge * 1`, `1e+400`},
+		{`1 / 1000000000`, `1e-9`},
+		{`order.huge / order.huge`, `1`},
 		// Comparisons are exact even where float64 is not.
 		{`order.huge == order.huge + 1`, `true`},
-		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`},
-		{`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
-		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`},
-		{`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`},
+		{`order.big == 1234567890123456789`, `false`},
+		{`order.total == 1.1`, `true`},
+		{`order.n == 3.0`, `true`},
+		{`order.zero == 0`, `true`},
+		{`9007199254740993 > 9007199254740992.0`, `true`},
+		{`order.huge > order.big`, `true`},
+		{`"a" < "b"`, `true`},
+		{`"b" >= "a"`, `true`},
+		{`1 <= 1`, `true`},
+		{`2 >= 3`, `false`},
 		{`1 < 2 < 3`, `true`},
-		{`false or true`, `true`}, {`false or false`, `false`}, {`true and false`, `false`},
-		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`},
-		{`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`},
-		{`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`},
-		{`5 == [1]`, `false`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`},
+		{`false or true`, `true`},
+		{`false or false`, `false`},
+		{`true and false`, `false`},
+		{`order == order`, `true`},
+		{`order.items[0] == order.items[1]`, `false`},
+		{`[1, [2]] == [1, [2.0]]`, `true`},
+		{`{a: 1} != {a: 2}`, `true`},
+		{`{a: 1} == {b: 1}`, `false`},
+		{`{a: [1]} == {a: [1]}`, `true`},
+		{`[1, 2] == [1, 3]`, `false`},
+		{`[1] == 5`, `false`},
+		{`5 == [1]`, `false`},
+		{`nil == order.a`, `true`},
+		{`order.list == nil`, `false`},
 		{`1 == "1"`, `false`},
 		// Logic.
-		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`},
-		{`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
+		{`true and not false`, `true`},
+		{`false && order.text`, `false`},
+		{`true || order.text`, `true`},
+		{`order.n > 2 ? "many" : "few"`, `"many"`},
+		{`not (order.n > 2)`, `false`},
 		// Texts.
-		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`lower(order.text)`, `"tür <&>"`},
-		{`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
-		{`"abc" contains "b"`, `true`}, {`"abc" startsWith "b"`, `false`},
-		{`"abc" endsWith "c"`, `true`}, {`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
-		{`"quote \" and \\ and \n"`, `"quote \" and \\ and \n"`}, {`"\x00"`, `"\u0000"`},
+		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`},
+		{`lower(order.text)`, `"tür <&>"`},
+		{`len(order.text)`, `7`},
+		{`order.text[0:3]`, `"Tür"`},
+		{`order.text[-3:]`, `"<&>"`},
+		{`"abc" contains "b"`, `true`},
+		{`"abc" startsWith "b"`, `false`},
+		{`"abc" endsWith "c"`, `true`},
+		{`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
+		{`"quote \" and \\ and \n"`, `"quote \" and \\ and \n"`},
+		{`"\x00"`, `"\u0000"`},
 		// Times.
 		{`addTime("2026-12-31T23:59:60Z", "1h")`, `"2027-01-01T01:00:00Z"`},
 		{`addTime("2026-12-31t23:59:59z", "1h")`, `"2027-01-01T00:59:59Z"`},
-		{`addTime("2026-03-31T08:00:00Z", "-72h")`, `"2026-03-28T08:00:00Z"`}, {
+		{`addTime("2026-03-31T08:00:00Z", "-72h")`, `"2026-03-28T08:00:00Z"`},
+		{
 			`addTime("2024-02-28T23:30:00.5+02:00", "1d")`, `"2024-02-29T23:30:00.5+02:00"`,
 		},
 		{
 			`addTime(order.at ?? "2026-01-01T00:00:00Z", "1h30m")`, `"2026-01-01T01:30:00Z"`,
-		}, {`map(["2026-01-01T00:00:00Z"], addTime(#, "-1d"))`, `["2025-12-31T00:00:00Z"]`},
+		},
+		{`map(["2026-01-01T00:00:00Z"], addTime(#, "-1d"))`, `["2025-12-31T00:00:00Z"]`},
 		// Lists and objects, always in the order of the data or of sorted keys.
 		{
 			`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`,
-		}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
-		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`},
-		{`order.list[5:9]`, `[]`}, {`count([true, false])`, `1`},
-		{`any(order.items, .physical ?? false)`, `true`}, {`all(order.items, .physical ?? false)`, `false`},
-		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`},
-		{`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
+		},
+		{`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
+		{`order.list[-1]`, `"x"`},
+		{`order.list[1:]`, `[2.50,"x"]`},
+		{`order.list[:-2]`, `[1]`},
+		{`order.list[5:9]`, `[]`},
+		{`count([true, false])`, `1`},
+		{`any(order.items, .physical ?? false)`, `true`},
+		{`all(order.items, .physical ?? false)`, `false`},
+		{`"sku" in order.items[0]`, `true`},
+		{`2.5 in order.list`, `true`},
+		{`4 not in order.list`, `true`},
+		{`"x" in order.a`, `false`},
+		{`len(order.nested)`, `1`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			env := environment(sample)
@@ -180,74 +253,99 @@ func TestFailures(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{`order.none.x`, `it reads .x of null` + fixNull},
 		{`order.none[3]`, `it reads [3] of null` + fixNull},
-		{`order.name.x`, `it reads .x of a text` + fixData}, {`order.n.x`, `it reads .x of a number` + fixData},
-		{`order.list.x`, `it reads .x of a list` + fixData}, {`(order.n + 1).x`, `it reads a member of a number` + fixData},
+		{`order.name.x`, `it reads .x of a text` + fixData},
+		{`order.n.x`, `it reads .x of a number` + fixData},
+		{`order.list.x`, `it reads .x of a list` + fixData},
+		{`(order.n + 1).x`, `it reads a member of a number` + fixData},
 		{`order.nested[0]`, `it reads [0] of an object` + fixData},
 		{`order.list[7]`, `the list has no element [7]` + fixPosition},
 		{`order.list[-7]`, `the list has no element at this position` + fixPosition},
-		{`lower(order.none.x)`,
-			`it reads a member of null` + fixNull},
-		{`order[order.name].x`,
-			`it reads a member of null` + fixNull},
+		{
+			`lower(order.none.x)`,
+			`it reads a member of null` + fixNull,
+		},
+		{
+			`order[order.name].x`,
+			`it reads a member of null` + fixNull,
+		},
 		{
 			`order.list[order.name]`, `an element of a list is read by a text, not by its position; fix: give the position as a whole number; the first is 0`,
-		}, {`order.nested[order.n]`, `a field of an object is read by a number, not by its name; fix: give the name as a text; string(…) converts a number`},
+		},
+		{`order.nested[order.n]`, `a field of an object is read by a number, not by its name; fix: give the name as a text; string(…) converts a number`},
 		{`order.name + 1`, `+ cannot join a text and a number; fix: convert both to texts with string(…)`},
 		{`order.name * 2`, `* needs numbers, got a text` + fixData},
-		{`order.discount * 2`,
-			`* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
-		{`-order.name`, `- needs a number, got a text` + fixData}, {
+		{
+			`order.discount * 2`,
+			`* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
+		},
+		{`-order.name`, `- needs a number, got a text` + fixData},
+		{
 			`+order.none`,
 			`+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
 		},
 		{
 			`order.none < 1`,
 			`< needs two numbers or two texts, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
-		}, {
+		},
+		{
 			`order.name > order.list`,
 			`> cannot compare a text with a list; fix: compare two numbers or two texts; string(…) makes a text`,
 		},
-		{`lower(order.n)`, `lower needs a text, got a number` + fixData}, {
+		{`lower(order.n)`, `lower needs a text, got a number` + fixData},
+		{
 			`order.nested[0:1]`, `[from:to] needs a list or a text, got an object` + fixData,
-		}, {`order.yes.x`, `it reads .x of a boolean` + fixData},
+		},
+		{`order.yes.x`, `it reads .x of a boolean` + fixData},
 		{
 			`order.name > 2`, `> cannot compare a text with a number; fix: compare two numbers or two texts; string(…) makes a text`,
-		}, {`order.name && true`, `&& needs true or false, got a text` + fixData},
+		},
+		{`order.name && true`, `&& needs true or false, got a text` + fixData},
 		{
 			`order.none ? 1 : 2`,
 			`a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
-		}, {`!order.n`, `! needs true or false, got a number` + fixData},
+		},
+		{`!order.n`, `! needs true or false, got a number` + fixData},
 		{
 			`filter(order.list, #)`, `the condition of filter needs true or false, got a text` + fixData,
-		}, {`map(order.name, #)`, `map needs a list, got a text` + fixData},
+		},
+		{`map(order.name, #)`, `map needs a list, got a text` + fixData},
 		{`sum(order.list)`, `sum needs numbers, got a text` + fixData},
-		{`1 / (order.n - order.n)`, `it divides by zero` + fixZero}, {`1 % 0`, `it divides by zero` + fixZero},
+		{`1 / (order.n - order.n)`, `it divides by zero` + fixZero},
+		{`1 % 0`, `it divides by zero` + fixZero},
 		{
 			`order.max * order.max * order.max`,
 			`the result is a whole number of more than 34 digits; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`,
 		},
 		{`order.huge * order.huge * order.huge`, `the result has an exponent beyond ±999; fix: compute with smaller numbers, or let the agent compute it`},
 		{`1 / order.huge / order.huge / order.huge`, `the result has an exponent beyond ±999; fix: compute with smaller numbers, or let the agent compute it`},
-		{`order.huge % 2`, `% needs two whole numbers` + fixData}, {`order.huge / 0`, `it divides by zero` + fixZero},
+		{`order.huge % 2`, `% needs two whole numbers` + fixData},
+		{`order.huge / 0`, `it divides by zero` + fixZero},
 		{`1.5 % 2`, `% needs two whole numbers` + fixData},
-		{`len(order.n)`, `len needs a text, a list or an object, got a number` + fixData}, {
+		{`len(order.n)`, `len needs a text, a list or an object, got a number` + fixData},
+		{
 			`order.name[1:order.name]`, `[from:to] needs a whole number, got a text` + fixData,
-		}, {`{(order.n): 1}`, `a key needs a text, got a number` + fixData},
+		},
+		{`{(order.n): 1}`, `a key needs a text, got a number` + fixData},
 		{
 			`addTime(order.name, "1h")`,
 			`addTime got a text that is not a time in RFC 3339; fix: pass a time like 2026-01-31T08:00:00Z`,
-		}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number` + fixData},
+		},
+		{`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number` + fixData},
 		{
 			`addTime("2026-01-31T08:00:00Z", order.name)`,
 			`addTime got a text that is not a time span; fix: pass a time span like '-72h', '90m' or '3d', at most 100000d`,
-		}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number` + fixData},
-		{`addTime("9999-12-31T08:00:00Z", "1d")`, `the result of addTime is outside the years 0 to 9999` + fixData}, {
+		},
+		{`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number` + fixData},
+		{`addTime("9999-12-31T08:00:00Z", "1d")`, `the result of addTime is outside the years 0 to 9999` + fixData},
+		{
 			`addTime("2026-01-31T08:00:00Z", "100001d")`,
 			`addTime got a text that is not a time span; fix: pass a time span like '-72h', '90m' or '3d', at most 100000d`,
 		},
-		{`order.n in order.nested`, `in an object needs a text, got a number` + fixData}, {
+		{`order.n in order.nested`, `in an object needs a text, got a number` + fixData},
+		{
 			`order.n in order.name`, `in needs a list or an object on its right, got a text` + fixData,
-		}, {`order.n contains "x"`, `contains needs two texts, got a number and a text; fix: convert with string(…)`},
+		},
+		{`order.n contains "x"`, `contains needs two texts, got a number and a text; fix: convert with string(…)`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
@@ -311,7 +409,8 @@ func TestEach(t *testing.T) {
 					`{"of":"${ item.sku }","all":"${ [item, index] }","place":"${ index }"}`),
 			},
 		},
-		{Name: "plain"}}}
+		{Name: "plain"},
+	}}
 	x, err := expression.Compile(def)
 	if err != nil {
 		t.Fatal(err)
@@ -323,17 +422,20 @@ func TestEach(t *testing.T) {
 		`{}`:                                  `0 the value of each is not a list; fix: give a list, or [] if there are no children`,
 		`{"parts":[1,2`:                       `0 expression "order.parts": the data that it reads is not valid JSON` + fixData,
 	} {
-		env, got := core.Environment{Order: json.RawMessage(order)}, ""
+		env := core.Environment{Order: json.RawMessage(order)}
+		got := ""
 		n, err := x.Items(0, env, func(index int, item json.RawMessage) {
 			of := env
-			of.Item, of.Index = item, index
+			of.Item = item
+			of.Index = index
 			child, err := x.ChildOrder(0, of)
 			if err != nil {
 				t.Error(err)
 			}
 			got += string(child) + " "
 		})
-		if got += fmt.Sprintf("%d %v", n, err); !strings.HasPrefix(got, want) {
+		got += fmt.Sprintf("%d %v", n, err)
+		if !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", order, got, want)
 		}
 	}
@@ -349,7 +451,8 @@ func TestTokens(t *testing.T) {
 		{
 			Name: "mail", Agent: "post",
 			Input: json.RawMessage(`["${ token('approve') }", "${ lower(token('approve', order.who)) }"]`),
-		}}}
+		},
+	}}
 	x, err := expression.Compile(def)
 	if err != nil || !x.MakesTokens() {
 		t.Fatal(err)
@@ -381,7 +484,10 @@ func TestWhen(t *testing.T) {
 		want bool
 		err  string
 	}{
-		{"", true, ""}, {"order.yes", true, ""}, {"order.n > 5", false, ""}, {"not order.yes", false, ""},
+		{"", true, ""},
+		{"order.yes", true, ""},
+		{"order.n > 5", false, ""},
+		{"not order.yes", false, ""},
 		{"order.n", false, `expression "order.n": when needs true or false, got a number` + fixData},
 		{"order.missing", false, `expression "order.missing": when needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
 		{"orderId", false, `expression "orderId": when needs true or false, got a text` + fixData},
@@ -402,18 +508,23 @@ func TestTemplates(t *testing.T) {
 	for _, c := range []struct{ template, want string }{
 		{`{"a": 1.10, "b": [true, null]}`, `{"a":1.10,"b":[true,null]}`},
 		{`{"b":"${order.x}","a":"${ order.y }"}`, `{"b":1.0,"a":{"k":"v"}}`},
-		{`"$${order.x}"`, `"${order.x}"`}, {`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`},
+		{`"$${order.x}"`, `"${order.x}"`},
+		{`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`},
 		{`"$5 {x}"`, `"$5 {x}"`},
-		{`{"${key}": "${run}"}`, `{"${key}":2}`}, {`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`},
+		{`{"${key}": "${run}"}`, `{"${key}":2}`},
+		{`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`},
 		{`"${ {a: 1} }"`, `{"a":1}`},
-		{`{"s":"<&>\u2028"}`, "{\"s\":\"<&>\u2028\"}"}, {`""`, `""`},
+		{`{"s":"<&>\u2028"}`, "{\"s\":\"<&>\u2028\"}"},
+		{`""`, `""`},
 	} {
 		if got, err := input(t, c.template, env); err != nil || got != c.want {
 			t.Errorf("%s: got %s, %v; want %s", c.template, got, err, c.want)
 		}
 	}
-	for _, template := range []string{`"a ${run}"`, `"${run} b"`, `"${run}${run}"`, `"${run"`, `"${}"`, `{`,
-		`{"a":}`, ``, strings.Repeat("[", 100_000)} {
+	for _, template := range []string{
+		`"a ${run}"`, `"${run} b"`, `"${run}${run}"`, `"${run"`, `"${}"`, `{`,
+		`{"a":}`, ``, strings.Repeat("[", 100_000),
+	} {
 		x, err := expression.Compile(&core.Definition{Name: "t", Output: json.RawMessage(template)})
 		if err == nil && template != "" {
 			t.Errorf("%.40s: accepted", template)
@@ -533,8 +644,10 @@ func TestStepsThatFailed(t *testing.T) {
 			t.Errorf("%s is %s, want %s (%v)", source, got, want, err)
 		}
 	}
-	scope := expression.Scope{Steps: []string{"a", "b", "c"}, Step: "c",
-		Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true}}
+	scope := expression.Scope{
+		Steps: []string{"a", "b", "c"}, Step: "c",
+		Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true},
+	}
 	for source, want := range map[string]string{
 		`steps.a.failed`: "", `steps.b.failed`: "does not go on without", `steps.c.error`: "of its own step",
 		`steps.d.failed`: "there is no step d", `steps.a.failure`: "without its output",

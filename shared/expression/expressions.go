@@ -39,7 +39,8 @@ var _ core.Expressions = (*Expressions)(nil)
 // Compile compiles all expressions of a definition. It returns no error for a definition that package source
 // has checked.
 func Compile(d *core.Definition) (*Expressions, error) {
-	scope, answered := Scope{Steps: make([]string, len(d.Steps))}, map[string]bool{}
+	scope := Scope{Steps: make([]string, len(d.Steps))}
+	answered := map[string]bool{}
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
@@ -47,9 +48,11 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		}
 	}
 	n := len(d.Steps)
-	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
+	x := &Expressions{
+		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n),
-		schemas: make([]*schema.Schema, n)}
+		schemas: make([]*schema.Schema, n),
+	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
@@ -57,12 +60,14 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	}
 	var err error
 	if len(d.Order) > 0 {
-		if x.order, err = schema.Compile(d.Order); err != nil {
+		x.order, err = schema.Compile(d.Order)
+		if err != nil {
 			return nil, fmt.Errorf("workflow %s, schema of orders: %w", d.Name, err)
 		}
 	}
 	if len(d.Output) > 0 {
-		if x.output, err = parseTemplate(d.Output, scope); err != nil {
+		x.output, err = parseTemplate(d.Output, scope)
+		if err != nil {
 			return nil, fmt.Errorf("workflow %s, output: %w", d.Name, err)
 		}
 	}
@@ -80,35 +85,41 @@ func (x *Expressions) MakesTokens() bool {
 }
 
 func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
-	answered map[string]bool) (err error) {
+	answered map[string]bool,
+) (err error) {
 	if len(s.Input) > 0 {
 		of := scope
 		if s.Agent != "" {
 			of.Answered = answered
 		}
-		if x.inputs[i], err = parseTemplate(s.Input, of); err != nil {
+		x.inputs[i], err = parseTemplate(s.Input, of)
+		if err != nil {
 			return err
 		}
 	}
 	if s.Each != nil && len(s.Each.Order) > 0 {
 		with := scope
 		with.Item = true
-		if x.orders[i], err = parseTemplate(s.Each.Order, with); err != nil {
+		x.orders[i], err = parseTemplate(s.Each.Order, with)
+		if err != nil {
 			return err
 		}
 	}
 	if s.Undo != nil && len(s.Undo.Input) > 0 {
-		if x.undos[i], err = parseTemplate(s.Undo.Input, scope); err != nil {
+		x.undos[i], err = parseTemplate(s.Undo.Input, scope)
+		if err != nil {
 			return err
 		}
 	}
 	if s.When != "" {
-		if x.whens[i], err = parse(s.When, scope); err != nil {
+		x.whens[i], err = parse(s.When, scope)
+		if err != nil {
 			return err
 		}
 	}
 	if s.Answer != nil && s.Answer.Schema != nil {
-		if x.schemas[i], err = schema.Compile(s.Answer.Schema); err != nil {
+		x.schemas[i], err = schema.Compile(s.Answer.Schema)
+		if err != nil {
 			return fmt.Errorf("schema: %w", err)
 		}
 	}
@@ -144,7 +155,8 @@ func (x *Expressions) InputReads(step int) []string {
 // Items evaluates the input of a step as a list, and calls the function each for every element. It returns
 // the number of elements.
 func (x *Expressions) Items(step int, env core.Environment,
-	each func(index int, item json.RawMessage)) (count int, err error) {
+	each func(index int, item json.RawMessage),
+) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)
 	if err != nil {
 		return 0, err

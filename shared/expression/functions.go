@@ -52,7 +52,8 @@ func (e *evaluation) call(name string, arguments []ast.Node) (any, error) {
 	args := make([]any, len(arguments))
 	for i := range arguments {
 		var err error
-		if args[i], err = e.eval(arguments[i]); err != nil {
+		args[i], err = e.eval(arguments[i])
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +105,8 @@ func addTime(e *evaluation, args []any) (any, error) {
 		return nil, fail("addTime got a text that is not a time in RFC 3339",
 			"pass a time like 2026-01-31T08:00:00Z")
 	}
-	if text, ok = args[1].(string); !ok {
+	text, ok = args[1].(string)
+	if !ok {
 		return nil, mismatch("addTime", "a time span as a text", args[1])
 	}
 	if err := e.meter.charge(len(text)); err != nil {
@@ -123,7 +125,8 @@ func addTime(e *evaluation, args []any) (any, error) {
 		return nil, fail("addTime got a text that is not a time span",
 			"pass a time span like '-72h', '90m' or '3d', at most 100000d")
 	}
-	if t = t.Add(span); t.Year() < 0 || t.Year() > 9999 {
+	t = t.Add(span)
+	if t.Year() < 0 || t.Year() > 9999 {
 		return nil, fail("the result of addTime is outside the years 0 to 9999", fixValue)
 	}
 	return t.Format(time.RFC3339Nano), nil

@@ -60,18 +60,24 @@ func hostile() []attack {
 		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
 		{"counting characters in each turn", "count(order.numbers, len(order.long) == 1)", budget},
 		{"objects in each turn", "count(order.numbers, order.one == order.two)", budget},
-		{"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))",
-			budget},
+		{
+			"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))",
+			budget,
+		},
 		{"a long time in each turn", "map(order.numbers, addTime(order.long, '1h'))", "not a time in RFC"},
 		{"a long name in each turn", "count(order.numbers, order.one[order.long] == 1)", budget},
 		{"a long name of an object in each turn", "count(order.numbers, ({(order.long): 1}) == 1)", budget},
 		{"a long name sought in each turn", "count(order.numbers, order.long in order.one)", budget},
 		{"numbers far apart in each turn", "count(order.numbers, order.wide + order.small > 1)", budget},
 		{"many sums", strings.Repeat("sum(order.numbers)+", 60) + "1", budget},
-		{"nested loops", "sum(order.numbers, sum(order.numbers, #))",
-			"goes over something else than the element at hand"},
-		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))",
-			"goes over something else than the element at hand"},
+		{
+			"nested loops", "sum(order.numbers, sum(order.numbers, #))",
+			"goes over something else than the element at hand",
+		},
+		{
+			"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))",
+			"goes over something else than the element at hand",
+		},
 		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
 		{"reduce", "reduce(order.numbers, #acc + #acc, \"x\")", "there is no function reduce"},
 		{"the clock", "now()", "an expression has no clock"},
@@ -79,8 +85,10 @@ func hostile() []attack {
 		{"the environment", "$env", "unknown name $env"},
 		{"a method", "order.String()", "there is no function String"},
 		{"the rest is missing", "[1", "; fix: complete it; in YAML, put it in quotes"},
-		{"an object of a predicate", "map([1], {a: #})",
-			"; fix: an object that a predicate gives stands in parentheses"},
+		{
+			"an object of a predicate", "map([1], {a: #})",
+			"; fix: an object that a predicate gives stands in parentheses",
+		},
 		{"two expressions", "1 1", "; fix: write one expression"},
 		{"many parts", strings.Repeat("1+", 600) + "1", "more than 500 parts"},
 		{"a long text", "1 +" + strings.Repeat(" ", 5000) + "1", "the limit is 4096"},
@@ -110,15 +118,18 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 	})
 	element := rapid.OneOf(number, text, object, rapid.Just("null"), rapid.Just("true"),
 		rapid.Just("[[],[1]]"))
-	source := rapid.SampledFrom([]string{"sum(order.l)", "sum(order.l, # * #)", "map(order.l, # + order.v)",
+	source := rapid.SampledFrom([]string{
+		"sum(order.l)", "sum(order.l, # * #)", "map(order.l, # + order.v)",
 		"count(order.l, # == order.v)", "count(order.l, # > order.v)",
 		"order.v in order.l", "map(order.l, # / 7)", "map(order.l, -#)", "map(order.l, len(#))",
 		"map(order.l, lower(#))", "map(order.l, string(#))",
 		"filter(order.l, # != order.v)", "len(string(order.l))", "order.l == order.m", "map(order.l, #[1:])",
 		"map(order.l, ({(#): 1}))", "order.v", "order.l[1:]",
 		"map(order.l, order.v[string(#)])", "order.v % 7", "map(order.l, # - 0.1)",
-		"any(order.l, # contains order.v)"})
-	worst, worstTime := 0.0, ""
+		"any(order.l, # contains order.v)",
+	})
+	worst := 0.0
+	worstTime := ""
 	rapid.Check(t, func(t *rapid.T) {
 		list := "[" + strings.Join(rapid.SliceOfN(element, 0, 40).Draw(t, "list"), ",") + "]"
 		if rapid.Bool().Draw(t, "of one kind") {
@@ -145,7 +156,8 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 			t.Fatalf("%s allocates %d bytes for %d steps, the bound is %d", what, bytes, charged, limit)
 		}
 		if ratio := float64(bytes) / float64(charged+1); ratio > worst {
-			worst, worstTime = ratio, fmt.Sprintf("%s: %d bytes, %d steps, %v", what, bytes, charged, took)
+			worst = ratio
+			worstTime = fmt.Sprintf("%s: %d bytes, %d steps, %v", what, bytes, charged, took)
 		}
 	})
 	t.Log(worstTime)
@@ -154,8 +166,10 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 // JSON that breaks off, or continues after its end, is an error wherever it is read.
 func TestDamagedOrders(t *testing.T) {
 	for _, order := range []string{`{"a":[1`, `{"a":[1]}}`, `{"a":[1],`, `{"a":[1,]}`} {
-		for _, template := range []string{`"${ [order] }"`, `"${ order.a + order.a }"`,
-			`"${ order.a[0] + 1 }"`} {
+		for _, template := range []string{
+			`"${ [order] }"`, `"${ order.a + order.a }"`,
+			`"${ order.a[0] + 1 }"`,
+		} {
 			if got, err := input(t, template, environment(order)); err == nil ||
 				!strings.Contains(err.Error(), "not valid JSON") {
 				t.Errorf("%s of %s: %s, %v", template, order, got, err)
@@ -170,8 +184,10 @@ func TestDeepOrders(t *testing.T) {
 	for _, depth := range []int{402, libraryReads, 1_000_000} {
 		deep := strings.Repeat(`{"a":[`, depth/2) + "1" + strings.Repeat("]}", depth/2)
 		order := `{"x":1,"deep":` + deep + `}`
-		for _, source := range []string{"order.deep", "order", "len(order)", "order.deep == 1",
-			"steps.ship.output", "[steps.ship.output]"} {
+		for _, source := range []string{
+			"order.deep", "order", "len(order)", "order.deep == 1",
+			"steps.ship.output", "[steps.ship.output]",
+		} {
 			env := environment(order)
 			env.Outputs = map[string]json.RawMessage{"ship": json.RawMessage(order)}
 			_, err := input(t, quote("${"+source+"}"), env)
@@ -216,8 +232,10 @@ func TestDeepResults(t *testing.T) {
 
 // Broken JSON, which the codecs normally refuse, is an error and never a panic.
 func TestBrokenOrders(t *testing.T) {
-	for _, order := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`,
-		`{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`} {
+	for _, order := range []string{
+		``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`,
+		`{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`,
+	} {
 		for _, source := range []string{"order.a.b", "order.a", "order[0]", "[order.a]", "order"} {
 			got, err := input(t, quote("${"+source+"}"), environment(order))
 			if err == nil && !json.Valid([]byte(got)) {
@@ -229,9 +247,11 @@ func TestBrokenOrders(t *testing.T) {
 
 // No expression panics, and each result is JSON and the same each time.
 func FuzzExpression(f *testing.F) {
-	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)",
+	for _, s := range []string{
+		"order.items[0].sku ?? 1", "sum(order.list, # * 2)",
 		`"a" + string(order) contains "x"`, "order.list[1:]", "map(order.items, {a: #index})",
-		"1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
+		"1 in [1] ? -order.n : order?.x[0].y", "1<2<3",
+	} {
 		f.Add(s, `{"n":1.5,"list":[1,2],"items":[{"sku":"x"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, source, order string) {

@@ -28,7 +28,8 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 // is the current element. Without a predicate, the result is the element. each stops when visit returns true
 // or an error.
 func (e *evaluation) each(list []any, predicate ast.Node,
-	visit func(i int, v any) (stop bool, err error)) error {
+	visit func(i int, v any) (stop bool, err error),
+) error {
 	e.element = append(e.element, item{})
 	top := len(e.element) - 1
 	defer func() { e.element = e.element[:top] }()

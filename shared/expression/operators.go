@@ -88,8 +88,10 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 
 // computed is the context of all computations with decimals. A result has up to 34 digits, as in IEEE 754
 // decimal128. The function arithmetic refuses an inexact sum, difference or product of whole numbers.
-var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
-	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
+var computed = apd.Context{
+	Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
+	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal,
+}
 
 func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	x, ok1 := decimal(a)
@@ -256,7 +258,8 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 		c = strings.Compare(x, y)
 	case num1 && num2:
 		var err error
-		if c, err = e.compareNumbers(p, q); err != nil {
+		c, err = e.compareNumbers(p, q)
+		if err != nil {
 			return nil, err
 		}
 	case a == nil || b == nil:

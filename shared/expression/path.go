@@ -50,7 +50,8 @@ func pathOf(p *program, n ast.Node) *path {
 		case *ast.StringNode:
 			m.name = property.Value
 		case *ast.IntegerNode:
-			m.index, m.element = property.Value, true
+			m.index = property.Value
+			m.element = true
 		default:
 			return nil
 		}
@@ -99,7 +100,8 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 			return nil, ofNull(m)
 		}
 		var err error
-		if at, err = m.of(at); err != nil {
+		at, err = m.of(at)
+		if err != nil {
 			return nil, err
 		}
 	}

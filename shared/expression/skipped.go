@@ -22,9 +22,11 @@ func (c *check) skipped(n *ast.MemberNode) error {
 		return nil
 	}
 	output := "steps." + strings.ReplaceAll(step, "-", "_") + ".output"
-	member, optional := "[…]", "?.[…]"
+	member := "[…]"
+	optional := "?.[…]"
 	if s, ok := n.Property.(*ast.StringNode); ok {
-		member, optional = "."+s.Value, "?."+s.Value
+		member = "." + s.Value
+		optional = "?." + s.Value
 	}
 	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step %s", member,
 		step, why),
@@ -79,7 +81,9 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if err != nil {
 		return nil, nil
 	}
-	scope.When, scope.Skippable, scope.Continues = "", nil, nil
+	scope.When = ""
+	scope.Skippable = nil
+	scope.Continues = nil
 	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
 	_ = c.node(tree.Node, 0) // records the outputs that the condition reads; parse reports the errors
 	var split func(n ast.Node)

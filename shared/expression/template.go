@@ -108,12 +108,14 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 		b = append(b, t.literals[i]...)
 		var err error
 		if p.path != nil {
-			if err = e.meter.charge(len(p.path.document(env)) / 128); err == nil {
+			err = e.meter.charge(len(p.path.document(env)) / 128)
+			if err == nil {
 				b, err = splice(b, p.path, env)
 			}
 		} else {
 			var v any
-			if v, err = e.run(p); err == nil {
+			v, err = e.run(p)
+			if err == nil {
 				b, err = appendValue(b, v)
 			}
 		}
@@ -121,7 +123,8 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 			return nil, at(p.source, err)
 		}
 	}
-	if b = append(b, t.literals[len(t.holes)]...); len(b) > MaxResult {
+	b = append(b, t.literals[len(t.holes)]...)
+	if len(b) > MaxResult {
 		return nil, at(t.holes[0].source, errLarge)
 	}
 	return b, at(t.holes[0].source, checkResult(b))
@@ -133,7 +136,8 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw = bytes.Trim(raw, white); len(raw) == 0 {
+	raw = bytes.Trim(raw, white)
+	if len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
 	if len(raw) > 4*MaxResult { // AppendFormat removes white space, so raw may be longer than MaxResult

@@ -14,10 +14,12 @@ const functionToken = "token"
 // token returns a token for answers to the step args[0]. If args[1] names a person, the token is only for the
 // answer of this person.
 func token(e *evaluation, args []any) (any, error) {
-	step, person := args[0].(string), ""
+	step := args[0].(string)
+	person := ""
 	if len(args) > 1 {
 		var ok bool
-		if person, ok = args[1].(string); !ok || person == "" {
+		person, ok = args[1].(string)
+		if !ok || person == "" {
 			return nil, mismatch("token", "the name of a person as a text", args[1])
 		}
 	}

@@ -96,7 +96,8 @@ func (r *reader) member(n *ast.MemberNode) schema.Part {
 			What: fmt.Sprintf("%s is read, and the schema of the order does not know it",
 				shorten(n.String(), maxQuoted)),
 			Fix: suggest.DidYouMean(s.Value, names, "the schema declares here: "+
-				shorten(strings.Join(names, ", "), maxQuoted))})
+				shorten(strings.Join(names, ", "), maxQuoted)),
+		})
 	}
 	return member
 }

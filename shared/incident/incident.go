@@ -177,10 +177,12 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	if s.isNoted(id, now) {
 		return nil
 	}
-	fresh, last := Incident{Opened: now, Last: now, First: a}, now
+	fresh := Incident{Opened: now, Last: now, First: a}
+	last := now
 	var opened bool
 	err := s.change(ctx, func(d *document) bool {
-		fresh.ID, opened = id, false
+		fresh.ID = id
+		opened = false
 		x := d.find(id)
 		if x == nil && id.Agent != "" && len(d.Open) >= 2*MostOpen {
 			return false // the outages that are open keep the operator busy
@@ -198,7 +200,8 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			note := d.correct(now) || now.Sub(x.Last).Std() >= noteEvery
 			// A second Raise for the first order must not count as a further order.
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
-				x.More, note = true, true
+				x.More = true
+				note = true
 			}
 			if note {
 				x.Last = max(x.Last, now)
@@ -209,7 +212,8 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			}
 			return note
 		}
-		last, opened = now, true
+		last = now
+		opened = true
 		return true
 	})
 	if err != nil {
@@ -259,7 +263,8 @@ func (d *document) same(x Incident) *Incident {
 }
 
 func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, err error) {
-	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
+	e, err = s.cfg.Records.Entry(ctx, Key)
+	if err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
 	// If the document is damaged, load begins with an empty document. Orders that stop later open new
@@ -284,15 +289,18 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 	for range tries {
 		var d document
 		var e port.LedgerEntry
-		if d, e, err = s.load(ctx); err != nil {
+		d, e, err = s.load(ctx)
+		if err != nil {
 			return err
 		}
 		if !f(&d) {
 			return nil
 		}
 		e.Output, _ = json.Marshal(d) // encoding texts, numbers and times cannot fail
-		e.Key, e.State = Key, "open"
-		if err = s.cfg.Records.Move(ctx, e); !errors.Is(err, port.ErrConflict) {
+		e.Key = Key
+		e.State = "open"
+		err = s.cfg.Records.Move(ctx, e)
+		if !errors.Is(err, port.ErrConflict) {
 			return err
 		}
 	}
@@ -316,7 +324,8 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
 		// After a failed count, the sweep still publishes the alerts that need no count.
-		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
+		l.counted, err = s.countOf(ctx, d, port.Query{}, l.now)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
 		for _, a := range l.damaged {
@@ -398,15 +407,20 @@ func (id ID) damaged() bool { return id.Workflow != "" && id == damagedID(id.Wor
 
 // alertOf returns the alert of an order in Error, or of a damaged order.
 func alertOf(t *view.Summary, damaged bool) core.RaiseAlert {
-	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
-		Phase: t.Phase, At: t.EndedAt}
+	a := core.RaiseAlert{
+		OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
+		Phase: t.Phase, At: t.EndedAt,
+	}
 	switch {
 	case damaged:
-		a.Phase, a.Code = "", core.CodeDamaged
+		a.Phase = ""
+		a.Code = core.CodeDamaged
 		a.Message = core.TrimMessage("the stored order cannot be read: " + t.Damaged)
 		a.Accepts.Close = true
 	case t.Error != nil:
-		a.Step, a.Code, a.Message = t.Error.Step, t.Error.Code, t.Error.Message
+		a.Step = t.Error.Step
+		a.Code = t.Error.Code
+		a.Message = t.Error.Message
 	}
 	return a
 }
@@ -431,7 +445,8 @@ type counted struct {
 // countOf also counts the orders that were set aside.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}, whole: true}
-	q.State, q.Limit = string(core.Error), pageSize
+	q.State = string(core.Error)
+	q.Limit = pageSize
 	err := s.pages(ctx, q, &all, func(r *port.Record) {
 		t := view.Listed(r)
 		if r.Bucket == port.DamagedBucket {
@@ -452,7 +467,9 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now t
 	if err != nil || !slices.ContainsFunc(d.Open, func(x Incident) bool { return x.damaged() }) {
 		return all, err
 	}
-	q.State, q.InFlight, q.Damaged = "", false, true
+	q.State = ""
+	q.InFlight = false
+	q.Damaged = true
 	err = s.pages(ctx, q, &all, func(r *port.Record) {
 		t := view.Listed(r)
 		all.add(d, alertOf(&t, true))
@@ -487,7 +504,8 @@ func (s *Incidents) pages(ctx context.Context, q port.Query, all *counted, add f
 		for i := range page.Records {
 			add(&page.Records[i])
 		}
-		if seen += len(page.Records); page.Next == "" {
+		seen += len(page.Records)
+		if page.Next == "" {
 			return nil
 		}
 		q.Cursor = page.Next

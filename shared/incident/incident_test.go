@@ -47,9 +47,12 @@ type desk struct {
 }
 
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
-	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
-		inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
-	config := incident.Config{Records: contextRecords{d.records, d}, Tasks: d,
+	d := &desk{
+		t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
+		inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger(),
+	}
+	config := incident.Config{
+		Records: contextRecords{d.records, d}, Tasks: d,
 		Clock: port.ClockFunc(func() time.Time { return d.now }),
 		Log:   slog.New(slog.NewTextHandler(&d.log, nil)),
 		Go:    func(publication func(context.Context)) { publication(marked) },
@@ -62,11 +65,13 @@ func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 				d.published = append(d.published, a)
 			}
 			return d.broken
-		}}
+		},
+	}
 	if change != nil {
 		change(&config)
 	}
-	d.Incidents, d.config = incident.New(config), config
+	d.Incidents = incident.New(config)
+	d.config = config
 	return d
 }
 
@@ -105,8 +110,10 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if q.Damaged && d.unlisted == nil && q.State == "" {
 		page := port.Page{}
 		for id := range d.aside {
-			page.Records = append(page.Records, port.Record{ID: id, Version: 3, Workflow: "order",
-				State: "Processing", Bucket: port.DamagedBucket, Document: []byte("{")})
+			page.Records = append(page.Records, port.Record{
+				ID: id, Version: 3, Workflow: "order",
+				State: "Processing", Bucket: port.DamagedBucket, Document: []byte("{"),
+			})
 		}
 		return page, nil
 	}
@@ -127,8 +134,10 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
 		document, err := state.EncodeTask(&protocol.Task{
-			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, Reason: protocol.Reason{Step: a.Step,
-				Code: a.Code, Text: a.Message}, End: protocol.End{At: a.At}, Version: 1,
+			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, Reason: protocol.Reason{
+				Step: a.Step,
+				Code: a.Code, Text: a.Message,
+			}, End: protocol.End{At: a.At}, Version: 1,
 		})
 		if err != nil {
 			d.t.Fatal(err)
@@ -136,9 +145,12 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		if d.unread[id] {
 			document = document[1:]
 		}
-		page.Records = append(page.Records, port.Record{ID: id, Version: 1, Workflow: a.Workflow, State: "Error",
-			Bucket: port.AttentionBucket, Document: document})
-		if page.Next = id; id == ids[len(ids)-1] {
+		page.Records = append(page.Records, port.Record{
+			ID: id, Version: 1, Workflow: a.Workflow, State: "Error",
+			Bucket: port.AttentionBucket, Document: document,
+		})
+		page.Next = id
+		if id == ids[len(ids)-1] {
 			page.Next = ""
 		}
 	}
@@ -291,8 +303,10 @@ func TestUndoneOrders(t *testing.T) {
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
-		if err := d.Raise(marked, core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i),
-			Undone: true}); err != nil {
+		if err := d.Raise(marked, core.RaiseAlert{
+			OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i),
+			Undone: true,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -425,7 +439,8 @@ func TestMoreThanASweepReads(t *testing.T) {
 	d.stop("o-1", "order", "pay", "declined")
 	for i := range 10_000 { // listed first
 		a := d.inError["o-1"]
-		a.OrderID, a.Code = fmt.Sprintf("a-%05d", i), "busy"
+		a.OrderID = fmt.Sprintf("a-%05d", i)
+		a.Code = "busy"
 		d.inError[a.OrderID] = a
 	}
 	d.pageSize = 1000
@@ -444,10 +459,12 @@ func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d.stop("o-1", "order", "pay", "declined")
 	for i := range 10_000 {
 		a := d.inError["o-1"]
-		a.OrderID, a.Code = fmt.Sprintf("a-%05d", i), "busy"
+		a.OrderID = fmt.Sprintf("a-%05d", i)
+		a.Code = "busy"
 		d.inError[a.OrderID] = a
 	}
-	d.pageSize, d.broken = 1000, nil
+	d.pageSize = 1000
+	d.broken = nil
 	d.sweepAfter(time.Minute)
 	d.want("later", "first 0")
 }
@@ -458,7 +475,9 @@ func TestOrdersThatCannotBeCounted(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
-	d.unlisted, d.broken, d.now = errors.New("throttled"), nil, d.now.Add(time.Minute)
+	d.unlisted = errors.New("throttled")
+	d.broken = nil
+	d.now = d.now.Add(time.Minute)
 	counts, err := d.Sweep(marked)
 	if counts != nil || err == nil || !strings.Contains(err.Error(), "not counted") {
 		t.Errorf("%v, %v", counts, err)
@@ -511,7 +530,8 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 func TestSinkThatDoesNotAnswer(t *testing.T) {
 	d := newDesk(t, nil)
 	offered := 0
-	d.reporting, d.broken = func() { offered++ }, errors.New("no mail")
+	d.reporting = func() { offered++ }
+	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
 	for range 18 {
 		d.now = d.now.Add(10 * time.Second)
@@ -610,7 +630,10 @@ func (d *desk) open() []incident.Incident {
 
 // Settings: a window and a reminder of one's own, or no reminder.
 func TestSettings(t *testing.T) {
-	d := newDesk(t, func(c *incident.Config) { c.Window, c.Reminder = time.Hour, -1 })
+	d := newDesk(t, func(c *incident.Config) {
+		c.Window = time.Hour
+		c.Reminder = -1
+	})
 	d.stop("o-1", "order", "pay", "declined")
 	d.stop("o-2", "order", "pay", "declined")
 	d.sweepAfter(59 * time.Minute)
@@ -742,7 +765,8 @@ func TestEveryOrderInErrorIsReported(t *testing.T) {
 		})
 		codes := rapid.SampledFrom([]string{"a", "b", "c"})
 		for range rapid.IntRange(1, 30).Draw(r, "steps") {
-			losses, d.broken = 5, nil
+			losses = 5
+			d.broken = nil
 			if rapid.IntRange(0, 4).Draw(r, "broken") == 0 {
 				d.broken = errors.New("no mail")
 			}
@@ -758,15 +782,18 @@ func TestEveryOrderInErrorIsReported(t *testing.T) {
 				if rapid.Bool().Draw(r, "meanwhile") {
 					d.meanwhile = func() { d.meanwhile = nil; act() }
 				}
-				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second,
-					time.Minute, 16 * time.Minute}).Draw(r, "pause"))
+				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{
+					time.Second, 20 * time.Second,
+					time.Minute, 16 * time.Minute,
+				}).Draw(r, "pause"))
 				_, _ = d.Sweep(marked) // what fails, the next one does
 				d.meanwhile = nil
 				continue
 			}
 			act()
 		}
-		losses, d.broken = 0, nil
+		losses = 0
+		d.broken = nil
 		for range 4 {
 			d.sweepAfter(16 * time.Minute)
 		}
@@ -829,8 +856,10 @@ func TestAClockThatWasAheadDelaysNoAlert(t *testing.T) {
 func TestDamagedOrdersAreAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.aside = map[string]bool{"o-1": true}
-	found := core.RaiseAlert{OrderID: "o-1", Workflow: "order", Code: core.CodeDamaged, Message: "no JSON",
-		At: core.TimeOf(d.now), Accepts: core.Accepted{Close: true}}
+	found := core.RaiseAlert{
+		OrderID: "o-1", Workflow: "order", Code: core.CodeDamaged, Message: "no JSON",
+		At: core.TimeOf(d.now), Accepts: core.Accepted{Close: true},
+	}
 	for range 3 {
 		if err := d.Raise(marked, found); err != nil {
 			t.Fatal(err)

@@ -14,22 +14,26 @@ import (
 // reply must belong to a step that has waited for the agent, or this process must have seen the outage. Replied
 // logs its errors, because a later reply of the same kind does the same.
 func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply, waited bool) {
-	id, absent := ID{Agent: agent, Operation: operation}, ID{Agent: agent}
+	id := ID{Agent: agent, Operation: operation}
+	absent := ID{Agent: agent}
 	var err error
 	switch later := r.Outcome == core.OutcomeRetryLater; {
 	case later && core.Uncalled(r.Code):
 		if r.Code == core.CodeNoAgent {
 			id = absent
 		}
-		err = s.raise(ctx, id, core.RaiseAlert{Code: r.Code, Message: core.RedactText(r.Message),
-			At: core.TimeOf(s.cfg.Clock.Now())})
+		err = s.raise(ctx, id, core.RaiseAlert{
+			Code: r.Code, Message: core.RedactText(r.Message),
+			At: core.TimeOf(s.cfg.Clock.Now()),
+		})
 	case later && r.Code == core.CodeQueue: // the agent received the request too late to call
 	case waited || s.hasNoted(id) || s.hasNoted(absent):
 		s.unnote(id, absent)
 		err = s.change(ctx, func(d *document) bool {
 			// Both outages end, because the reply shows that the agent is there and calls.
 			now := core.TimeOf(s.cfg.Clock.Now())
-			calls, there := d.end(id, now), d.end(absent, now)
+			calls := d.end(id, now)
+			there := d.end(absent, now)
 			return calls || there
 		})
 	}
@@ -42,8 +46,10 @@ func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core
 // Absent opens the outage of an agent whose requests wait and are not received. While that lasts, the caller
 // repeats the call.
 func (s *Incidents) Absent(ctx context.Context, agent, reason string) error {
-	return s.raise(ctx, ID{Agent: agent}, core.RaiseAlert{Code: core.CodeNoConsumer, Message: reason,
-		At: core.TimeOf(s.cfg.Clock.Now())})
+	return s.raise(ctx, ID{Agent: agent}, core.RaiseAlert{
+		Code: core.CodeNoConsumer, Message: reason,
+		At: core.TimeOf(s.cfg.Clock.Now()),
+	})
 }
 
 // Present ends an outage that Absent has opened.
@@ -63,7 +69,8 @@ func (d *document) end(id ID, now core.Time) bool {
 	if x == nil || x.Over != 0 {
 		return false
 	}
-	x.Over, x.Wakes = now, true
+	x.Over = now
+	x.Wakes = true
 	return true
 }
 
@@ -102,8 +109,10 @@ func Lasting(output []byte) ([]port.Outage, error) {
 func (d *document) outages() (all []port.Outage) {
 	for _, x := range d.Open {
 		if x.Agent != "" && (x.Over == 0 || x.Wakes) {
-			all = append(all, port.Outage{Agent: x.Agent, Operation: x.Operation, Code: x.First.Code,
-				Message: x.First.Message, Since: x.Opened, Ended: x.Over})
+			all = append(all, port.Outage{
+				Agent: x.Agent, Operation: x.Operation, Code: x.First.Code,
+				Message: x.First.Message, Since: x.Opened, Ended: x.Over,
+			})
 		}
 	}
 	return all

@@ -95,7 +95,8 @@ func (d *document) correct(now core.Time) (corrected bool) {
 		x := &d.Open[i]
 		for _, at := range []*core.Time{&x.Opened, &x.Last, &x.Published, &x.Over} {
 			if at.Std().After(now.Std().Add(port.MaxLeaseSkew)) {
-				*at, corrected = now, true
+				*at = now
+				corrected = true
 			}
 		}
 	}
@@ -109,7 +110,8 @@ type look struct {
 }
 
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
-	f, now := l.orders[x.ID], l.now
+	f := l.orders[x.ID]
+	now := l.now
 	orders := f.orders
 	switch kind := s.due(x, orders, l.whole, now); kind {
 	case quietEnd:
@@ -134,7 +136,8 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		// The alert omits the commands that the first order accepted when it stopped, because the order may
 		// accept other commands now.
 		shown := x
-		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
+		shown.First.Accepts = (core.Accepted{})
+		if f.orders > 0 && !f.first {
 			shown.First = f.example
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.announce(ctx, x, shown, kind, orders) })
@@ -169,7 +172,8 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 }
 
 func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
-	orders int) error {
+	orders int,
+) error {
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
 		return err
 	}
@@ -186,7 +190,8 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	ended := false
 	err := s.change(ctx, func(d *document) bool {
 		y := d.same(x)
-		if ended = y != nil && y.Last == x.Last; ended {
+		ended = y != nil && y.Last == x.Last
+		if ended {
 			y.Over = core.TimeOf(now)
 		}
 		return ended
@@ -206,7 +211,9 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 		if y == nil {
 			return false
 		}
-		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
+		y.Published = core.TimeOf(now)
+		y.Orders = orders
+		y.Most = max(y.Most, orders)
 		y.More = y.More && (!x.More || y.Last != x.Last) // still true if orders joined during the publication
 		return true
 	}

@@ -108,8 +108,10 @@ func TestPublicationsAreStoredOneAfterAnother(t *testing.T) {
 		const orders = 30 // more than the tries of one change
 		for i := range orders {
 			go func() {
-				if err := s.Raise(t.Context(), core.RaiseAlert{OrderID: fmt.Sprint("o-", i),
-					Workflow: "order", Step: fmt.Sprint("step-", i)}); err != nil {
+				if err := s.Raise(t.Context(), core.RaiseAlert{
+					OrderID:  fmt.Sprint("o-", i),
+					Workflow: "order", Step: fmt.Sprint("step-", i),
+				}); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -145,7 +145,8 @@ func batches(records []events.SQSMessage) []*batch {
 		b := byARN[r.EventSourceARN]
 		if b == nil {
 			b = &batch{queueARN: r.EventSourceARN}
-			byARN[r.EventSourceARN], all = b, append(all, b)
+			byARN[r.EventSourceARN] = b
+			all = append(all, b)
 		}
 		b.deliveries = append(b.deliveries, delivery(r))
 	}
@@ -156,8 +157,10 @@ func batches(records []events.SQSMessage) []*batch {
 // first delivery. The Scheduler does not emit effects again for a first delivery (P12a, who emits again). If
 // effects are missing, the Supervisor repairs this when the task is due (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
-	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
-		Received: 1, Sender: r.Attributes["SenderId"]}
+	d := port.Delivery{
+		Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
+		Received: 1, Sender: r.Attributes["SenderId"],
+	}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
 		d.Received = n
 	}
@@ -190,7 +193,8 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 }
 
 func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
-	log *slog.Logger) (failed []Failed, err error) {
+	log *slog.Logger,
+) (failed []Failed, err error) {
 	err = port.Guard(log, "handling messages", func() error {
 		failed = handle(ctx, b.queueARN, deliveries)
 		return nil

@@ -22,8 +22,10 @@ import (
 func record(queue string, n int, body string) events.SQSMessage {
 	return events.SQSMessage{
 		MessageId: fmt.Sprint("m", n), ReceiptHandle: fmt.Sprint("r", n), Body: body, EventSourceARN: queue,
-		Attributes: map[string]string{"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123",
-			"SenderId": "AROA:f"},
+		Attributes: map[string]string{
+			"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123",
+			"SenderId": "AROA:f",
+		},
 	}
 }
 
@@ -58,7 +60,8 @@ func (g *given) Extend(_ context.Context, receipt string, d time.Duration) error
 type batched struct{ *given }
 
 func (g batched) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
-	g.ctx, g.batches = ctx, append(g.batches, extensions)
+	g.ctx = ctx
+	g.batches = append(g.batches, extensions)
 	return slices.Repeat([]error{g.fail}, len(extensions))
 }
 
@@ -96,9 +99,16 @@ func TestGivenBack(t *testing.T) {
 		t.Errorf("returning takes until %s", end)
 	}
 	const s = time.Second
-	for i, want := range []struct{ least, most time.Duration }{{2 * s, 3 * s}, {4 * s, 6 * s},
-		{8 * s, 12 * s}, {32 * s, 48 * s}, {59 * s, 60 * s}, {59 * s, 60 * s}, {2 * s, 3 * s},
-		{77 * s, 77 * s}} {
+	for i, want := range []struct{ least, most time.Duration }{
+		{2 * s, 3 * s},
+		{4 * s, 6 * s},
+		{8 * s, 12 * s},
+		{32 * s, 48 * s},
+		{59 * s, 60 * s},
+		{59 * s, 60 * s},
+		{2 * s, 3 * s},
+		{77 * s, 77 * s},
+	} {
 		if got := g.batches[0][i]; got.Receipt != fmt.Sprint("r", i) || got.For < want.least ||
 			got.For > want.most {
 			t.Errorf("message %d, received %q times: %+v, want %s to %s", i, received[i], got, want.least,
@@ -204,8 +214,10 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 		event); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`,
-		`a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`}
+	want := []string{
+		`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`,
+		`a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`,
+	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}
@@ -223,8 +235,10 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 		}
 		return nil
 	}
-	first, odd := record("q", 0, "x"), record("q", 1, "y")
-	first.Attributes, odd.Attributes = map[string]string{"ApproximateReceiveCount": "1"}, nil
+	first := record("q", 0, "x")
+	odd := record("q", 1, "y")
+	first.Attributes = map[string]string{"ApproximateReceiveCount": "1"}
+	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
 	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
 		event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
@@ -295,8 +309,10 @@ func TestMetricOfReturnedMessages(t *testing.T) {
 				event.Records = append(event.Records, record("q", i, b))
 			}
 			var out bytes.Buffer
-			_, err := lambdaevent.Batch(handle, nowhere, lambdaevent.Returned{Out: &out,
-				Deployment: "Shop/Engine", Function: "payment"}, slog.New(slog.DiscardHandler))(
+			_, err := lambdaevent.Batch(handle, nowhere, lambdaevent.Returned{
+				Out:        &out,
+				Deployment: "Shop/Engine", Function: "payment",
+			}, slog.New(slog.DiscardHandler))(
 				context.Background(), event)
 			require.NoError(t, err)
 			if c.want == 0 {
@@ -308,10 +324,13 @@ func TestMetricOfReturnedMessages(t *testing.T) {
 			format, _ := line["_aws"].(map[string]any)
 			require.InDelta(t, time.Now().UnixMilli(), format["Timestamp"], 60_000)
 			delete(format, "Timestamp")
-			require.Empty(t, cmp.Diff(map[string]any{"Deployment": "Shop/Engine", "Function": "payment",
+			require.Empty(t, cmp.Diff(map[string]any{
+				"Deployment": "Shop/Engine", "Function": "payment",
 				"Returned": float64(c.want), "_aws": map[string]any{"CloudWatchMetrics": []any{map[string]any{
 					"Namespace": "Stepkeeper", "Dimensions": []any{[]any{"Deployment", "Function"}},
-					"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}}}}}}, line))
+					"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}},
+				}}},
+			}, line))
 		})
 	}
 }

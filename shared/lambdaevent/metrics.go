@@ -13,7 +13,8 @@ import (
 // WriteMetrics writes a log line in CloudWatch's embedded metric format. This needs no network call and no
 // permission. Each field with an entry in units is a metric. The other fields are only part of the log line.
 func WriteMetrics(out io.Writer, now time.Time, dimensions []string, units map[string]string,
-	fields map[string]any) error {
+	fields map[string]any,
+) error {
 	metrics := []map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(units)) {
 		metrics = append(metrics, map[string]string{"Name": name, "Unit": units[name]})
@@ -49,5 +50,6 @@ func (r Returned) Write(now time.Time, n int) error {
 	return WriteMetrics(r.Out, now, []string{deployment.MetricDeployment, deployment.MetricFunction},
 		map[string]string{deployment.MetricReturned: "Count"}, map[string]any{
 			deployment.MetricDeployment: r.Deployment, deployment.MetricFunction: r.Function,
-			deployment.MetricReturned: n})
+			deployment.MetricReturned: n,
+		})
 }

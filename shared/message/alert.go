@@ -63,7 +63,9 @@ func (a Alert) Subject() string {
 // For returns a copy of the alert with the fields Deployment and Commands set. The argument options contains
 // the command-line flags that select the deployment, such as "--stack Shop". It can be empty.
 func (a Alert) For(deployment, options string) Alert {
-	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
+	a.Deployment = deployment
+	a.Commands = []string{}
+	a.purposes = nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
 		for i := range words {
@@ -91,6 +93,12 @@ func (a Alert) For(deployment, options string) Alert {
 		a.many(add)
 		return a
 	}
+	a.one(add)
+	return a
+}
+
+// one adds commands for the order of the alert.
+func (a Alert) one(add func(purpose string, words ...string)) {
 	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
 		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
@@ -122,7 +130,6 @@ func (a Alert) For(deployment, options string) Alert {
 		add("If it did not happen, or was undone by hand"+from, "resolve", a.OrderID, a.Step,
 			string(otherwise))
 	}
-	return a
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+-]+$`)
@@ -186,7 +193,8 @@ func (a Alert) Facts() []Fact {
 		}
 		return strconv.Itoa(n)
 	}
-	ended, at := "stopped", ""
+	ended := "stopped"
+	at := ""
 	if a.Undone {
 		ended = "undone"
 	}
@@ -198,11 +206,22 @@ func (a Alert) Facts() []Fact {
 		at = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
-		{"in", a.Deployment}, {"agent", a.Agent}, {"operation", a.Operation}, {"phase", string(a.Phase)},
-		{"step", a.Step}, {"attempts", number(a.Attempts)},
-		{"tried", a.tried()}, {"key", a.Key},
-		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
-		{"orders", number(a.Orders)}, {"peak", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
+		{"in", a.Deployment},
+		{"agent", a.Agent},
+		{"operation", a.Operation},
+		{"phase", string(a.Phase)},
+		{"step", a.Step},
+		{"attempts", number(a.Attempts)},
+		{"tried", a.tried()},
+		{"key", a.Key},
+		{"code", a.Code},
+		{"reason", a.RaiseAlert.Message},
+		{"run", run},
+		{ended, at},
+		{"orders", number(a.Orders)},
+		{"peak", number(a.Most)},
+		{"since", a.Since.String()},
+		{"log", a.Logs},
 	}
 	known := all[:0]
 	for _, f := range all {

@@ -20,22 +20,41 @@ func TestCommandsOfAnAlert(t *testing.T) {
 		options string
 		want    []string
 	}{
-		"past its point of no return": {core.Forward, core.Accepted{Resubmit: true}, "--stack Shop/Engine",
-			[]string{"stepkeeper --stack Shop/Engine show o-1",
-				"stepkeeper --stack Shop/Engine resubmit o-1"}},
-		"a key may be forgotten": {core.Forward, core.Accepted{Undo: true, Resolve: true},
+		"past its point of no return": {
+			core.Forward,
+			core.Accepted{Resubmit: true},
+			"--stack Shop/Engine",
+			[]string{
+				"stepkeeper --stack Shop/Engine show o-1",
+				"stepkeeper --stack Shop/Engine resubmit o-1",
+			},
+		},
+		"a key may be forgotten": {
+			core.Forward,
+			core.Accepted{Undo: true, Resolve: true},
 			"--server http://127.0.0.1:8377",
-			[]string{"stepkeeper --server http://127.0.0.1:8377 show o-1",
+			[]string{
+				"stepkeeper --server http://127.0.0.1:8377 show o-1",
 				"stepkeeper --server http://127.0.0.1:8377 undo o-1",
 				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay happened",
-				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay not-happened"}},
-		"while it is undone": {core.Undoing, core.Accepted{Resubmit: true, Undo: true, Resolve: true}, "",
-			[]string{"stepkeeper show o-1", "stepkeeper resubmit o-1", "stepkeeper resolve o-1 pay happened",
-				"stepkeeper resolve o-1 pay undone"}},
+				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay not-happened",
+			},
+		},
+		"while it is undone": {
+			core.Undoing,
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true},
+			"",
+			[]string{
+				"stepkeeper show o-1", "stepkeeper resubmit o-1", "stepkeeper resolve o-1 pay happened",
+				"stepkeeper resolve o-1 pay undone",
+			},
+		},
 		"nothing": {core.Forward, core.Accepted{}, "", []string{"stepkeeper show o-1"}},
 	} {
-		a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
-			Step: "pay", Phase: c.phase, Accepts: c.accepts}}.For("Shop", c.options)
+		a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{
+			OrderID: "o-1",
+			Step:    "pay", Phase: c.phase, Accepts: c.accepts,
+		}}.For("Shop", c.options)
 		if !slices.Equal(a.Commands, c.want) {
 			t.Errorf("%s: %q, want %q", name, a.Commands, c.want)
 		}
@@ -45,16 +64,22 @@ func TestCommandsOfAnAlert(t *testing.T) {
 // If many orders have stopped, the commands are for all of them. At the end of an incident there are none.
 func TestCommandsForMany(t *testing.T) {
 	of := func(kind message.AlertKind, orders int, step string, others bool) []string {
-		return message.Alert{Kind: kind, Orders: orders, Others: others,
-			RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
-				Accepts: core.Accepted{Resubmit: true}}}.For("Shop", "--stack Shop").Commands
+		return message.Alert{
+			Kind: kind, Orders: orders, Others: others,
+			RaiseAlert: core.RaiseAlert{
+				OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
+				Accepts: core.Accepted{Resubmit: true},
+			},
+		}.For("Shop", "--stack Shop").Commands
 	}
-	many := []string{"stepkeeper --stack Shop show o-1",
+	many := []string{
+		"stepkeeper --stack Shop show o-1",
 		"stepkeeper --stack Shop list --state Error --workflow order --step pay --code declined",
 		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
 			"fixed --dry-run",
 		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
-			"fixed --canary 5"}
+			"fixed --canary 5",
+	}
 	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
 		if got := of(kind, 7, "pay", false); !slices.Equal(got, many) {
 			t.Errorf("%q", got)
@@ -81,8 +106,10 @@ func TestCommandsForMany(t *testing.T) {
 // An agent chooses the code, so it is quoted: in a shell it is one word.
 func TestCommandsOfOddCodes(t *testing.T) {
 	of := func(code string) []string {
-		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
-			Workflow: "order", Step: "pay", Code: code}}.For("", "").Commands
+		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{
+			OrderID:  "o-1",
+			Workflow: "order", Step: "pay", Code: code,
+		}}.For("", "").Commands
 	}
 	got := of("it's; rm -rf $HOME\n")
 	if want := `stepkeeper list --state Error --workflow order --step pay --code 'it'\''s; rm -rf $HOME'`; got[1] != want {
@@ -108,25 +135,41 @@ func TestTitlesOfAlerts(t *testing.T) {
 		others      bool
 		title, text string
 	}{
-		{message.AlertFirst, 1, "pay", false,
+		{
+			message.AlertFirst, 1, "pay", false,
 			"order, step pay: order o-1 in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1"},
-		{message.AlertMore, 7, "pay", false, "order, step pay: 7 orders in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1"},
-		{message.AlertReminder, 7, "", false, "order: 7 orders still in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1"},
-		{message.AlertReminder, 1, "pay", false,
+			"no funds (declined). More: stepkeeper show o-1",
+		},
+		{
+			message.AlertMore, 7, "pay", false, "order, step pay: 7 orders in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1",
+		},
+		{
+			message.AlertReminder, 7, "", false, "order: 7 orders still in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1",
+		},
+		{
+			message.AlertReminder, 1, "pay", false,
 			"order, step pay: order o-1 still in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1"},
-		{message.AlertMore, 7, "pay", true,
+			"no funds (declined). More: stepkeeper show o-1",
+		},
+		{
+			message.AlertMore, 7, "pay", true,
 			"other workflows and steps: 7 orders in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1"},
-		{message.AlertOver, 0, "pay", false, "order, step pay: no order in Error any more",
-			"Ended: no funds (declined)."},
+			"no funds (declined). More: stepkeeper show o-1",
+		},
+		{
+			message.AlertOver, 0, "pay", false, "order, step pay: no order in Error any more",
+			"Ended: no funds (declined).",
+		},
 	} {
-		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others, Since: 1_795_230_000_000,
-			RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: c.step,
-				Code: "declined", Message: "no funds"}}.For("Shop", "")
+		a := message.Alert{
+			Kind: c.kind, Orders: c.orders, Others: c.others, Since: 1_795_230_000_000,
+			RaiseAlert: core.RaiseAlert{
+				OrderID: "o-1", Workflow: "order", Step: c.step,
+				Code: "declined", Message: "no funds",
+			},
+		}.For("Shop", "")
 		if got := a.Title(); got != c.title {
 			t.Errorf("%q, want %q", got, c.title)
 		}
@@ -138,11 +181,17 @@ func TestTitlesOfAlerts(t *testing.T) {
 
 // Unknown parts of an alert are left out.
 func TestFactsOfAnAlert(t *testing.T) {
-	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Phase: core.Forward,
-		Code: "deadline", Message: "it has passed", Run: 2}}.For("", "")
-	want := []message.Fact{{Name: "phase", Value: "forward"}, {Name: "code", Value: "deadline"},
+	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{
+		OrderID: "o-1", Phase: core.Forward,
+		Code: "deadline", Message: "it has passed", Run: 2,
+	}}.For("", "")
+	want := []message.Fact{
+		{Name: "phase", Value: "forward"},
+		{Name: "code", Value: "deadline"},
 		{Name: "reason", Value: "it has passed"},
-		{Name: "run", Value: "2"}, {Name: "since", Value: core.Time(1).String()}}
+		{Name: "run", Value: "2"},
+		{Name: "since", Value: core.Time(1).String()},
+	}
 	if got := a.Facts(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -153,14 +202,23 @@ func TestFactsOfAnAlert(t *testing.T) {
 	a.Most = 5
 	a.Logs = "https://x"
 	a.Deployment = "Shop"
-	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped",
-		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "peak", Value: "5"},
-		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {
+	for _, want := range []message.Fact{
+		{Name: "tried", Value: core.Time(2).String()},
+		{
+			Name:  "stopped",
+			Value: core.Time(3).String(),
+		},
+		{Name: "orders", Value: "4"},
+		{Name: "peak", Value: "5"},
+		{Name: "log", Value: "https://x"},
+		{Name: "in", Value: "Shop"},
+	} {
 		if !slices.Contains(a.Facts(), want) {
 			t.Errorf("%+v lack %+v", a.Facts(), want)
 		}
 	}
-	if a.LastTry = 9; !slices.Contains(a.Facts(),
+	a.LastTry = 9
+	if !slices.Contains(a.Facts(),
 		message.Fact{Name: "tried", Value: core.Time(2).String() + " to " + core.Time(9).String()}) {
 		t.Errorf("%+v", a.Facts())
 	}
@@ -172,16 +230,26 @@ func TestAlertsOfTheIntake(t *testing.T) {
 		title, text string
 		commands    int
 	}{
-		message.AlertFirst: {"new orders are refused since 1970-01-01 00:00 UTC",
-			"3 orders are active (busy). More: stepkeeper doctor", 2},
-		message.AlertReminder: {"new orders are still refused since 1970-01-01 00:00 UTC",
-			"3 orders are active (busy). More: stepkeeper doctor", 2},
+		message.AlertFirst: {
+			"new orders are refused since 1970-01-01 00:00 UTC",
+			"3 orders are active (busy). More: stepkeeper doctor", 2,
+		},
+		message.AlertReminder: {
+			"new orders are still refused since 1970-01-01 00:00 UTC",
+			"3 orders are active (busy). More: stepkeeper doctor", 2,
+		},
 		message.AlertOver: {"new orders are accepted again", "Ended: 3 orders are active (busy).", 0},
 	} {
-		a := message.Alert{Kind: kind, Intake: true, Since: 1,
-			RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2}}.For("Shop", "")
-		want := []message.Fact{{Name: "in", Value: "Shop"}, {Name: "code", Value: "busy"},
-			{Name: "reason", Value: "3 orders are active"}, {Name: "since", Value: core.Time(1).String()}}
+		a := message.Alert{
+			Kind: kind, Intake: true, Since: 1,
+			RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2},
+		}.For("Shop", "")
+		want := []message.Fact{
+			{Name: "in", Value: "Shop"},
+			{Name: "code", Value: "busy"},
+			{Name: "reason", Value: "3 orders are active"},
+			{Name: "since", Value: core.Time(1).String()},
+		}
 		if a.Title() != c.title || !strings.HasPrefix(a.Text(), c.text) || !slices.Equal(a.Facts(), want) {
 			t.Errorf("%s: %q, %q, %+v", kind, a.Title(), a.Text(), a.Facts())
 		}
@@ -193,8 +261,10 @@ func TestAlertsOfTheIntake(t *testing.T) {
 
 // The JSON of an alert carries a line and a text for people beside the members for programs.
 func TestAlertsForPeopleAndPrograms(t *testing.T) {
-	a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
-		Workflow: "trip", Step: "book", Code: "failed", Message: "no seat"}}.For("Shop", "--stack Shop")
+	a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{
+		OrderID:  "o-1",
+		Workflow: "trip", Step: "book", Code: "failed", Message: "no seat",
+	}}.For("Shop", "--stack Shop")
 	body, err := a.Encode()
 	require.NoError(t, err)
 	var got map[string]any

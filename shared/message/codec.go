@@ -52,7 +52,9 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		return o, nil, nil
 	}
 	c, is := d.Value.(*Control)
-	if !is {
+	if is {
+		err = c.Check()
+	} else {
 		body, unread := d.Bytes()
 		var names struct {
 			OrderID string      `json:"orderId"` // only a submission has the member orderId
@@ -61,10 +63,9 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
 			return o, nil, err
 		}
-		if c, err = Decode[Control](body); err != nil {
-			return SubmitOrder{}, nil, err
-		}
-	} else if err = c.Check(); err != nil {
+		c, err = Decode[Control](body)
+	}
+	if err != nil {
 		return SubmitOrder{}, nil, err
 	}
 	if !c.ForApplications() {
@@ -151,7 +152,8 @@ func lossesOf(data []byte, levels int) ([]byte, losses, error) {
 		if name == "error" { // the code of a failure has a meaning of its own
 			lost["error"] = &core.Refusal{Code: codeIn(data), Text: err.Error()}
 		}
-		if data = rawjson.Without(data, name); data == nil {
+		data = rawjson.Without(data, name)
+		if data == nil {
 			return nil, nil, err
 		}
 	}
@@ -170,15 +172,20 @@ func codeIn(data []byte) (code string) {
 // lose ends the attempt of a reply that cannot be kept as it is, instead of leaving the step to its timeout
 // and another call (P28, what is too large fails once). An undo needs no output (P24).
 func (m *Reply) lose(lost losses) {
-	output, code := lost["output"], core.CodeOutput
+	output := lost["output"]
+	code := core.CodeOutput
 	if output == nil && len(m.Output) > core.MaxOutput {
-		output, code = fmt.Errorf("it has %d bytes and the limit is %d; store it elsewhere and return a "+
-			"reference", len(m.Output), core.MaxOutput), core.CodeOutputTooLarge
+		output = fmt.Errorf("it has %d bytes and the limit is %d; store it elsewhere and return a "+
+			"reference", len(m.Output), core.MaxOutput)
+		code = core.CodeOutputTooLarge
 		m.Output = nil
 	}
 	if output != nil && m.Outcome == core.OutcomeDone && m.Operation != core.UndoOp {
-		m.Outcome, m.Error = core.OutcomeFailed, &ReplyError{Code: code,
-			Message: "the operation was done, but its output cannot be kept: " + output.Error()}
+		m.Outcome = core.OutcomeFailed
+		m.Error = &ReplyError{
+			Code:    code,
+			Message: "the operation was done, but its output cannot be kept: " + output.Error(),
+		}
 	}
 	if r, ok := errors.AsType[*core.Refusal](lost["error"]); ok && m.Outcome != core.OutcomeDone {
 		m.Error = &ReplyError{Code: r.Code, Message: r.Text}

@@ -110,8 +110,10 @@ type head struct {
 
 // MarshalJSON writes one object with the members of the head and of the event.
 func (m Control) MarshalJSON() ([]byte, error) {
-	h, err := rawjson.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
-		Tries: m.Tries})
+	h, err := rawjson.Marshal(head{
+		Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
+		Tries: m.Tries,
+	})
 	if err != nil {
 		return nil, err
 	}

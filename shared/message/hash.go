@@ -7,20 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
-
-// HashOf returns the hash of a task's submission. If the task contains the order, HashOf computes the hash.
-// Otherwise it returns the stored hash. The hash is "" if a Cancel arrived without a submission (P17, a
-// cancel is kept).
-func HashOf(t *protocol.Task) string {
-	if len(t.Order) == 0 {
-		return t.ContentHash
-	}
-	return ContentHash(SubmitOrder{Workflow: t.Workflow, Order: t.Order, Priority: t.Priority,
-		ReplyTo: t.ReplyTo})
-}
 
 // ContentHash returns the hash of a submission. Repeated submissions of the same order have the same hash
 // (P14, submit creates once). The hash consists of the first 16 bytes of SHA-256, in hexadecimal. The input

@@ -15,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -23,9 +22,11 @@ const good = `{"schema":1,"orderId":"o-1","workflow":"order","order":{"total":12
 
 func TestDecodeSubmit(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(good))
-	want := message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order",
+	want := message.SubmitOrder{
+		Schema: 1, OrderID: "o-1", Workflow: "order",
 		Order: json.RawMessage(`{"total":12.50}`), Priority: "high",
-		ReplyTo: "shop", Deadline: 1795251600500}
+		ReplyTo: "shop", Deadline: 1795251600500,
+	}
 	if err != nil || !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v, %v", o, err)
 	}
@@ -58,43 +59,67 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"no object", `[1]`, "not-json", "", "not a JSON object"},
 		{"null", `null`, "not-json", "", "not a JSON object"},
 		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
-		{"half a pair", with("order", `"\ud83d"`), "not-json", "",
-			"order: half of a surrogate pair at byte"},
-		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "",
-			"surrogate"},
+		{
+			"half a pair", with("order", `"\ud83d"`), "not-json", "",
+			"order: half of a surrogate pair at byte",
+		},
+		{
+			"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "",
+			"surrogate",
+		},
 		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", "surrogate"},
 		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
 		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
 		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
 		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
-		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "",
-			"orderId: the key stands twice"},
-		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "",
-			"order.a.0.b: the key stands twice"},
+		{
+			"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "",
+			"orderId: the key stands twice",
+		},
+		{
+			"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "",
+			"order.a.0.b: the key stands twice",
+		},
 		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a: the key stands twice"},
-		{"key twice of many", with("order",
-			`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "",
-			"order.3: the key stands twice"},
+		{
+			"key twice of many", with("order",
+				`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "",
+			"order.3: the key stands twice",
+		},
 		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1),
 			"}"), "not-json", "", "orderId: the key stands twice"},
-		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "",
-			"limit is 65536"},
-		{"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "",
-			`"" is not known`},
-		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty",
-			`"prioritty" is not known`},
-		{"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy",
-			`"yy"`},
-		{"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID",
-			"not known"},
-		{"no schema", with("schema", ""), "invalid-field", "schema",
-			"schema is missing, or 0; write \"schema\": 1"},
+		{
+			"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "",
+			"limit is 65536",
+		},
+		{
+			"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "",
+			`"" is not known`,
+		},
+		{
+			"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty",
+			`"prioritty" is not known`,
+		},
+		{
+			"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy",
+			`"yy"`,
+		},
+		{
+			"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID",
+			"not known",
+		},
+		{
+			"no schema", with("schema", ""), "invalid-field", "schema",
+			"schema is missing, or 0; write \"schema\": 1",
+		},
 		{"schema as text", with("schema", `"1"`), "invalid-field", "schema", "must be the number 1"},
 		{"no ID", with("orderId", ""), "missing-field", "orderId", "missing"},
 		{"empty ID", with("orderId", `""`), "missing-field", "orderId", "missing"},
 		{"null ID", with("orderId", `null`), "invalid-field", "orderId", "must be a string"},
-		{"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId",
-			"1 to 128"},
+		{
+			"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId",
+			"1 to 128",
+		},
 		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
 		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
 		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
@@ -107,12 +132,16 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"null order", with("order", "null"), "missing-field", "order", "null"},
 		{"a schema that never was", with("schema", "-1"), "invalid-field", "schema", "it must be 1"},
 		{"priority", with("priority", `"urgent"`), "invalid-field", "priority", `"normal" or "high"`},
-		{"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo",
-			"never an address"},
+		{
+			"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo",
+			"never an address",
+		},
 		{"deadline", with("deadline", `"tomorrow"`), "invalid-field", "deadline", "RFC 3339"},
 		{"deadline as number", with("deadline", `5`), "invalid-field", "deadline", "RFC 3339"},
-		{"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline",
-			"1970"},
+		{
+			"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline",
+			"1970",
+		},
 	} {
 		_, err := message.DecodeSubmit([]byte(c.data))
 		var r *message.Refusal
@@ -199,8 +228,10 @@ func TestOneLevelTooDeep(t *testing.T) {
 	}
 	for n, fits := range map[int]bool{64: true, 65: false, 9998: false} {
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: lists(n)}
-		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
-			Outcome: core.OutcomeDone, Output: lists(n)}
+		reply := &message.Reply{
+			Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
+			Outcome: core.OutcomeDone, Output: lists(n),
+		}
 		asBytes, _ := rawjson.Marshal(reply)
 		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
 		decoded := lost(message.Decode[message.Reply](asBytes))
@@ -238,14 +269,22 @@ func TestNumbersWithoutBounds(t *testing.T) {
 	} {
 		value := json.RawMessage(`{"n":[` + number + `]}`)
 		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
-		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
-			Outcome: core.OutcomeDone, Output: value}
-		ended := &message.Child{Schema: message.Schema,
-			Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{OrderID: "o",
-			Event: core.Answered{ID: "i", Name: "e", Value: value, By: "ann"}}
-		resubmit := &message.Control{OrderID: "o",
-			Event: core.Resubmit{ID: "i", Step: "s", Input: value}}
+		reply := &message.Reply{
+			Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
+			Outcome: core.OutcomeDone, Output: value,
+		}
+		ended := &message.Child{
+			Schema: message.Schema,
+			Ended:  &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value},
+		}
+		answer := &message.Control{
+			OrderID: "o",
+			Event:   core.Answered{ID: "i", Name: "e", Value: value, By: "ann"},
+		}
+		resubmit := &message.Control{
+			OrderID: "o",
+			Event:   core.Resubmit{ID: "i", Step: "s", Input: value},
+		}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
@@ -339,8 +378,10 @@ func TestAnswersAreChecked(t *testing.T) {
 
 // Texts that are printed have no control characters: sender, reason and code.
 func TestTextsAreOfOneLine(t *testing.T) {
-	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028",
-		"\u2029", "\u202e", "\u2066", "\u200f"} {
+	for _, bad := range []string{
+		"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028",
+		"\u2029", "\u202e", "\u2066", "\u200f",
+	} {
 		text, _ := json.Marshal("a" + bad + "b")
 		for _, c := range []string{
 			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
@@ -365,8 +406,10 @@ func TestTextsAreOfOneLine(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func hash(order string) string {
-	return message.ContentHash(message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order",
-		Order: json.RawMessage(order)})
+	return message.ContentHash(message.SubmitOrder{
+		Schema: 1, OrderID: "x", Workflow: "order",
+		Order: json.RawMessage(order),
+	})
 }
 
 func TestContentHashIsOfTheContent(t *testing.T) {
@@ -375,7 +418,8 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 		{`0.1`, `1e-1`, `0.10`, `100e-3`},
 		{`9007199254740993`, `9007199254740993.0`, `900719925474099.3e1`}, // no double holds it
 		{`{"x":1e400,"y":9007199254740993}`, `{"y":9007199254740993,"x":10e399}`},
-		{`0`, `-0`, `0e5`}, {`"\u20ac"`, `"€"`},
+		{`0`, `-0`, `0e5`},
+		{`"\u20ac"`, `"€"`},
 	} {
 		for _, other := range same[1:] {
 			if hash(same[0]) != hash(other) {
@@ -383,12 +427,14 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 			}
 		}
 	}
-	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`,
+	all := []string{
+		`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`,
 		`9007199254740994`, `1e400`, `1e401`, `-1e400`,
 		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`,
 		`"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
 		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`,
-		`{}`, `[]`, `[[]]`, `""`}
+		`{}`, `[]`, `[[]]`, `""`,
+	}
 	seen := map[string]string{}
 	for _, order := range all {
 		if was, ok := seen[hash(order)]; ok {
@@ -401,30 +447,19 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 	}
 }
 
-// The hash of a task's content is that of its submission, wherever its order stands.
-func TestHashOfATask(t *testing.T) {
-	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`),
-		Priority: "high", ReplyTo: "shop"}
-	task := protocol.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
-	if got := message.HashOf(&task); got != message.ContentHash(o) {
-		t.Errorf("its order stands in the task: %s, want %s", got, message.ContentHash(o))
-	}
-	if got := message.HashOf(&protocol.Task{ContentHash: "h"}); got != "h" {
-		t.Errorf("its order is kept apart: %q", got)
-	}
-	if got := message.HashOf(&protocol.Task{}); got != "" {
-		t.Errorf("it was cancelled before its order came: %q", got)
-	}
-}
-
 func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 	base := message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(`1`)}
-	same, other := base, []message.SubmitOrder{base, base, base}
-	same.OrderID, same.Priority, same.Deadline = "y", "normal", 5
+	same := base
+	other := []message.SubmitOrder{base, base, base}
+	same.OrderID = "y"
+	same.Priority = "normal"
+	same.Deadline = 5
 	if message.ContentHash(base) != message.ContentHash(same) {
 		t.Error("ID, deadline and the default priority are no content")
 	}
-	other[0].Workflow, other[1].Priority, other[2].ReplyTo = "other", "high", "shop"
+	other[0].Workflow = "other"
+	other[1].Priority = "high"
+	other[2].ReplyTo = "shop"
 	for _, o := range other {
 		if message.ContentHash(base) == message.ContentHash(o) {
 			t.Errorf("%+v is another order", o)
@@ -433,81 +468,117 @@ func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 }
 
 func examples() map[string][]port.Value {
-	reply := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "charge", Agent: "payment", Attempt: 2,
+	reply := message.Reply{
+		Schema: 1, OrderID: "o-1", Run: 1, Step: "charge", Agent: "payment", Attempt: 2,
 		Operation: core.Do, Outcome: core.OutcomeDone,
-		Output: json.RawMessage(`{"id":7}`), Waited: 12}
+		Output: json.RawMessage(`{"id":7}`), Waited: 12,
+	}
 	failed := reply
 	failed.Outcome = core.OutcomeRetryLater
 	failed.Output = nil
 	failed.Error = &message.ReplyError{Code: "http-503", Message: "busy"}
 	failed.RetryAfter = 1000
 	progress := reply
-	progress.Outcome, progress.Output, progress.Percent = message.Progress, nil, 40
-	progress.Note, progress.Until = "frames", 1795251600500
-	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
+	progress.Outcome = message.Progress
+	progress.Output = nil
+	progress.Percent = 40
+	progress.Note = "frames"
+	progress.Until = 1795251600500
+	request := core.SendRequest{
+		Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
 		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500,
 		ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
 		Resolved: &core.Resolved{Fact: core.Happened, Command: 3},
-		Trace:    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+		Trace:    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	}
 	long := request
-	long.OrderID, long.MaxDuration = "o-1~ship~0", 60_000
+	long.OrderID = "o-1~ship~0"
+	long.MaxDuration = 60_000
 	control := func(c message.Control) port.Value {
 		c.OrderID = "o-1"
 		return &c
 	}
-	stated := message.Control{OrderID: "o-1",
-		Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Happened,
-			Output: json.RawMessage(`{"amount":1.50}`)}}
-	corrected := message.Control{OrderID: "o-1",
-		Event: core.Resubmit{ID: "c-1", Step: "charge",
-			Input: json.RawMessage(`{"amount":1.50}`)}}
-	return map[string][]port.Value{
-		"submit-order": {&message.SubmitOrder{
-			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
-			Priority: "high", ReplyTo: "shop", Deadline: 1795251600500,
+	stated := message.Control{
+		OrderID: "o-1",
+		Event: core.Resolve{
+			ID: "c-1", Step: "charge", Fact: core.Happened,
+			Output: json.RawMessage(`{"amount":1.50}`),
 		},
-			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
-		"request": {&message.Request{Schema: 1, SendRequest: request},
-			&message.Request{Schema: 1, SendRequest: long}},
+	}
+	corrected := message.Control{
+		OrderID: "o-1",
+		Event: core.Resubmit{
+			ID: "c-1", Step: "charge",
+			Input: json.RawMessage(`{"amount":1.50}`),
+		},
+	}
+	return map[string][]port.Value{
+		"submit-order": {
+			&message.SubmitOrder{
+				Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
+				Priority: "high", ReplyTo: "shop", Deadline: 1795251600500,
+			},
+			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)},
+		},
+		"request": {
+			&message.Request{Schema: 1, SendRequest: request},
+			&message.Request{Schema: 1, SendRequest: long},
+		},
 		"reply": {&reply, &failed, &progress},
-		"control": {control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
+		"control": {
+			control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
 			control(message.Control{Event: core.Settle{}}),
 			control(message.Control{ReplyTo: "shop", Event: core.Cancel{ID: "c-1"}}),
 			control(message.Control{Event: core.UndoCommand{ID: "c-1", Command: 2}}),
 			control(message.Control{Event: core.Resubmit{ID: "c-1", Deadline: 1795251600500}}),
 			control(message.Control{Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Undone}}),
 			control(message.Control{
-				Event: core.Close{ID: "c-1", Command: 2,
-					Sender: core.Sender{By: "ann", Reason: "refunded"}},
+				Event: core.Close{
+					ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "refunded"},
+				},
 			}),
 			control(message.Control{
-				Event: core.Erase{ID: "c-1", Command: 2,
-					Sender: core.Sender{By: "ann", Reason: "asked to by the customer"}},
+				Event: core.Erase{
+					ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "asked to by the customer"},
+				},
 			}),
 			control(message.Control{Event: core.Move{ID: "c-1", Command: 2, Definition: message.Latest}}),
 			control(message.Control{
 				Event: core.Resubmit{ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)},
-			}), &corrected, &stated},
-		"status": {&message.Status{Schema: 1,
-			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
-				At: 1795251600500, Output: json.RawMessage(`{}`),
-				Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}},
+			}), &corrected, &stated,
+		},
+		"status": {
+			&message.Status{
+				Schema: 1,
+				Status: core.Status{
+					Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
+					At: 1795251600500, Output: json.RawMessage(`{}`),
+					Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}},
+				},
+			},
 			&message.Status{
 				Schema: 1,
 				Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"},
 			},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1",
-				Step: "film", Percent: 40, Note: "frames"}},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1",
-				Notes: []string{"z"}}},
+			&message.Status{Schema: 1, Status: core.Status{
+				Kind: core.StatusProgress, OrderID: "o-1",
+				Step: "film", Percent: 40, Note: "frames",
+			}},
+			&message.Status{Schema: 1, Status: core.Status{
+				Kind: core.StatusReceived, OrderID: "o-1",
+				Notes: []string{"z"},
+			}},
 			&message.Status{
 				Schema: 1,
 				Status: core.Status{
 					Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1",
 					Code: "x", Message: "y",
 				},
-			}},
+			},
+		},
 		"quarantined": {
 			&message.Quarantined{
 				Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500,
@@ -557,7 +628,8 @@ func compiled(t testing.TB) map[string]*jsonschema.Schema {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(e.Name(), ".json")
-		if schemas[name], err = c.Compile(e.Name()); err != nil {
+		schemas[name], err = c.Compile(e.Name())
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -595,8 +667,10 @@ func TestInputsAreReadStrictly(t *testing.T) {
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
 		`"` + strings.Repeat("x", core.MaxInput) + `"`:    "the limit is 32768",
 	} {
-		c := message.Control{OrderID: "o-1",
-			Event: core.Resubmit{ID: "c-1", Step: "charge", Input: json.RawMessage(input)}}
+		c := message.Control{
+			OrderID: "o-1",
+			Event:   core.Resubmit{ID: "c-1", Step: "charge", Input: json.RawMessage(input)},
+		}
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", input, err)
 		}
@@ -610,7 +684,8 @@ func TestOrderIDs(t *testing.T) {
 		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false,
 		strings.Repeat("x", 129): false,
 		"...":                    true, ".o": true, "..o": true, "o-": true, "_": true, ":": true,
-		strings.Repeat("x", 128): true} {
+		strings.Repeat("x", 128): true,
+	} {
 		data := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":1}`, id)
 		_, err := message.DecodeSubmit([]byte(data))
 		doc, bad := jsonschema.UnmarshalJSON(strings.NewReader(data))
@@ -626,8 +701,10 @@ func TestOrderIDs(t *testing.T) {
 // The output that an operator states is read as strictly too.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	stated := func(output string) *message.Control {
-		return &message.Control{OrderID: "o-1", Event: core.Resolve{ID: "c-1", Step: "charge",
-			Fact: core.Happened, Output: json.RawMessage(output)}}
+		return &message.Control{OrderID: "o-1", Event: core.Resolve{
+			ID: "c-1", Step: "charge",
+			Fact: core.Happened, Output: json.RawMessage(output),
+		}}
 	}
 	for output, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null",
@@ -702,8 +779,10 @@ func TestBadEnvelopes(t *testing.T) {
 			t.Errorf("%s with an unknown field: %v", name, err)
 		}
 	}
-	for _, data := range []string{"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000),
-		strings.Repeat("[", 10_000), "\xff"} {
+	for _, data := range []string{
+		"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000),
+		strings.Repeat("[", 10_000), "\xff",
+	} {
 		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
 			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s %.20q: %v", name, data, err)
@@ -716,8 +795,10 @@ func TestBadEnvelopes(t *testing.T) {
 func TestNoEffectIsOfARefusedDo(t *testing.T) {
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
 		for _, outcome := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater} {
-			r := message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op,
-				Outcome: outcome, NoEffect: true}
+			r := message.Reply{
+				Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op,
+				Outcome: outcome, NoEffect: true,
+			}
 			data, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
@@ -736,10 +817,17 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 	for _, c := range []struct {
 		data string
 		fits bool
-	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false},
-		{with("order", "null"), false}, {with("order", ""), false},
-		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false},
-		{strings.Replace(good, "{", `{"x":1,`, 1), false}} {
+	}{
+		{good, true},
+		{with("priority", ""), true},
+		{with("orderId", `"a/b"`), false},
+		{with("order", "null"), false},
+		{with("order", ""), false},
+		{with("deadline", `"soon"`), false},
+		{with("workflow", `"X"`), false},
+		{with("schema", "3"), false},
+		{strings.Replace(good, "{", `{"x":1,`, 1), false},
+	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c.data))
 		if err != nil {
 			t.Fatal(err)

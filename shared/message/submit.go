@@ -301,7 +301,8 @@ func Notes(priority string) []string {
 		return nil
 	}
 	return []string{
-		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
+		`priority "high" is stored with the order and has no effect: orders are handled as they come`,
+	}
 }
 
 // Known returns the ID and the reply-to of a refused submission. It replaces an invalid value by "", because

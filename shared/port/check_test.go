@@ -16,16 +16,21 @@ import (
 // of the rest.
 func TestArgumentsAreChecked(t *testing.T) {
 	write := func(expected, version int64, document int, apart ...int) error {
-		w := port.Write{Expected: expected, Hash: "h",
-			Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}}
+		w := port.Write{
+			Expected: expected, Hash: "h",
+			Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)},
+		}
 		for _, n := range apart {
-			w.Apart, w.Content = true, make([]byte, n)
+			w.Apart = true
+			w.Content = make([]byte, n)
 		}
 		return port.CheckWrite(&w)
 	}
 	named := func(hash string, expected int64) error {
-		return port.CheckWrite(&port.Write{Expected: expected, Hash: hash, Apart: true,
-			Record: port.Record{ID: "o-1", Version: expected + 1}})
+		return port.CheckWrite(&port.Write{
+			Expected: expected, Hash: hash, Apart: true,
+			Record: port.Record{ID: "o-1", Version: expected + 1},
+		})
 	}
 	message := func(body int, delay time.Duration) error {
 		return port.CheckMessage(&port.Message{Body: make([]byte, body), Delay: delay})
@@ -34,21 +39,31 @@ func TestArgumentsAreChecked(t *testing.T) {
 		err  error
 		want string // "" where it is taken
 	}{
-		{write(0, 1, port.MaxDocument, port.MaxOrder), ""}, {write(1, 2, 0), ""}, {named("h", 1), ""},
-		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0), "does not follow"},
+		{write(0, 1, port.MaxDocument, port.MaxOrder), ""},
+		{write(1, 2, 0), ""},
+		{named("h", 1), ""},
+		{port.CheckWrite(&port.Write{}), "without a task ID"},
+		{write(-1, 0, 0), "does not follow"},
 		{write(1, 1, 0), "does not follow"},
-		{write(1, 2, 0, 0), "never changes"}, {write(0, 1, 0, 0), "needs its bytes"},
-		{named("", 1), "needs its hash"}, {named("h", 0), "needs its bytes"},
+		{write(1, 2, 0, 0), "never changes"},
+		{write(0, 1, 0, 0), "needs its bytes"},
+		{named("", 1), "needs its hash"},
+		{named("h", 0), "needs its bytes"},
 		{write(0, 1, port.MaxDocument+1), port.ErrTooLarge.Error()},
 		{write(0, 1, 0, port.MaxOrder+1), port.ErrTooLarge.Error()},
 		{port.CheckDefinition(core.DefinitionHash([]byte("{}")), []byte("{}")), ""},
 		{port.CheckDefinition("other", []byte("{}")), port.ErrHash.Error()},
-		{message(port.MaxBody, 0), ""}, {message(1, port.MaxDelay), ""}, {message(0, 0), "without a body"},
-		{message(port.MaxBody+1, 0), port.ErrTooLarge.Error()}, {message(1, -1), "not within"},
+		{message(port.MaxBody, 0), ""},
+		{message(1, port.MaxDelay), ""},
+		{message(0, 0), "without a body"},
+		{message(port.MaxBody+1, 0), port.ErrTooLarge.Error()},
+		{message(1, -1), "not within"},
 		{message(1, port.MaxDelay+1), "not within"},
-		{port.CheckReceive(1, 0, 0), ""}, {port.CheckReceive(1, 0, port.MaxVisibility), ""},
+		{port.CheckReceive(1, 0, 0), ""},
+		{port.CheckReceive(1, 0, port.MaxVisibility), ""},
 		{port.CheckReceive(0, 0, 0), "at least 1"},
-		{port.CheckReceive(1, -1, 0), "negative"}, {port.CheckReceive(1, 0, -1), "not within"},
+		{port.CheckReceive(1, -1, 0), "negative"},
+		{port.CheckReceive(1, 0, -1), "not within"},
 		{port.CheckReceive(1, 0, port.MaxVisibility+1), "not within"},
 	} {
 		if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
@@ -66,7 +81,8 @@ func TestShardsAndNamesStay(t *testing.T) {
 			t.Errorf("%q is in shard %x", id, got)
 		}
 	}
-	lease, dead := port.SweepLease(7), port.Dead(port.Replies)
+	lease := port.SweepLease(7)
+	dead := port.Dead(port.Replies)
 	if lease != "sweep/7" || dead != "dead-replies" {
 		t.Errorf("the lease of shard 7 is %q, the dead letters of the replies are in %q", lease, dead)
 	}
@@ -80,7 +96,8 @@ func TestBackoffIsSpread(t *testing.T) {
 		for received, least := range map[int]time.Duration{0: 2, 1: 2, 2: 4, 4: 16} {
 			d := port.Delivery{ID: fmt.Sprint(i), Received: received}
 			got := d.Backoff(time.Minute)
-			if least *= time.Second; got < least || got > least*3/2 {
+			least *= time.Second
+			if got < least || got > least*3/2 {
 				t.Errorf("received %d times: %s", received, got)
 			}
 			seen[got] = true

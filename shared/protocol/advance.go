@@ -61,7 +61,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 			continue
 		}
 		if !wanted {
-			r.t.Steps[i].State, skipped = core.Skipped, true
+			r.t.Steps[i].State = core.Skipped
+			skipped = true
 			continue
 		}
 		claims = append(claims, i)
@@ -194,8 +195,11 @@ func (r *deciding) take(i int, state core.State, c Claim) {
 		s.First.At = s.Claim.At
 	}
 	endAttempt(s)
-	c.Cause, c.At = r.cause, r.at.Now
-	s.State, s.Claim, s.Wait = state, c, StepWait{}
+	c.Cause = r.cause
+	c.At = r.at.Now
+	s.State = state
+	s.Claim = c
+	s.Wait = StepWait{}
 	s.NoEffect = 0
 	s.Attempt++
 }
@@ -224,8 +228,10 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 // environment returns the values that an expression of step i may read: the order, and the outputs and
 // failure codes of earlier steps. If own is true, the values include the output and failure code of step i.
 func (r *deciding) environment(i int, own bool) core.Environment {
-	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
-		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
+	env := core.Environment{
+		OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1),
+	}
 	for _, j := range r.def.Ancestors(i) {
 		r.t.Steps[j].Show(&env)
 	}
@@ -263,7 +269,8 @@ func (r *deciding) undoNext(i int) bool {
 // undoStep begins the undo only if the grade is fenced. The result is true if the step is already
 // Compensated.
 func (r *deciding) undoStep(i int) bool {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	if d.Each != nil {
 		return r.undoChildren(i)
 	}
@@ -286,8 +293,10 @@ func (r *deciding) undoStep(i int) bool {
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
 		if r.notifies(core.StatusUndoing) {
-			r.tell(r.t.Status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
-				Until: s.Wait.At}))
+			r.tell(r.t.Status(core.Status{
+				Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
+				Until: s.Wait.At,
+			}))
 		}
 	default:
 		r.claimUndo(i)

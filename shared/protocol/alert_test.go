@@ -19,28 +19,38 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 		after  core.Duration // the failure comes
 		want   core.Accepted
 	}{
-		"it stops": {func(*core.Definition) {}, core.Second,
-			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later}},
+		"it stops": {
+			func(*core.Definition) {}, core.Second,
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later},
+		},
 		"past its point of no return": {func(def *core.Definition) {
 			def.Steps[0].PointOfNoReturn = true
 		}, core.Second, core.Accepted{Resubmit: true, Resolve: true, ResolveFrom: later}},
 		"its service forgets keys soon": {forgets(10 * core.Second), core.Second, core.Accepted{Undo: true, Resolve: true, ResolveFrom: later}},
-		"its service forgets keys later": {forgets(core.Day), core.Second,
-			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later}},
-		"its calls are over": {func(*core.Definition) {}, core.Hour,
-			core.Accepted{Resubmit: true, Undo: true, Resolve: true}},
+		"its service forgets keys later": {
+			forgets(core.Day), core.Second,
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true, ResolveFrom: later},
+		},
+		"its calls are over": {
+			func(*core.Definition) {}, core.Hour,
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true},
+		},
 	} {
 		def := workflow(step("a"))
 		def.Steps[0].OnFailure = core.OnFailureStop
 		c.change(def)
 		def.Link()
-		first, err := protocol.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{OrderID: orderID,
-			Workflow: def.Name, ContentHash: "h", KnownHash: "h"}, protocol.At{Now: noon, By: "s"})
+		first, err := protocol.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{
+			OrderID:  orderID,
+			Workflow: def.Name, ContentHash: "h", KnownHash: "h",
+		}, protocol.At{Now: noon, By: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
-			Code: "declined", Message: "no funds"}
+		failed := core.Reply{
+			Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
+			Code: "declined", Message: "no funds",
+		}
 		dec, err := protocol.Decide(def, []byte(`{"n":1}`), first.Task, failed,
 			protocol.At{Now: noon.Add(c.after), By: "s"})
 		if err != nil {
@@ -52,14 +62,18 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 				got = &a
 			}
 		}
-		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a",
+		want := core.RaiseAlert{
+			OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a",
 			Attempts: 1, FirstTry: noon, LastTry: noon, Key: orderID + "/0/a",
-			Code: "declined", Message: "no funds", At: noon.Add(c.after), Accepts: c.want}
+			Code: "declined", Message: "no funds", At: noon.Add(c.after), Accepts: c.want,
+		}
 		require.NotNil(t, got, name)
 		from := max(got.Accepts.ResolveFrom, dec.Task.End.At)
 		for at, accepted := range map[core.Time]bool{from - 1: got.Accepts.ResolveFrom == 0, from: true} {
-			v, err := protocol.Decide(def, nil, dec.Task, core.Resolve{ID: "r", Command: got.Command, Step: "a",
-				Fact: core.NotHappened}, protocol.At{Now: at, By: "s"})
+			v, err := protocol.Decide(def, nil, dec.Task, core.Resolve{
+				ID: "r", Command: got.Command, Step: "a",
+				Fact: core.NotHappened,
+			}, protocol.At{Now: at, By: "s"})
 			require.NoError(t, err, name)
 			require.Equal(t, accepted, v.Verdict.Accepted, "%s: at %s: %s", name, at, v.Verdict.Reason)
 		}
@@ -97,8 +111,10 @@ func TestAlertOfAnUndo(t *testing.T) {
 		}
 		return found
 	}
-	failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
-		Code: "declined", Message: "no funds"}
+	failed := core.Reply{
+		Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
+		Code: "declined", Message: "no funds",
+	}
 	undone := core.Reply{Step: "a", Attempt: 2, Operation: core.UndoOp, Outcome: core.OutcomeDone}
 	cancel := core.Cancel{OrderID: orderID, ID: "cancel-1"}
 	for name, c := range map[string]struct {
@@ -106,14 +122,22 @@ func TestAlertOfAnUndo(t *testing.T) {
 		first          core.Event
 		want           []core.RaiseAlert
 	}{
-		"a step failed": {asked: true, replyTo: true, first: failed,
-			want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
+		"a step failed": {
+			asked: true, replyTo: true, first: failed,
+			want: []core.RaiseAlert{{
+				OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
 				Code: "declined", Message: "no funds", At: noon,
-				Accepts: core.Accepted{Resubmit: true}}}},
-		"there is no reply-to": {asked: true, first: failed,
-			want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
+				Accepts: core.Accepted{Resubmit: true},
+			}},
+		},
+		"there is no reply-to": {
+			asked: true, first: failed,
+			want: []core.RaiseAlert{{
+				OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
 				Code: "declined", Message: "no funds", At: noon,
-				Accepts: core.Accepted{Resubmit: true}}}},
+				Accepts: core.Accepted{Resubmit: true},
+			}},
+		},
 		"it is not asked for":  {replyTo: true, first: failed},
 		"it was cancelled":     {asked: true, replyTo: true, first: cancel},
 		"an operator undid it": {asked: true, replyTo: true, first: core.UndoCommand{ID: "undo-1"}},

@@ -40,7 +40,8 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 			continue
 		}
 		took = append(took, i)
-		unchanged, voted = cmp.Or(unchanged, note), voted || vote != nil && note == ""
+		unchanged = cmp.Or(unchanged, note)
+		voted = voted || vote != nil && note == ""
 		addVote(&r.t.Steps[i], vote)
 	}
 	if len(took) == 0 {
@@ -50,7 +51,8 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	if !voted {
 		v.Reason = core.TrimMessage(unchanged)
 	}
-	if v.Note = core.TrimMessage(e.Note); v.Note != "" {
+	v.Note = core.TrimMessage(e.Note)
+	if v.Note != "" {
 		v.By = e.By
 	}
 	for _, i := range took {
@@ -112,7 +114,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *Vote, note, refused str
 // newVote returns the vote of a person on an undecided step. vote is nil if this answer is already stored, or
 // if the vote is refused. refused is the reason of a refusal. It is "" for an accepted vote.
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote, refused string) {
-	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
+	s := &r.t.Steps[i]
+	event := r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
 	if a == nil {
 		a = &Answers{}
@@ -145,7 +148,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote,
 // evaluates the input of the step. known is false if the evaluation fails, or if the input reads a step that
 // has not passed.
 func (r *deciding) questionOf(i int) (question *Answers, known bool) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
 		return s.Answers, true
 	}
@@ -186,9 +190,12 @@ func (r *deciding) refuseEarly(i int, early []Vote) {
 	sent := r.verdict
 	for _, v := range early {
 		_, why := r.def.AnswerValue(i, v.Value)
-		if why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By)); why != "" {
-			r.keepVerdict(i, Verdict{Command: "answer", Reason: core.TrimMessage(why), By: v.By,
-				At: r.at.Now})
+		why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By))
+		if why != "" {
+			r.keepVerdict(i, Verdict{
+				Command: "answer", Reason: core.TrimMessage(why), By: v.By,
+				At: r.at.Now,
+			})
 		}
 	}
 	r.verdict = sent

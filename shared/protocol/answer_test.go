@@ -13,15 +13,18 @@ import (
 
 // asked returns a workflow of one approval, whose question evaluates to a text.
 func asked(question string, changes ...func(*core.StepDefinition)) *core.Definition {
-	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+	s := core.StepDefinition{
+		Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo,
 		Input:  json.RawMessage(`"template"`),
-		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo},
+	}
 	for _, change := range changes {
 		change(&s)
 	}
 	def := workflow(s)
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(question), nil }}}
+		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(question), nil },
+	}}
 	return def
 }
 
@@ -30,8 +33,10 @@ func byName(s *core.StepDefinition) {
 }
 
 func answered(n int, by, value string) core.Answered {
-	return core.Answered{ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by,
-		Value: json.RawMessage(value)}
+	return core.Answered{
+		ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by,
+		Value: json.RawMessage(value),
+	}
 }
 
 // sizeOf replaces the function that measures a task's document.
@@ -178,7 +183,8 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 			d.decide(answered(2, "bob", `"yes"`))
 		}
 		to := then(asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) {
-			s.Input, s.Timeout = json.RawMessage(`"another"`), core.Day
+			s.Input = json.RawMessage(`"another"`)
+			s.Timeout = core.Day
 		}))
 		to.Hash = "another"
 		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
@@ -197,28 +203,36 @@ func then(def *core.Definition) *core.Definition {
 	last := waitStep("last", core.Day)
 	last.After = []string{"w"}
 	more := workflow(append(def.Steps, last)...)
-	more.Expr, more.Hash = def.Expr, def.Hash
+	more.Expr = def.Expr
+	more.Hash = def.Hash
 	return more
 }
 
 // P36: the answer of a person who may not answer the step came before the step began, when that was not
 // known. Once it begins, the order keeps a refusal, because the person has read that the answer is kept.
 func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
-	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour,
+	def := workflow(step("a"), core.StepDefinition{
+		Name: "w", After: []string{"a"}, Timeout: core.Hour,
 		OnFailure: core.OnFailureUndo,
-		Input:     json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"},
-			OnTimeout: core.OnFailureUndo}})
+		Input:     json.RawMessage(`"template"`), Answer: &core.Answer{
+			Values:    []string{"yes", "no"},
+			OnTimeout: core.OnFailureUndo,
+		},
+	})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		1: func(e core.Environment) (json.RawMessage, error) {
 			if _, known := e.Outputs["a"]; !known {
 				return nil, errors.New("step a has no output")
 			}
 			return json.RawMessage(`{"who":["ann","cem"]}`), nil
-		}}}
+		},
+	}}
 	d := newDesk(t, def)
 	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
-	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
-		Output: json.RawMessage(`{}`)})
+	d.decide(core.Reply{
+		Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: json.RawMessage(`{}`),
+	})
 	a := d.task.Step("w").Answers
 	if len(a.Verdicts) != 3 {
 		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
@@ -240,7 +254,8 @@ func TestAnswersSayWhy(t *testing.T) {
 		d := newDesk(t, asked(`{"need":2}`))
 		d.decide(d.submit)
 		limit := protocol.SizeLimit{Size: sizeOf}
-		if limit.Limit = 1 << 20; full {
+		limit.Limit = 1 << 20
+		if full {
 			limit.Limit = limit.Reserve(d.def) - protocol.InlineOrder(d.def)
 		}
 		for n, by := range []string{"ann", "bob"} {
@@ -276,16 +291,27 @@ func TestALateAnswerReadsWhoDecided(t *testing.T) {
 		late  core.Answered
 		want  string
 	}{
-		"another value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "bob", `"no"`),
-			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
-		"the same value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "ann", `"yes"`),
-			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"another value": {
+			[]core.Answered{answered(1, "ann", `"yes"`)},
+			answered(2, "bob", `"no"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`,
+		},
+		"the same value": {
+			[]core.Answered{answered(1, "ann", `"yes"`)},
+			answered(2, "ann", `"yes"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`,
+		},
 		"excluded": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "eve", `"no"`), over},
-		"another round": {[]core.Answered{answered(1, "ann", `"yes"`)},
-			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)}, over},
-		"the time was over": {nil, answered(2, "bob", `"no"`),
+		"another round": {
+			[]core.Answered{answered(1, "ann", `"yes"`)},
+			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)},
+			over,
+		},
+		"the time was over": {
+			nil, answered(2, "bob", `"no"`),
 			"the order goes no longer forward; it is Compensated; the time for an answer to step w was " +
-				"over at " + noon.Add(core.Minute+core.Hour).String()},
+				"over at " + noon.Add(core.Minute+core.Hour).String(),
+		},
 	} {
 		d := newDesk(t, asked(`{"who":["ann","bob"]}`))
 		d.decide(d.submit)

@@ -61,7 +61,8 @@ func (s *Step) OwnAnswers() *Answers {
 // other values, because a Move can change the definition after the claim (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
-	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
+	a := s.Answers
+	asked := s.Wait.Until.Sub(s.Claim.At)
 	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
 		timeout == asked {
 		return question
@@ -70,8 +71,10 @@ func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.Raw
 	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
 		return question
 	}
-	q.Need, q.Timeout = &a.Need, asked.String()
-	q.Who, q.NotSelf = a.Who, nil
+	q.Need = &a.Need
+	q.Timeout = asked.String()
+	q.Who = a.Who
+	q.NotSelf = nil
 	if a.NotSelf != "" {
 		q.NotSelf = &a.NotSelf
 	}
@@ -100,7 +103,8 @@ func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.D
 	}
 	if q.Timeout != "" {
 		var err error
-		if timeout, err = readTimeout(q.Timeout); err != nil {
+		timeout, err = readTimeout(q.Timeout)
+		if err != nil {
 			return nil, 0, err
 		}
 	}

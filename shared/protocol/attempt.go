@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -76,18 +75,14 @@ func (s *Step) ReminderDue(d *core.StepDefinition, n int) core.Time {
 	return s.Claim.At.Add(core.Duration(n) * d.Answer.Remind)
 }
 
-// ShortNote shortens a note to at most MaxNote bytes. It does not split a character.
-func ShortNote(note string) string {
-	return strings.ToValidUTF8(note[:min(len(note), core.MaxNote)], "")
-}
-
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for
 // ever. The agent's KeyRetention counts from one of these times:
 //
 //   - If no claim came after the operator's latest fact about the step, or the step has no claim: now.
 //   - Otherwise the later of the step's first claim and the operator's latest fact.
 func (t *Task) KnownUntil(def *core.Definition, i int, now core.Time) core.Time {
-	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
+	s := &t.Steps[i]
+	agent := def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
 	}
@@ -107,7 +102,8 @@ func (t *Task) KnownUntil(def *core.Definition, i int, now core.Time) core.Time 
 // or waits for its undo. An earlier call may have had an effect, which a call with a forgotten key could
 // repeat.
 func (t *Task) KeyMayExpire(def *core.Definition, i int, now core.Time) bool {
-	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
+	s := &t.Steps[i]
+	until := t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(s.TimeoutOf(&def.Steps[i])) > until
 }
 
@@ -126,8 +122,12 @@ func (t *Task) NotDone(d *core.StepDefinition, s *Step) (agents []string) {
 // of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
 // (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
 func (t *Task) ReminderStopBy(def *core.Definition, i, ask int) core.Time {
-	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
-	a, next, agent := s.Answers, s.ReminderDue(q, s.Intervals(q)+1), def.Agents[d.Agent]
+	s := &t.Steps[i]
+	q := &def.Steps[i]
+	d := &def.Steps[ask]
+	a := s.Answers
+	next := s.ReminderDue(q, s.Intervals(q)+1)
+	agent := def.Agents[d.Agent]
 	if agent.KeyRetention == 0 {
 		return next
 	}

@@ -14,22 +14,27 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
 			core.ErrUnfit)
 	}
-	return create(def, order, core.Submitted{OrderID: e.OrderID, Workflow: def.Name,
+	return create(def, order, core.Submitted{
+		OrderID: e.OrderID, Workflow: def.Name,
 		ContentHash: e.ContentHash,
-		Priority:    e.Priority}, &e, at)
+		Priority:    e.Priority,
+	}, &e, at)
 }
 
 // askedByParent decides a parent's request to an existing child (P41). The child keeps the highest attempt
 // that has sent a request, and its messages to the parent contain this attempt. A request of an earlier
 // attempt changes nothing.
 func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
-	e, t := ev.(core.AskChild), r.t
+	e := ev.(core.AskChild)
+	t := r.t
 	if t.Parent == nil {
 		return "the order is no child", nil
 	}
-	have, asks := *t.Parent, e.Parent
+	have := *t.Parent
+	asks := e.Parent
 	newer := asks.Attempt > have.Attempt
-	have.Attempt, asks.Attempt = 0, 0
+	have.Attempt = 0
+	asks.Attempt = 0
 	if have != asks {
 		return "the order is the child of another step", nil
 	}
@@ -58,7 +63,8 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	case mode == processed && e.Ask == core.AskUndo:
-		t.Output, t.Reason = nil, Reason{}
+		t.Output = nil
+		t.Reason = Reason{}
 		r.startUndo(WhyParent)
 		return "", nil
 	}
@@ -91,7 +97,8 @@ func (r *deciding) notifyParent() {
 	case t.Erased != nil: // an erased child can neither be undone nor return its output
 		e.State = core.ChildExpired
 	case mode == processed:
-		e.State, e.Output = core.ChildProcessed, t.Output
+		e.State = core.ChildProcessed
+		e.Output = t.Output
 	case mode == closed:
 		e.State = core.ChildClosed
 	case mode == errForward || mode == errUndo:

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	firstRound = 10 * core.Minute
-	lastRound  = 6 * core.Hour
+	firstRound  = 10 * core.Minute
+	lastRound   = 6 * core.Hour
+	maxFailedAt = 20 // failed children whose indexes a step keeps
 )
 
 // Pause returns how long the step waits before it asks all open children again. The pause doubles with each
@@ -20,14 +21,16 @@ func (c *Children) Pause() core.Duration { return min(firstRound<<min(c.Rounds, 
 // OwnChildren gives the step its own copy of Children, and returns the copy.
 func (s *Step) OwnChildren() *Children {
 	c := *s.Children
-	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
+	c.Open = slices.Clone(c.Open)
+	c.FailedAt = slices.Clip(c.FailedAt)
 	s.Children = &c
 	return &c
 }
 
 // Close removes the matching children from Open.
 func (c *Children) Close(match func(OpenChild) bool) {
-	if c.Open = slices.DeleteFunc(c.Open, match); len(c.Open) == 0 {
+	c.Open = slices.DeleteFunc(c.Open, match)
+	if len(c.Open) == 0 {
 		c.Open = nil
 	}
 }
@@ -117,6 +120,3 @@ func (c *Children) Settled() *Children {
 	n.Close(OpenChild.inDoubt)
 	return &n
 }
-
-// maxFailedAt is the number of failed children whose indexes a step keeps.
-const maxFailedAt = 20

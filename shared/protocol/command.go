@@ -35,7 +35,8 @@ func (r *deciding) reject(reason string) (string, error) {
 func (r *deciding) storeVerdict(accepted bool, reason string) {
 	v := Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
 	if r.t.Erased == nil {
-		v.By, v.Note = r.From.By, core.TrimMessage(r.From.Reason)
+		v.By = r.From.By
+		v.Note = core.TrimMessage(r.From.Reason)
 	}
 	r.addVerdict(&r.t.Commands.Verdicts, v)
 }
@@ -88,7 +89,8 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). All copies of a command
 // get the same verdict, so that a refused cancel is never accepted later.
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
-	e, t := ev.(core.Cancel), r.t
+	e := ev.(core.Cancel)
+	t := r.t
 	switch {
 	case e.Run > t.Run:
 		return "", core.ErrStale
@@ -128,16 +130,19 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 // It ends every wait of a step (P9a, a waiting step has two times).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == core.Undoing {
-		t.Reason, t.Undo.Reason = t.Undo.Reason, Reason{}
+		t.Reason = t.Undo.Reason
+		t.Undo.Reason = Reason{}
 	}
 	leaveEnd(r.t)
-	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
+	r.t.ProcessState = core.Compensating
+	r.t.Undo.Why = why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		s.Failures = Failures{Do: s.Failures.Do}
 		endHold(s)
 		if s.AwaitsWake() {
-			s.Wait.At, s.CompleteBy = 0, 0
+			s.Wait.At = 0
+			s.CompleteBy = 0
 		}
 	}
 }
@@ -175,7 +180,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 		return "the order is " + string(r.t.ProcessState) +
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
-	before, def := r.t, r.def
+	before := r.t
+	def := r.def
 	// The Resubmit may also move the task (P49, move pins another definition).
 	if e.To != nil && !e.To.Is(r.t.Definition) {
 		if reason := r.move(*e.To); reason != "" {
@@ -186,8 +192,10 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	if mode != compensated {
 		reason = r.t.ExpiredKey(r.def, r.at.Now)
 	}
-	if reason = cmp.Or(reason, r.correct(e)); reason != "" {
-		r.t, r.def = before, def
+	reason = cmp.Or(reason, r.correct(e))
+	if reason != "" {
+		r.t = before
+		r.def = def
 		return reason
 	}
 	r.accept(note("another input", e.Step))
@@ -215,7 +223,9 @@ func note(what, step string) string {
 func (r *deciding) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
-	t.ProcessState, t.Hops, t.Reason = core.Processing, 0, Reason{}
+	t.ProcessState = core.Processing
+	t.Hops = 0
+	t.Reason = Reason{}
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
@@ -227,7 +237,8 @@ func (r *deciding) resume(e core.Resubmit) {
 		endHold(s)
 		// An expression or rule that failed the step is evaluated again.
 		if s.State == core.Failed && !s.Attempted() {
-			s.State, s.Error = core.Pending, nil
+			s.State = core.Pending
+			s.Error = nil
 		}
 	}
 	for i := range t.Steps {
@@ -246,13 +257,18 @@ func (r *deciding) resume(e core.Resubmit) {
 func (r *deciding) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
-	t.ProcessState, t.Undo.Why, t.Reason = core.Processing, "", Reason{}
-	t.Output, t.Hops, t.Deadline = nil, 0, Deadline{}
+	t.ProcessState = core.Processing
+	t.Undo.Why = ""
+	t.Reason = Reason{}
+	t.Output = nil
+	t.Hops = 0
+	t.Deadline = Deadline{}
 	t.Run++
 	t.Commands.Forget()
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		verdicts, given := s.Answers, s.Corrected
+		verdicts := s.Answers
+		given := s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An operator's input is valid for one run. The new run gets only the input of this command (P51, a

@@ -17,8 +17,10 @@ func (r *deciding) correct(e core.Resubmit) (refused string) {
 		return reason
 	}
 	t := r.t.Clone()
-	t.Steps[i].Corrected = &Corrected{Input: e.Input, Command: t.Commands.Number + 1, By: r.From.By,
-		Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
+	t.Steps[i].Corrected = &Corrected{
+		Input: e.Input, Command: t.Commands.Number + 1, By: r.From.By,
+		Reason: core.TrimMessage(r.From.Reason), At: r.at.Now,
+	}
 	if !r.at.SizeLimit.KeepsReserve(r.def, t) {
 		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the order's document of "+
 			"at most %d bytes beside what it holds and a reserve; give a shorter one", e.Step,

@@ -24,8 +24,10 @@ func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {
 }
 
 func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
-	return core.Resubmit{ID: "r", Command: d.task.Commands.Number, Step: step, Input: input,
-		Sender: core.Sender{By: "ann", Reason: "wrong amount"}}
+	return core.Resubmit{
+		ID: "r", Command: d.task.Commands.Number, Step: step, Input: input,
+		Sender: core.Sender{By: "ann", Reason: "wrong amount"},
+	}
 }
 
 // P51: only a call that is still to be made, and whose key cannot have had an effect, can get another input.
@@ -44,12 +46,18 @@ func TestAnotherInputIsRefused(t *testing.T) {
 		"not asked yet": {func(*desk) {}, "c", corrected, ""},
 		"done":          {prove, "a", corrected, "step a is Processed"},
 		"unknown":       {prove, "x", corrected, "no such step"},
-		"too large": {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-1) + `"`),
-			"the limit is 32768"},
-		"largest": {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-2) + `"`),
-			""},
-		"with a token": {prove, "b", json.RawMessage(`"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"`),
-			"holds a token"},
+		"too large": {
+			prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-1) + `"`),
+			"the limit is 32768",
+		},
+		"largest": {
+			prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-2) + `"`),
+			"",
+		},
+		"with a token": {
+			prove, "b", json.RawMessage(`"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"`),
+			"holds a token",
+		},
 		"undone by hand": {func(d *desk) {
 			d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
 		}, "b", corrected, "happened and was undone"},
@@ -58,8 +66,10 @@ func TestAnotherInputIsRefused(t *testing.T) {
 			d.decide(core.Resubmit{ID: "g", Command: 1})
 			d.decide(failed("b", 2))
 		}, "b", corrected, "not proven"},
-		"its fact is before": {func(d *desk) { prove(d); d.task.Steps[1].NoEffect = 0 }, "b", corrected,
-			"not proven"},
+		"its fact is before": {
+			func(d *desk) { prove(d); d.task.Steps[1].NoEffect = 0 }, "b", corrected,
+			"not proven",
+		},
 		"in the undo": {func(d *desk) {
 			d.decide(core.UndoCommand{ID: "u", Command: 0})
 			d.decideAll(undoFailed("b", 2), wake("b", 2))
@@ -188,11 +198,15 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		"input, in doubt": {func(b *core.StepDefinition) {
 			b.Input = json.RawMessage(`"new"`)
 		}, false, true, "step b: its input is another one; if"},
-		"input, proven": {func(b *core.StepDefinition) { b.Input = json.RawMessage(`"new"`) }, true,
-			false, ""},
+		"input, proven": {
+			func(b *core.StepDefinition) { b.Input = json.RawMessage(`"new"`) }, true,
+			false, "",
+		},
 		"timeout, in doubt": {func(b *core.StepDefinition) { b.Timeout *= 2 }, false, true, ""},
-		"operation, refused": {func(b *core.StepDefinition) { b.Operation = "other" }, true, true,
-			"step b: its operation"},
+		"operation, refused": {
+			func(b *core.StepDefinition) { b.Operation = "other" }, true, true,
+			"step b: its operation",
+		},
 	} {
 		d := stopped(t)
 		d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
@@ -204,8 +218,10 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		}
 		b := step("b", after("a"), stopping)
 		x.change(&b)
-		dec := d.command(t, core.Move{ID: "m", Command: d.task.Commands.Number,
-			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))}},
+		dec := d.command(t, core.Move{
+			ID: "m", Command: d.task.Commands.Number,
+			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))},
+		},
 			protocol.SizeLimit{})
 		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
 			(dec.Task.Step("b").Corrected != nil) != x.kept {

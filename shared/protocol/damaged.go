@@ -54,8 +54,10 @@ func (r *deciding) reportDamage(parent *core.Parent) {
 		return
 	}
 	text := core.TrimMessage("the stored order cannot be read: " + t.Damaged)
-	r.emit(core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Commands.Number,
-		Code: core.CodeDamaged, Message: text, At: r.at.Now, Accepts: core.Accepted{Close: true}})
+	r.emit(core.RaiseAlert{
+		OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Commands.Number,
+		Code: core.CodeDamaged, Message: text, At: r.at.Now, Accepts: core.Accepted{Close: true},
+	})
 	if parent != nil {
 		r.emit(core.ChildEnded{Parent: *parent, State: core.ChildError, Code: core.CodeDamaged, Message: text})
 	}
@@ -75,8 +77,10 @@ func (r *deciding) closeDamaged() Decision {
 	}
 	r.enterEnd(core.Closed, "")
 	Reindex(r.t, true)
-	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: Settles(nil, r.t, r.effects)}
+	return Decision{
+		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
+		Settles: Settles(nil, r.t, r.effects),
+	}
 }
 
 func damageRefusal(t *Task) error {

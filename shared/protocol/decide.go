@@ -31,11 +31,13 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
 	// All commands with the same ID get the verdict of the first command.
-	if r.verdict = task.Verdict(r.ID); r.verdict != nil {
+	r.verdict = task.Verdict(r.ID)
+	if r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
 		var err error
-		if ignored, err = r.apply(ev); err != nil {
+		ignored, err = r.apply(ev)
+		if err != nil {
 			return Decision{}, err
 		}
 	}
@@ -84,7 +86,8 @@ func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 // erased task repeats only this report and the removal of the content (P52, erase removes content, not
 // identity).
 func (r *deciding) unchanged(task *Task, ev core.Event, ignored string) (Decision, error) {
-	r.t, r.effects = task, nil
+	r.t = task
+	r.effects = nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
 		r.eraseContent()
 	}
@@ -138,7 +141,9 @@ func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	if i < 0 {
 		return i, "the order has no such step", nil
 	}
-	s, run, attempt := &r.t.Steps[i], r.run, r.attempt
+	s := &r.t.Steps[i]
+	run := r.run
+	attempt := r.attempt
 	switch {
 	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
 		return i, "", core.ErrStale
@@ -188,7 +193,8 @@ func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decisio
 }
 
 func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
-	at At) (Decision, error) {
+	at At,
+) (Decision, error) {
 	t := &Task{
 		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		Priority: e.Priority, ReplyTo: e.ReplyTo,
@@ -207,7 +213,8 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		return Decision{}, err
 	}
 	if parent != nil {
-		t.Parent, r.about = &parent.Parent, aboutOf(*parent, t)
+		t.Parent = &parent.Parent
+		r.about = aboutOf(*parent, t)
 	}
 	switch {
 	case e.Deadline != 0:
@@ -237,9 +244,11 @@ func setDeadline(t *Task, at core.Time) {
 // arrives (P17, a cancel is kept).
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).From
-	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
+	v := Verdict{
+		ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: from.By,
-		Note: core.TrimMessage(from.Reason)}
+		Note: core.TrimMessage(from.Reason),
+	}
 	t := &Task{
 		OrderID: e.OrderID, ProcessState: core.Cancelled,
 		Undo:     Reversal{Why: WhyCancel, CancelAsked: true},

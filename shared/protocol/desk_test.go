@@ -124,12 +124,18 @@ func step(name string, changes ...func(*core.StepDefinition)) core.StepDefinitio
 		Name: name, Agent: name + "-agent", Operation: "do-" + name, Input: json.RawMessage(`"template"`),
 		Timeout: 10 * core.Second, MaxQueueTime: 2 * core.Minute, OnFailure: core.OnFailureUndo,
 		Grade: core.Fenced,
-		Retry: core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: 8 * core.Second,
-			Multiplier: 2}},
-		Undo: &core.Undo{Operation: "undo-" + name, Input: json.RawMessage(`"template"`),
+		Retry: core.Retry{MaxFailures: 3, Backoff: core.Backoff{
+			Initial: core.Second, Max: 8 * core.Second,
+			Multiplier: 2,
+		}},
+		Undo: &core.Undo{
+			Operation: "undo-" + name, Input: json.RawMessage(`"template"`),
 			Timeout: 10 * core.Second,
-			Retry: core.Retry{MaxFailures: 2,
-				Backoff: core.Backoff{Initial: 2 * core.Second, Max: 8 * core.Second, Multiplier: 2}}},
+			Retry: core.Retry{
+				MaxFailures: 2,
+				Backoff:     core.Backoff{Initial: 2 * core.Second, Max: 8 * core.Second, Multiplier: 2},
+			},
+		},
 	}
 	for _, change := range changes {
 		change(&s)
@@ -157,7 +163,9 @@ func failures(n int) func(*core.StepDefinition) {
 func stopping(s *core.StepDefinition) { s.OnFailure = core.OnFailureStop }
 
 func noReturn(s *core.StepDefinition) {
-	s.PointOfNoReturn, s.OnFailure, s.Undo = true, core.OnFailureStop, nil
+	s.PointOfNoReturn = true
+	s.OnFailure = core.OnFailureStop
+	s.Undo = nil
 }
 
 // workflow has an allowance of 20 s for each agent, so that a usual claim lasts 30 s.
@@ -166,8 +174,10 @@ func workflow(steps ...core.StepDefinition) *core.Definition {
 		Schema: 1, Name: "test", Hash: "0123456789abcdef", Steps: steps,
 		Agents: map[string]core.AgentDefinition{},
 		Grace:  5 * core.Second, ResendAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
-		Notify: []core.StatusKind{core.StatusCompleted, core.StatusFailed, core.StatusUndone,
-			core.StatusCancelled},
+		Notify: []core.StatusKind{
+			core.StatusCompleted, core.StatusFailed, core.StatusUndone,
+			core.StatusCancelled,
+		},
 	}
 	for i := range steps {
 		if steps[i].Wait != nil {
@@ -197,8 +207,10 @@ type desk struct {
 func newDesk(t testing.TB, def *core.Definition) *desk {
 	return &desk{
 		TB: t, def: def, order: []byte(`{"n":1}`), now: noon, by: "scheduler-1",
-		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee",
-			KnownHash: "c0ffee", ReplyTo: "shop"},
+		submit: core.Submitted{
+			OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee",
+			KnownHash: "c0ffee", ReplyTo: "shop",
+		},
 	}
 }
 
@@ -552,9 +564,11 @@ func reply(step string, run, attempt int, op core.Operation, outcome core.Outcom
 			r.Output = json.RawMessage(fmt.Sprintf(`{"of":%q}`, step))
 		}
 	case core.OutcomeFailed:
-		r.Code, r.Message = "refused", "the service refused"
+		r.Code = "refused"
+		r.Message = "the service refused"
 	default:
-		r.Code, r.Message = "http-503", "the service is not well"
+		r.Code = "http-503"
+		r.Message = "the service is not well"
 	}
 	return r
 }
@@ -562,21 +576,26 @@ func reply(step string, run, attempt int, op core.Operation, outcome core.Outcom
 func done(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeDone)
 }
+
 func failed(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeFailed)
 }
+
 func later(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeRetryLater)
 }
 
 // coded returns a reply with another code.
 func coded(r core.Reply, code string) core.Reply {
-	r.Code, r.Message = code, "no call was made"
+	r.Code = code
+	r.Message = "no call was made"
 	return r
 }
+
 func undone(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.UndoOp, core.OutcomeDone)
 }
+
 func undoFailed(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.UndoOp, core.OutcomeFailed)
 }

@@ -49,11 +49,13 @@ func Differences(from, to *core.Definition, t *Task) []Difference {
 	}
 	// A parent must always be able to undo its child (P41, parent and child talk by messages).
 	if n := pointOfNoReturn(to); t.Parent != nil && n >= 0 && pointOfNoReturn(from) < 0 {
-		all = append(all, Difference{to.Steps[n].Name,
+		all = append(all, Difference{
+			to.Steps[n].Name,
 			fmt.Sprintf(
 				"it is a point of no return, and the definition of the order has none: step %s of %s "+
 					"could not undo this child any more",
-				t.Parent.Step, t.Parent.OrderID), true})
+				t.Parent.Step, t.Parent.OrderID), true,
+		})
 	}
 	if !bytes.Equal(from.Order, to.Order) {
 		all = append(all, Difference{What: "the schema of its orders is another one, for new orders only"})
@@ -69,7 +71,8 @@ func Differences(from, to *core.Definition, t *Task) []Difference {
 		all = append(all,
 			Difference{
 				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +
-					"are others"})
+					"are others",
+			})
 	}
 	return all
 }
@@ -101,25 +104,34 @@ func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
 	for _, c := range []struct{ what, was, is string }{
 		{"kind", string(d.Kind()), string(n.Kind())},
 		{"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")},
-		{"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
-		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
+		{"operation", d.Operation, n.Operation},
+		{"undo", undo(d), undo(n)},
+		{"grade", string(d.Grade), string(n.Grade)},
+		{"onFailure", string(d.OnFailure), string(n.OnFailure)},
 		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
 	} {
 		if c.was != c.is {
-			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is),
-				bound})
+			all = append(all, Difference{
+				d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is),
+				bound,
+			})
 		}
 	}
 	if d.Answer != nil && n.Answer != nil && !sameAnswers(d.Answer, n.Answer) {
-		all = append(all, Difference{d.Name,
-			"what it may be answered with, or what is a refusal, is different", bound})
+		all = append(all, Difference{
+			d.Name,
+			"what it may be answered with, or what is a refusal, is different", bound,
+		})
 	}
 	if d.Each != nil && n.Each != nil && !sameChildren(d.Each, n.Each) {
-		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders",
-			bound})
+		all = append(all, Difference{
+			d.Name, "its children are of another workflow, or get other orders",
+			bound,
+		})
 	}
 	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
-		what, refused := "its input is another one", bound && !s.WithoutEffect()
+		what := "its input is another one"
+		refused := bound && !s.WithoutEffect()
 		if refused {
 			what += "; if its service shows that it did not happen, resolve it as not-happened first"
 		}
@@ -209,7 +221,8 @@ func order(n *core.StepDefinition, t *Task) (all []Difference) {
 // returns, its attempt numbers continue (P1, every claim has a new attempt). The present final status is
 // already settled, and is not sent again.
 func (t *Task) MovedTo(from, to *core.Definition) *Task {
-	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
+	c := t.Clone()
+	removed := maps.Clone(t.Attempts.Removed)
 	if removed == nil {
 		removed = map[string]int{}
 	}
@@ -232,16 +245,20 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 		// The question may change, but the key of a sent reminder must not stand for two different questions.
 		if a := s.Answers; a != nil {
 			kept := *a
-			kept.Moved, s.Answers = true, &kept
+			kept.Moved = true
+			s.Answers = &kept
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == core.Failed && !s.Attempted() { // failed by a rule or an expression
-			s.State, s.Error = core.Pending, nil
+		s.EndState = ""
+		if s.State == core.Failed && !s.Attempted() { // failed by a rule or an expression
+			s.State = core.Pending
+			s.Error = nil
 		}
 		delete(removed, name)
 	}
-	if c.Attempts.Removed = removed; len(removed) == 0 {
+	c.Attempts.Removed = removed
+	if len(removed) == 0 {
 		c.Attempts.Removed = nil
 	}
 	c.Attempts.Last = slices.Clone(t.Attempts.Last)
@@ -252,6 +269,7 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			a.Agent = from.Steps[was].Agent
 		}
 	}
-	c.Definition, c.End.Cause = to.Hash, ""
+	c.Definition = to.Hash
+	c.End.Cause = ""
 	return c
 }

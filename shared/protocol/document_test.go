@@ -15,8 +15,10 @@ import (
 // Decide may return an error, but does not panic, and does not change its arguments.
 func FuzzDocument(f *testing.F) {
 	for _, mode := range modes {
-		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait",
-			"Compensating", "Compensated"} {
+		for _, of := range []string{
+			"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait",
+			"Compensating", "Compensated",
+		} {
 			if doc, err := state.EncodeTask(fixture(mode, of, companion(mode, ""))); err == nil {
 				f.Add(doc, uint8(0))
 			}
@@ -68,8 +70,10 @@ func eventsOn(t *protocol.Task) (all []core.Event) {
 		core.Resubmit{ID: "f3", Command: t.Commands.Number})
 	for _, s := range t.Steps {
 		for _, op := range []core.Operation{core.Do, core.UndoOp} {
-			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
-				"strange"} {
+			for _, what := range []core.Outcome{
+				core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
+				"strange",
+			} {
 				all = append(all, reply(s.Name, t.Run, s.Attempt, op, what),
 					reply(s.Name, t.Run, s.Attempt-1, op, what))
 			}
@@ -99,8 +103,10 @@ func TestTimesAreRead(t *testing.T) {
 			t.Errorf("%s is read as %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`,
-		`"2026-11-21T12:00:60Z"`, `"2026-11-20T23:59:60+01:00"`, `"2026-11-20T23:59:61Z"`, `"2026-02-30T23:59:60Z"`} {
+	for _, text := range []string{
+		`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`,
+		`"2026-11-21T12:00:60Z"`, `"2026-11-20T23:59:60+01:00"`, `"2026-11-20T23:59:61Z"`, `"2026-02-30T23:59:60Z"`,
+	} {
 		got := noon
 		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(),
 			strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {

@@ -12,15 +12,20 @@ import (
 
 // family returns a workflow of one step that has a child for each element of a list.
 func family(t *testing.T, list string, changes ...func(*core.Each)) *desk {
-	e := &core.Each{Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`),
-		Concurrency: 10}
+	e := &core.Each{
+		Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`),
+		Concurrency: 10,
+	}
 	for _, change := range changes {
 		change(e)
 	}
-	def := workflow(core.StepDefinition{Name: "all", Each: e, OnFailure: core.OnFailureUndo,
-		Input: json.RawMessage(`"template"`)})
+	def := workflow(core.StepDefinition{
+		Name: "all", Each: e, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`),
+	})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(list), nil }}}
+		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(list), nil },
+	}}
 	return newDesk(t, def)
 }
 
@@ -71,13 +76,17 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 // If the list differs from that of the claim, as in a damaged order, no child outside the list of the claim
 // is started.
 func TestAListThatChanges(t *testing.T) {
-	for list, says := range map[string]string{`["a","b","c"]`: "not the one that the step was claimed with",
-		`{"a":1}`: "each is not a list"} {
+	for list, says := range map[string]string{
+		`["a","b","c"]`: "not the one that the step was claimed with",
+		`{"a":1}`:       "each is not a list",
+	} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)
 		d.def.Expr = family(t, list).def.Expr
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
-			State: core.ChildProcessed})
+		d.decide(core.ChildEnded{
+			Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+			State:  core.ChildProcessed,
+		})
 		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 ||
 			!strings.Contains(c.Reason, says) {
 			t.Errorf("%s: %+v", list, c)
@@ -91,8 +100,10 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 	d.decide(d.submit)
 	output, _ := json.Marshal(strings.Repeat("x", 7<<10))
 	for i := range 3 {
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
-			State: core.ChildProcessed, Output: output})
+		d.decide(core.ChildEnded{
+			Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State:  core.ChildProcessed, Output: output,
+		})
 	}
 	if s := d.task.Steps[0]; !s.Claim.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
 		!strings.Contains(s.Error.Message, "more than 16384 bytes") {
@@ -106,8 +117,10 @@ func TestCollectedOutputsThatDoNotFit(t *testing.T) {
 	d.decide(d.submit)
 	limit := protocol.SizeLimit{Size: sizeOf}
 	limit.Limit = limit.Reserve(d.def) + 1_000
-	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
-		State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}
+	ended := core.ChildEnded{
+		Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+		State:  core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`),
+	}
 	dec, err := protocol.Decide(d.def, d.order, d.task, ended,
 		protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
 	if err != nil {
@@ -127,8 +140,10 @@ func TestTheParentsDocumentIsBounded(t *testing.T) {
 	d.decide(d.submit)
 	largest := 0
 	for i := range children {
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
-			State: core.ChildProcessed, Output: json.RawMessage(`{"n":1}`)})
+		d.decide(core.ChildEnded{
+			Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State:  core.ChildProcessed, Output: json.RawMessage(`{"n":1}`),
+		})
 		largest = max(largest, sizeOf(d.task))
 	}
 	if d.task.ProcessState != core.Processed || largest > 5_000 {

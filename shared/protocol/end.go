@@ -18,7 +18,8 @@ func (r *deciding) started() {
 		r.t.Start.At = r.at.Now
 	}
 	if r.notifies(core.StatusStarted) {
-		r.t.Start.Seq, r.t.Start.Cause = nextSeq(r.t), r.cause
+		r.t.Start.Seq = nextSeq(r.t)
+		r.t.Start.Cause = r.cause
 		r.tell(r.t.StartedStatus())
 	}
 }
@@ -30,8 +31,10 @@ func (r *deciding) enterProcessed() {
 		if !r.orderKnown() {
 			return
 		}
-		env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
-			Outputs: map[string]json.RawMessage{}}
+		env := core.Environment{
+			OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+			Outputs: map[string]json.RawMessage{},
+		}
 		for i := range r.t.Steps {
 			r.t.Steps[i].Show(&env)
 		}
@@ -40,8 +43,10 @@ func (r *deciding) enterProcessed() {
 		case err != nil:
 			r.t.Reason = Reason{Code: "expression", Text: core.TrimMessage("output: " + err.Error())}
 		case len(out) > maxOutput:
-			r.t.Reason = Reason{Code: core.CodeOutputTooLarge,
-				Text: "the workflow's output is over 32 KiB and was dropped"}
+			r.t.Reason = Reason{
+				Code: core.CodeOutputTooLarge,
+				Text: "the workflow's output is over 32 KiB and was dropped",
+			}
 		default:
 			r.keepOutput(out)
 		}
@@ -54,7 +59,8 @@ func (r *deciding) enterProcessed() {
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
-		r.t.Output, r.t.Reason = nil, Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
+		r.t.Output = nil
+		r.t.Reason = Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
 			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+
 				"of its steps and was dropped", len(out))}
 	}
@@ -99,8 +105,11 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 // end is reported until settled).
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
-	t.ProcessState, t.Phase, t.End = state, phase, End{At: r.at.Now, Cause: r.cause}
-	if r.ended = true; state == core.Error { // keepEndStates needs the steps only in Error
+	t.ProcessState = state
+	t.Phase = phase
+	t.End = End{At: r.at.Now, Cause: r.cause}
+	r.ended = true
+	if state == core.Error { // keepEndStates needs the steps only in Error
 		r.endSteps = slices.Clone(t.Steps)
 	}
 	status := r.def != nil && r.def.Notifies(EndKind(t)) && len(t.EndReceivers(r.def)) > 0
@@ -141,7 +150,9 @@ func (r *deciding) emitEnd() {
 }
 
 func leaveEnd(t *Task) {
-	t.End, t.Phase, t.Attention = End{}, "", false
+	t.End = End{}
+	t.Phase = ""
+	t.Attention = false
 	for i := range t.Steps {
 		t.Steps[i].EndState = ""
 	}
@@ -164,7 +175,9 @@ func (r *deciding) keepEndStates(before *Task) {
 		return
 	}
 	for i := range r.t.Steps {
-		if s, was := &r.t.Steps[i], reported[i].State; s.State != was && s.EndState == "" {
+		s := &r.t.Steps[i]
+		was := reported[i].State
+		if s.State != was && s.EndState == "" {
 			s.EndState = was
 		}
 	}
@@ -254,7 +267,8 @@ func Restart(def *core.Definition, order []byte, t *Task, at At) (Decision, erro
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: t, at: at}
-	forward, undo := t.ProcessState == core.Processing, t.ProcessState == core.Compensating
+	forward := t.ProcessState == core.Processing
+	undo := t.ProcessState == core.Compensating
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		switch {
@@ -278,7 +292,9 @@ func Restart(def *core.Definition, order []byte, t *Task, at At) (Decision, erro
 	if r.err != nil {
 		return Decision{}, r.err
 	}
-	return Decision{Task: t, Effects: r.effects, Ignored: "restarted",
-			Settles: Settles(def, t, r.effects)},
+	return Decision{
+			Task: t, Effects: r.effects, Ignored: "restarted",
+			Settles: Settles(def, t, r.effects),
+		},
 		nil
 }

@@ -33,7 +33,8 @@ func TestEndsGoToTheBus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, workflow(step("a")))
-			d.def.Events, d.submit.ReplyTo = c.events, c.replyTo
+			d.def.Events = c.events
+			d.submit.ReplyTo = c.replyTo
 			d.decide(d.submit)
 			done := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
 			end := d.decide(done)

@@ -12,7 +12,8 @@ const isErased = "the content of the order was erased, so it takes no further co
 // eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
 // order accepts the command again, and removes content that was left after a crash.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
-	e, t := ev.(core.Erase), r.t
+	e := ev.(core.Erase)
+	t := r.t
 	// A command with an old number may have been refused before, so it is not accepted here (P5, commands
 	// have a number and an ID).
 	if t.Erased != nil && e.Command == t.Commands.Number {
@@ -24,7 +25,8 @@ func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 }
 
 func (r *deciding) eraseOnce(ev core.Event) (refused string) {
-	e, t := ev.(core.Erase), r.t
+	e := ev.(core.Erase)
+	t := r.t
 	if reason := t.EraseRefusal(e.ActiveAncestor); reason != "" {
 		return reason
 	}
@@ -43,7 +45,8 @@ func (r *deciding) eraseContent() {
 }
 
 func (s *Step) erase() {
-	s.Output, s.Unknown = nil, nil
+	s.Output = nil
+	s.Unknown = nil
 	if s.Error != nil {
 		e := *s.Error
 		e.Message = ""
@@ -51,7 +54,8 @@ func (s *Step) erase() {
 	}
 	if s.Corrected != nil {
 		c := *s.Corrected
-		c.Input, c.Reason = nil, ""
+		c.Input = nil
+		c.Reason = ""
 		s.Corrected = &c
 	}
 	if s.Claim.Progress != nil {
@@ -61,12 +65,15 @@ func (s *Step) erase() {
 	}
 	if s.Children != nil {
 		c := *s.Children
-		c.Results, c.Reason = nil, ""
+		c.Results = nil
+		c.Reason = ""
 		s.Children = &c
 	}
 	if s.Answers != nil {
 		a := *s.Answers
-		a.Who, a.NotSelf, a.Votes = nil, "", nil
+		a.Who = nil
+		a.NotSelf = ""
+		a.Votes = nil
 		a.Verdicts = slices.Clone(a.Verdicts)
 		for i := range a.Verdicts {
 			a.Verdicts[i].eraseAnswer()
@@ -78,15 +85,21 @@ func (s *Step) erase() {
 // eraseAnswer removes the texts from the verdict of an answer, because they may name people.
 func (v *Verdict) eraseAnswer() {
 	if v.Command == "answer" {
-		v.By, v.Reason, v.Note = "", "", ""
+		v.By = ""
+		v.Reason = ""
+		v.Note = ""
 	}
 }
 
 // Erase removes the data that people and services have sent. States, times, counts, codes, hashes, and the
 // names of the senders of commands stay. Undelivered statuses are given up, because their outputs are removed.
 func (t *Task) Erase() {
-	t.Order, t.Output, t.Unknown, t.Undelivered = nil, nil, nil, nil
-	t.Reason.Text, t.Undo.Reason.Text = "", ""
+	t.Order = nil
+	t.Output = nil
+	t.Unknown = nil
+	t.Undelivered = nil
+	t.Reason.Text = ""
+	t.Undo.Reason.Text = ""
 	if t.Closing != nil {
 		t.Closing = &Closing{By: t.Closing.By}
 	}

@@ -18,13 +18,15 @@ const secret = "anna@example.com"
 // ended returns an order at rest that has the secret in every place of a document for data of people and
 // services.
 func ended(state core.State) *protocol.Task {
-	text, value := "of "+secret, json.RawMessage(`"`+secret+`"`)
+	text := "of " + secret
+	value := json.RawMessage(`"` + secret + `"`)
 	of := core.Compensated
 	if state == core.Processed {
 		of = state
 	}
 	t := fixture(string(state), string(of), of)
-	t.End.ResendAt, t.Due = 0, 0
+	t.End.ResendAt = 0
+	t.Due = 0
 	t.Order = value
 	t.Output = value
 	t.Reason.Text = text
@@ -36,21 +38,28 @@ func ended(state core.State) *protocol.Task {
 		{ID: "v2", Command: "answer", By: secret, Reason: text, Note: text},
 	}
 	s := &t.Steps[0]
-	s.Output, s.Unknown = value, map[string]json.RawMessage{"later": value}
+	s.Output = value
+	s.Unknown = map[string]json.RawMessage{"later": value}
 	s.Error = &protocol.StepError{Code: "refused", Message: text, Attempt: 1}
 	s.Corrected = &protocol.Corrected{Input: value, Command: 1, By: "ann", Reason: text}
 	s.Claim.Progress = &protocol.StepProgress{Percent: 50, Note: text}
 	s.Children = &protocol.Children{Count: 1, Reason: text, Results: []protocol.Collected{{Output: value}}}
-	s.Answers = &protocol.Answers{Round: 1, Who: []string{secret}, NotSelf: secret,
+	s.Answers = &protocol.Answers{
+		Round: 1, Who: []string{secret}, NotSelf: secret,
 		Votes: []protocol.Vote{{By: secret, Value: value}},
-		Verdicts: []protocol.Verdict{{ID: "v3", Command: "answer", By: secret, Reason: text, Note: text,
-			Accepted: true}}}
+		Verdicts: []protocol.Verdict{{
+			ID: "v3", Command: "answer", By: secret, Reason: text, Note: text,
+			Accepted: true,
+		}},
+	}
 	return t
 }
 
 func erase(id string) core.Erase {
-	return core.Erase{ID: id, Command: 4, KnownHash: "c0ffee",
-		Sender: core.Sender{By: "ann", Reason: "asked to"}}
+	return core.Erase{
+		ID: id, Command: 4, KnownHash: "c0ffee",
+		Sender: core.Sender{By: "ann", Reason: "asked to"},
+	}
 }
 
 // P52: no data of people and services remains in the document. States, times and identity stay.
@@ -73,7 +82,8 @@ func TestErasedOrder(t *testing.T) {
 		if err != nil || bytes.Contains(after, []byte(secret)) {
 			t.Errorf("%s: it still holds the secret: %s, %v", end, after, err)
 		}
-		e, s := dec.Task, &dec.Task.Steps[0]
+		e := dec.Task
+		s := &dec.Task.Steps[0]
 		if e.Erased == nil || *e.Erased != (protocol.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
 			e.ProcessState != end || e.Commands.Number != 5 ||
 			e.ContentHash != "c0ffee" || e.End.At != d.task.End.At || e.Reason.Code != d.task.Reason.Code ||
@@ -110,7 +120,8 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		core.Resubmit{ID: "c2", Command: 5, Step: "a", Input: json.RawMessage(`{}`)},
 		core.Resolve{ID: "c3", Command: 5, Step: "a", Fact: core.Happened},
 		core.UndoCommand{ID: "c4", Command: 5},
-		core.Move{ID: "c5", Command: 5, To: core.Target{Definition: d.def}}, core.Close{ID: "c6", Command: 5},
+		core.Move{ID: "c5", Command: 5, To: core.Target{Definition: d.def}},
+		core.Close{ID: "c6", Command: 5},
 		core.Cancel{OrderID: orderID, ID: "c7", Run: inRun},
 	} {
 		dec, err := d.try(ev)
@@ -123,13 +134,17 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 	if err != nil || dec.Changed || len(dec.Effects) > 0 {
 		t.Errorf("an old command: %+v, %v", dec, err)
 	}
-	if dec, err := d.try(core.Erase{ID: "e0", Command: 4,
-		Sender: core.Sender{By: "bob", Reason: "late"}}); err != nil || dec.Verdict.Accepted {
+	if dec, err := d.try(core.Erase{
+		ID: "e0", Command: 4,
+		Sender: core.Sender{By: "bob", Reason: "late"},
+	}); err != nil || dec.Verdict.Accepted {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
-		dec, err := d.try(core.Erase{ID: id, Command: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
-			Sender: core.Sender{By: "bob", Reason: "again"}})
+		dec, err := d.try(core.Erase{
+			ID: id, Command: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
+			Sender: core.Sender{By: "bob", Reason: "again"},
+		})
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
 			dec.Task.Erased.By != "ann" {
 			t.Errorf("%s: %+v, %v", id, dec, err)
@@ -151,10 +166,14 @@ func TestErasedOrderStoresNoTextOfLaterCommands(t *testing.T) {
 			"resolve":    core.Resolve{ID: "c", Command: 5, Step: "a", Fact: core.Happened, Sender: from},
 			"close":      core.Close{ID: "c", Command: 5, Sender: from},
 			"erase":      core.Erase{ID: "c", Command: 5, KnownHash: "c0ffee", Sender: from},
-			"answer": core.Answered{ID: "c", Run: inRun, Step: "w", Round: 1, By: secret, Value: value,
-				Note: secret},
-			"answer to no step": core.Answered{ID: "c", Run: inRun, Step: secret, Round: 1, By: secret,
-				Value: value},
+			"answer": core.Answered{
+				ID: "c", Run: inRun, Step: "w", Round: 1, By: secret, Value: value,
+				Note: secret,
+			},
+			"answer to no step": core.Answered{
+				ID: "c", Run: inRun, Step: secret, Round: 1, By: secret,
+				Value: value,
+			},
 		} {
 			question := asked(`"pay?"`).Steps[0]
 			d := newDesk(t, workflow(step("a"), step("b"), question))
@@ -183,8 +202,10 @@ func TestErasedChildAnswers(t *testing.T) {
 		d.task.Parent = &core.Parent{OrderID: "p", Step: "each", Attempt: 1}
 		d.decide(erase("e1"))
 		for attempt, ask := range map[int]core.ChildAsk{1: core.AskStart, 2: core.AskUndo, 3: core.AskStart} {
-			dec, err := d.try(core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: "each",
-				Attempt: attempt}, Ask: ask, Definition: d.def.Hash})
+			dec, err := d.try(core.AskChild{OrderID: orderID, Parent: core.Parent{
+				OrderID: "p", Step: "each",
+				Attempt: attempt,
+			}, Ask: ask, Definition: d.def.Hash})
 			if err != nil || dec.Task.ProcessState != end || len(dec.Effects) != 1 {
 				t.Fatalf("%s, %s: %+v, %v", end, ask, dec, err)
 			}

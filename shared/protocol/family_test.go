@@ -40,10 +40,12 @@ type letter struct {
 }
 
 func newHousehold(rt *rapid.T) *household {
-	h := &household{T: rt, now: noon, tasks: map[string]*protocol.Task{}, orders: map[string]json.RawMessage{},
+	h := &household{
+		T: rt, now: noon, tasks: map[string]*protocol.Task{}, orders: map[string]json.RawMessage{},
 		losses:  rapid.IntRange(0, 4).Draw(rt, "losses"),
 		refused: map[string]bool{}, standing: map[string]bool{}, fenced: map[string]bool{},
-		defs: map[string]*core.Definition{}}
+		defs: map[string]*core.Definition{},
+	}
 	policies := []core.Policy{core.OnFailureUndo, core.OnFailureStop, core.OnFailureContinue}
 	policy := rapid.SampledFrom(policies).Draw(rt, "policy")
 	child := workflow(step("x", failures(2)), step("y", after("x"), failures(2)))
@@ -55,33 +57,46 @@ func newHousehold(rt *rapid.T) *household {
 	if rapid.Bool().Draw(rt, "b stops") {
 		beside.OnFailure = core.OnFailureStop
 	}
-	parent := workflow(core.StepDefinition{Name: "all", OnFailure: policy,
+	parent := workflow(core.StepDefinition{
+		Name: "all", OnFailure: policy,
 		Input: json.RawMessage(`"template"`), Each: &core.Each{
 			Workflow: "child", Definition: "c", Order: json.RawMessage(`"template"`),
 			Concurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency"),
-			Tolerate:    rapid.IntRange(0, 1).Draw(rt, "tolerate"), Collect: true}}, beside)
+			Tolerate:    rapid.IntRange(0, 1).Draw(rt, "tolerate"), Collect: true,
+		},
+	}, beside)
 	if rapid.Bool().Draw(rt, "b last") {
 		parent.Steps[1].After = []string{"all"}
 	}
 	parent.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		0: func(core.Environment) (json.RawMessage, error) {
 			return json.RawMessage(repeated(`"i"`, max(items, 1))), nil
-		}}}
-	child.Expr, child.Hash, parent.Hash = &expressions{}, "c", "p"
+		},
+	}}
+	child.Expr = &expressions{}
+	child.Hash = "c"
+	parent.Hash = "p"
 	// Definitions for moves of both: one with one more step for children, and one that no child may get.
-	newer, final := *child, *child
-	newer.Hash, newer.Steps = "c2", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
-	final.Hash, final.Steps = "c3", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
+	newer := *child
+	final := *child
+	newer.Hash = "c2"
+	newer.Steps = append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
+	final.Hash = "c3"
+	final.Steps = append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
 	final.Steps[2].PointOfNoReturn = true
-	moved, each := *parent, *parent.Steps[0].Each
-	moved.Hash, moved.Steps = "p2", slices.Clone(parent.Steps)
+	moved := *parent
+	each := *parent.Steps[0].Each
+	moved.Hash = "p2"
+	moved.Steps = slices.Clone(parent.Steps)
 	each.Definition, moved.Steps[0].Each = newer.Hash, &each
 	for _, def := range []*core.Definition{parent, child, &newer, &final, &moved} {
 		def.Link()
 		h.defs[def.Hash] = def
 	}
-	for _, key := range []string{"p/0/b", "p~all~0/0/y", "p~all~1/0/x", "p~all~1/0/y", "p~all~3/0/y",
-		"p~all~0.1/0/y"} {
+	for _, key := range []string{
+		"p/0/b", "p~all~0/0/y", "p~all~1/0/x", "p~all~1/0/y", "p~all~3/0/y",
+		"p~all~0.1/0/y",
+	} {
 		if rapid.IntRange(0, 3).Draw(rt, "refused "+key) == 0 {
 			h.refused[key] = true
 		}
@@ -98,9 +113,11 @@ func (h *household) decide(id string, ev core.Event, dies bool) *protocol.Verdic
 	var def *core.Definition
 	switch e := ev.(type) {
 	case core.Submitted:
-		def, h.orders[id] = h.defs["p"], json.RawMessage(`{}`)
+		def = h.defs["p"]
+		h.orders[id] = json.RawMessage(`{}`)
 	case core.AskChild:
-		if def = h.defs[e.Definition]; task == nil {
+		def = h.defs[e.Definition]
+		if task == nil {
 			h.orders[id] = e.Order
 		} else if task.Definition != e.Definition {
 			e.To, ev = def, e
@@ -136,8 +153,10 @@ func (h *household) send(e core.Effect) {
 		h.bag = append(h.bag, letter{task: e.OrderID, request: e})
 	case core.SendWake:
 		if e.WakeAt.Sub(h.now) <= 15*core.Minute {
-			h.bag = append(h.bag, letter{task: e.OrderID,
-				event: core.Wake{Step: e.Step, Run: e.Run, Attempt: e.Attempt}, at: e.WakeAt})
+			h.bag = append(h.bag, letter{
+				task:  e.OrderID,
+				event: core.Wake{Step: e.Step, Run: e.Run, Attempt: e.Attempt}, at: e.WakeAt,
+			})
 		}
 	case core.SendSettle:
 		h.bag = append(h.bag, letter{task: e.OrderID, event: core.Settle{}})
@@ -150,8 +169,10 @@ func (h *household) send(e core.Effect) {
 
 // serve executes a request, as a fenced service does, and replies.
 func (h *household) serve(q core.SendRequest) {
-	r := core.Reply{Step: q.Step, Run: q.Run, Attempt: q.Attempt, Operation: q.Operation,
-		Outcome: core.OutcomeDone}
+	r := core.Reply{
+		Step: q.Step, Run: q.Run, Attempt: q.Attempt, Operation: q.Operation,
+		Outcome: core.OutcomeDone,
+	}
 	switch {
 	case h.now > q.StopBy:
 		return
@@ -159,7 +180,9 @@ func (h *household) serve(q core.SendRequest) {
 		delete(h.standing, q.Key)
 		h.fenced[q.Key] = true
 	case h.fenced[q.Key] || h.refused[q.Key]:
-		r.Outcome, r.Code, r.Message = core.OutcomeFailed, "refused", "no"
+		r.Outcome = core.OutcomeFailed
+		r.Code = "refused"
+		r.Message = "no"
 	default:
 		h.standing[q.Key] = true
 	}
@@ -185,8 +208,10 @@ func (h *household) deliver(i int, stays, dies bool) {
 }
 
 func (h *household) sweep() {
-	h.now = h.now.Add(rapid.SampledFrom([]core.Duration{core.Second, 20 * core.Second,
-		11 * core.Minute}).Draw(h.T, "time"))
+	h.now = h.now.Add(rapid.SampledFrom([]core.Duration{
+		core.Second, 20 * core.Second,
+		11 * core.Minute,
+	}).Draw(h.T, "time"))
 	h.sweepAll()
 }
 
@@ -229,7 +254,8 @@ func (h *household) operate(cancels bool) {
 
 // move pins a stopped task to another definition, and lets it continue, or leaves that to a later command.
 func (h *household) move(id string, task *protocol.Task) {
-	to, number := h.defs["p2"], task.Commands.Number
+	to := h.defs["p2"]
+	number := task.Commands.Number
 	if id != "p" {
 		to = h.defs[rapid.SampledFrom([]string{"c2", "c3"}).Draw(h.T, "to")]
 	}
@@ -285,7 +311,8 @@ func (h *household) ready() (places []int) {
 // task is at rest.
 func (h *household) bounded() {
 	p := h.tasks["p"]
-	s, e := &p.Steps[0], h.defs["p"].Steps[0].Each
+	s := &p.Steps[0]
+	e := h.defs["p"].Steps[0].Each
 	if s.Children == nil {
 		return
 	}

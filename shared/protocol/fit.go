@@ -26,7 +26,9 @@ func Unfit(def *core.Definition, t *Task) error {
 			t.Definition, core.ErrUnfit)
 	}
 	for i := range t.Steps {
-		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
+		s := &t.Steps[i]
+		d := &def.Steps[i]
+		if s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
 			return fmt.Errorf("task %q, step %q (%s, attempt %d): the definition has step %q there, or it "+
 				"cannot be in that state: %w", t.OrderID, s.Name, s.State, s.Attempt, d.Name,
 				core.ErrUnfit)

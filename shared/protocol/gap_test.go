@@ -98,8 +98,10 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 
 // P11. An end that was left is not reported any more. Broken by: left keeps the resend time.
 func TestEndThatWasLeftIsNotReported(t *testing.T) {
-	for name, leave := range map[string]core.Event{"resubmit": core.Resubmit{ID: "r1"},
-		"undo": core.UndoCommand{ID: "u1"}, "cancel": cancel("c1")} {
+	for name, leave := range map[string]core.Event{
+		"resubmit": core.Resubmit{ID: "r1"},
+		"undo":     core.UndoCommand{ID: "u1"}, "cancel": cancel("c1"),
+	} {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1)) // unreported
 		d.decide(leave)
@@ -204,11 +206,15 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d.decideAll(done("a", 1), failed("b", 1))
 	d.wait(core.Hour)
 	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
-		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Commands.Number, Step: name,
-			Fact: core.NotHappened})
+		d.refused(core.Resolve{
+			ID: "x-" + name, Command: d.task.Commands.Number, Step: name,
+			Fact: core.NotHappened,
+		})
 	}
-	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Commands.Number, Step: "b",
-		Fact: core.NotHappened}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Resolve{
+		ID: "x-b", Command: d.task.Commands.Number, Step: "b",
+		Fact: core.NotHappened,
+	}); !dec.Verdict.Accepted {
 		t.Errorf("refused: %s", dec.Verdict.Reason)
 	}
 }
@@ -301,23 +307,35 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 		d  *desk
 		ev core.Event
 	}{
-		"undo of one that goes on": {going,
-			core.UndoCommand{ID: "x", Command: going.task.Commands.Number}},
+		"undo of one that goes on": {
+			going,
+			core.UndoCommand{ID: "x", Command: going.task.Commands.Number},
+		},
 		"undo of another number":       {stopped, core.UndoCommand{ID: "x", Command: 9}},
 		"resubmit of one that goes on": {going, core.Resubmit{ID: "x", Command: going.task.Commands.Number}},
 		"resubmit of another number":   {stopped, core.Resubmit{ID: "x", Command: 9}},
-		"resubmit of a processed one": {processed,
-			core.Resubmit{ID: "x", Command: processed.task.Commands.Number}},
+		"resubmit of a processed one": {
+			processed,
+			core.Resubmit{ID: "x", Command: processed.task.Commands.Number},
+		},
 		"resubmit with a past deadline": {stopped, core.Resubmit{ID: "x", Command: 0, Deadline: 1}},
-		"resubmit of a cancelled one": {cancelledOne,
-			core.Resubmit{ID: "x", Command: cancelledOne.task.Commands.Number}},
-		"resolve of one that goes on": {going, core.Resolve{ID: "x", Command: going.task.Commands.Number,
+		"resubmit of a cancelled one": {
+			cancelledOne,
+			core.Resubmit{ID: "x", Command: cancelledOne.task.Commands.Number},
+		},
+		"resolve of one that goes on": {going, core.Resolve{
+			ID: "x", Command: going.task.Commands.Number,
 			Step: "a",
-			Fact: core.Happened}},
-		"resolve of another number": {stopped,
-			core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened}},
-		"resolve of no step": {stopped,
-			core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened}},
+			Fact: core.Happened,
+		}},
+		"resolve of another number": {
+			stopped,
+			core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened},
+		},
+		"resolve of no step": {
+			stopped,
+			core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened},
+		},
 		"cancel of a processed one": {processed, core.Cancel{ID: "x"}},
 	} {
 		kind, _, _ := strings.Cut(name, " ")
@@ -350,7 +368,8 @@ func TestUndoKeepsItsReason(t *testing.T) {
 func TestTraceOfARequest(t *testing.T) {
 	form := regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-01$`)
 	d := newDesk(t, workflow(step("a"), step("b")))
-	traces, spans := map[string]bool{}, map[string]bool{}
+	traces := map[string]bool{}
+	spans := map[string]bool{}
 	take := func(effects []core.Effect) {
 		for _, e := range effects {
 			if r, ok := e.(core.SendRequest); ok {
@@ -358,7 +377,8 @@ func TestTraceOfARequest(t *testing.T) {
 				if parts == nil {
 					t.Fatalf("trace %q", r.Trace)
 				}
-				traces[parts[1]], spans[parts[2]] = true, true
+				traces[parts[1]] = true
+				spans[parts[2]] = true
 			}
 		}
 	}

@@ -19,8 +19,10 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 		strings.Repeat("x", 200): strings.Repeat("x", 128),
 	} {
 		d := newDesk(t, workflow(step("a", goingOn), step("b")))
-		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
-			KnownHash: "c0ffee"})
+		d.decide(core.Submitted{
+			OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+			KnownHash: "c0ffee",
+		})
 		d.decide(coded(failed("a", 1), code))
 		if got := d.task.Steps[0].FailureCode; got != want {
 			t.Errorf("code %q is kept as %q, want %q", code, got, want)
@@ -33,7 +35,8 @@ func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 	d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"))))
 	var seen string
 	d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil }}}
+		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil },
+	}}
 	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
 	d.decide(coded(failed("a", 1), "no-such-zone"))
 	d.decide(coded(undoFailed("a", 2), "busy"))
@@ -49,7 +52,8 @@ func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 // no key was used.
 func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 	def := func(f func(a, b *core.StepDefinition)) *core.Definition {
-		a, b := step("a", goingOn), step("b", after("a"), stopping)
+		a := step("a", goingOn)
+		b := step("b", after("a"), stopping)
 		f(&a, &b)
 		return target("fedcba", a, b)
 	}
@@ -58,18 +62,25 @@ func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 		want string // "" where it is accepted
 	}{
 		"input": {def(func(a, _ *core.StepDefinition) { a.Input = json.RawMessage(`"other"`) }), ""},
-		"onFailure": {def(func(a, _ *core.StepDefinition) { a.OnFailure = core.OnFailureUndo }),
-			"step a: its onFailure"},
-		"removed": {target("fedcba", step("b", stopping)),
-			"step a: it is removed, and was given up without a claim"},
+		"onFailure": {
+			def(func(a, _ *core.StepDefinition) { a.OnFailure = core.OnFailureUndo }),
+			"step a: its onFailure",
+		},
+		"removed": {
+			target("fedcba", step("b", stopping)),
+			"step a: it is removed, and was given up without a claim",
+		},
 		"before it": {target("fedcba", step("new"), step("a", goingOn, after("new")),
 			step("b", after("a"), stopping)), "step a: it was begun, and comes after new now"},
 	} {
 		d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"), stopping)))
 		d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			0: func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }}}
-		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
-			KnownHash: "c0ffee"})
+			0: func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") },
+		}}
+		d.decide(core.Submitted{
+			OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+			KnownHash: "c0ffee",
+		})
 		d.decide(failed("b", 1))
 		d.commit(protocol.Settled(d.task))
 		dec, err := protocol.Decide(d.def, d.order, d.task,
@@ -107,11 +118,15 @@ func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
 						return nil, errors.New("no such field")
 					}
 					return nil, nil
-				}}}
-			d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
-				KnownHash: "c0ffee"})
+				},
+			}}
+			d.decide(core.Submitted{
+				OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+				KnownHash: "c0ffee",
+			})
 			d.decide(later("a", 1))
-			d.def.Steps[0].Undo.Input, broken = json.RawMessage(`"template"`), true
+			d.def.Steps[0].Undo.Input = json.RawMessage(`"template"`)
+			broken = true
 			again(d)
 			if a := d.task.Steps[0]; a.State != core.Compensating || a.FailureCode != "expression" ||
 				d.task.ProcessState != core.Processing {

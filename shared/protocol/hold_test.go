@@ -13,7 +13,9 @@ import (
 // the hop; the wait does not grow.
 func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 	d := begun(t, step("a", failures(1), func(s *core.StepDefinition) { s.MaxQueueTime = core.Day }))
-	hops, from, last := d.task.Hops, d.now, core.Duration(0)
+	hops := d.task.Hops
+	from := d.now
+	last := core.Duration(0)
 	for attempt := 1; d.now.Sub(from) < core.Hour; attempt++ {
 		code := core.CodeUnauthorized
 		if attempt%3 == 0 {
@@ -21,7 +23,8 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 		}
 		d.decide(coded(later("a", attempt), code))
 		s := d.task.Step("a")
-		wait, held := s.Wait.At.Sub(d.now), d.now.Sub(from)
+		wait := s.Wait.At.Sub(d.now)
+		held := d.now.Sub(from)
 		switch {
 		case s.State != core.Pending || s.Failures.Do != 0 || d.task.Hops != hops-1:
 			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.Failures.Do,
@@ -91,7 +94,9 @@ func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
 	d = begun(t, step("a"))
 	d.decide(cancel("c1"))
 	// beside it another undo has stopped
-	d.task.ProcessState, d.task.Phase, d.task.End.At = core.Error, core.Undoing, d.now
+	d.task.ProcessState = core.Error
+	d.task.Phase = core.Undoing
+	d.task.End.At = d.now
 	d.decide(coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized))
 	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.CompleteBy != 0 {
 		t.Errorf("%s, %d failures, complete by %s", states(d.task), s.Failures.Undo, s.CompleteBy)
@@ -141,8 +146,12 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 	} {
 		most := max(pollFor, 10*core.Minute)
 		d := begun(t, step("a", failures(1),
-			func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = 10*core.Minute, pollFor }))
-		hops, from := d.task.Hops, d.now
+			func(s *core.StepDefinition) {
+				s.MaxQueueTime = 10 * core.Minute
+				s.PollFor = pollFor
+			}))
+		hops := d.task.Hops
+		from := d.now
 		for attempt := 1; ; attempt++ {
 			e := coded(later("a", attempt), core.CodeNotYet)
 			e.RetryAfter = 7 * core.Minute
@@ -160,8 +169,10 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 				{"s.FailureCount", s.Failures.Do, 0},
 				{"d.task.Hops", d.task.Hops, hops - 1},
 				{"s.Error.Since", s.Error.Since, from},
-				{"wait >= min(7*core.Minute, most-d.now.Sub(from))",
-					wait >= min(7*core.Minute, most-d.now.Sub(from)), true},
+				{
+					"wait >= min(7*core.Minute, most-d.now.Sub(from))",
+					wait >= min(7*core.Minute, most-d.now.Sub(from)), true,
+				},
 			} {
 				if field.got != field.want {
 					t.Fatalf(
@@ -186,8 +197,12 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 // time for both; a poll that begins anew.
 func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 	d := begun(t, step("a", failures(3),
-		func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))
-	from, attempt := d.now, 0
+		func(s *core.StepDefinition) {
+			s.MaxQueueTime = core.Minute
+			s.PollFor = 30 * core.Minute
+		}))
+	from := d.now
+	attempt := 0
 	answer := func(code string, after core.Duration) *protocol.StepError {
 		attempt++
 		d.decide(coded(later("a", attempt), code))

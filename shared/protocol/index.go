@@ -4,6 +4,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
+// Names of the index buckets, as in package port.
 const (
 	bucketNone      = ""
 	bucketDue       = "due"

@@ -20,7 +20,8 @@ func InputOf(def *core.Definition, order []byte, t *Task, step int) (json.RawMes
 	if r.err != nil {
 		return nil, r.err
 	}
-	s, d := &t.Steps[step], &def.Steps[step]
+	s := &t.Steps[step]
+	d := &def.Steps[step]
 	switch {
 	case err != nil:
 	case d.Answer != nil && s.Answers != nil && s.Answers.Need > 0:

@@ -38,9 +38,11 @@ type prepared struct {
 var behaviours map[core.Kind]kind
 
 func init() {
-	behaviours = map[core.Kind]kind{core.KindCall: callKind{}, core.KindWait: waitKind{},
+	behaviours = map[core.Kind]kind{
+		core.KindCall: callKind{}, core.KindWait: waitKind{},
 		core.KindAnswer: answerKind{},
-		core.KindFail:   failKind{}, core.KindEach: eachKind{}}
+		core.KindFail:   failKind{}, core.KindEach: eachKind{},
+	}
 }
 
 func (r *deciding) kind(i int) kind { return behaviours[r.def.Steps[i].Kind()] }

@@ -13,7 +13,8 @@ import (
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	text, err := r.input(i, core.Do)
 	if r.err != nil || err != nil {
 		return prepared{}, err
@@ -50,7 +51,9 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.Decided() {
 		early = s.Answers.Votes
 	}
-	s.Wait.Until, s.Answers, s.Output = p.wakeAt, p.answers, nil
+	s.Wait.Until = p.wakeAt
+	s.Answers = p.answers
+	s.Output = nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
@@ -96,7 +99,8 @@ func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
 // look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
 // time for an answer has passed. An answer takes precedence over the time (P36).
 func (r *deciding) look(i int) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
 	if !complete {
 		if r.t.ProcessState != core.Processing || r.at.Now < s.Wait.At {
@@ -105,8 +109,10 @@ func (r *deciding) look(i int) {
 		decided = Decided{Value: d.Answer.TimeoutValue, By: ByTimeout}
 		if decided.Value == nil {
 			decided.Value = json.RawMessage("null")
-			r.decide(i, decided, &StepError{Code: core.CodeAnswerTimeout,
-				Message: "no answer came in time"})
+			r.decide(i, decided, &StepError{
+				Code:    core.CodeAnswerTimeout,
+				Message: "no answer came in time",
+			})
 			return
 		}
 	}
@@ -132,12 +138,16 @@ func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 	case !refused:
 		return nil
 	case decided.By == ByTimeout:
-		return &StepError{Code: core.CodeAnswerRefused,
+		return &StepError{
+			Code: core.CodeAnswerRefused,
 			Message: "no answer came in time, which counts as " +
-				string(decided.Value)}
+				string(decided.Value),
+		}
 	case d.Event != "":
-		return &StepError{Code: core.CodeAnswerRefused,
-			Message: "the event " + d.Event + " came with a value that the workflow refuses"}
+		return &StepError{
+			Code:    core.CodeAnswerRefused,
+			Message: "the event " + d.Event + " came with a value that the workflow refuses",
+		}
 	}
 	return &StepError{Code: core.CodeAnswerRefused, Message: decided.By + " answered " +
 		string(decided.Value)}
@@ -154,7 +164,8 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 	}
 	if r.def.Steps[i].Answer.Event != "" { // the value may be large, and the output contains it
 		a := *s.Answers
-		a.Votes, s.Answers = nil, &a
+		a.Votes = nil
+		s.Answers = &a
 	}
 	if failed == nil {
 		r.finish(i, output)
@@ -169,7 +180,8 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 // a question has a time). The order goes on after the failure of a call whose question is answered already
 // (P38, an ask sends the question).
 func (r *deciding) policyOf(i int) core.Policy {
-	d, s := &r.def.Steps[i], &r.t.Steps[i]
+	d := &r.def.Steps[i]
+	s := &r.t.Steps[i]
 	if r.t.Overtaken(r.def, i) {
 		return core.OnFailureContinue
 	}

@@ -58,11 +58,13 @@ func (callKind) validState(s *Step, d *core.StepDefinition) bool {
 // takeCall writes the claim of a call into the step, with stopBy and completeBy (P6, two times in each
 // request).
 func (r *deciding) takeCall(i int, op core.Operation) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	c, state := Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
-		core.Processing
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
+	c := Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)}
+	state := core.Processing
 	if op == core.UndoOp {
-		c.Undo, state = true, core.Compensating
+		c.Undo = true
+		state = core.Compensating
 	}
 	// The allowance for queue time is the largest of these values (P32, queue time is not a failure):
 	//   - the step's earlier allowance
@@ -88,7 +90,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 // by the expected wait. An agent that the step lists later is chosen only if its wait is more than 20 %
 // shorter than the best wait before it.
 func (r *deciding) chooseAgent(i int) string {
-	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
+	d := &r.def.Steps[i]
+	not := r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i])
+	best := ""
 	for _, name := range d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):

@@ -53,8 +53,10 @@ func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
 	}
-	s, d := &r.t.Steps[i], r.def.Steps[i].Each
-	r.items, r.itemsOf = map[int]json.RawMessage{}, i
+	s := &r.t.Steps[i]
+	d := r.def.Steps[i].Each
+	r.items = map[int]json.RawMessage{}
+	r.itemsOf = i
 	open := map[int]bool{}
 	if s.Children != nil {
 		for _, o := range s.Children.Open {
@@ -110,7 +112,8 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 // fillChildren starts children until Concurrency children are open (P40). It stops earlier if all children
 // were started, or if more children than Tolerate have failed.
 func (r *deciding) fillChildren(i int) {
-	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
+	c := r.t.Steps[i].Children
+	d := r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
 		n := c.Next
 		order, err := r.childOrder(i, n)
@@ -135,8 +138,10 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	switch d := r.def.Steps[i].Each; {
 	case d.Order != nil:
 		env := r.environment(i, false)
-		env.Item, env.Index = order, n
-		if order, err = r.def.Expr.ChildOrder(i, env); err != nil {
+		env.Item = order
+		env.Index = n
+		order, err = r.def.Expr.ChildOrder(i, env)
+		if err != nil {
 			return nil, fmt.Errorf("the order of child %d: %w", n, err)
 		}
 	case order == nil:
@@ -153,11 +158,14 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 }
 
 func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
-	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	s := &r.t.Steps[i]
+	d := r.def.Steps[i].Each
 	p := core.Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
-	r.emit(core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow,
+	r.emit(core.AskChild{
+		OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow,
 		Definition: d.Definition,
-		Priority:   r.t.Priority, Order: order})
+		Priority:   r.t.Priority, Order: order,
+	})
 }
 
 // askOpen sends the step's present request (start, undo or cancel) to the open children. If cause is not "",
@@ -240,7 +248,8 @@ func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 // childEnded applies the report of an open child about its end or Error (P41, parent and child talk by
 // messages). During an undo, a child stays open until it is undone.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
-	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
+	e := ev.(core.ChildEnded)
+	s := &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
 	if n < 0 {
 		return notOpen, nil
@@ -292,13 +301,15 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 // collect stores a child's output if the step needs it. If the output does not fit, collect cancels the
 // open children.
 func (r *deciding) collect(i int, e core.ChildEnded) {
-	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	s := &r.t.Steps[i]
+	d := r.def.Steps[i].Each
 	single := r.def.Steps[i].Input == nil
 	if !d.Collect && !single || len(e.Output) == 0 {
 		return
 	}
 	c := s.Children
-	before, size := c.Results, 0
+	before := c.Results
+	size := 0
 	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: e.Output})
 	for _, have := range c.Results {
 		size += len(have.Output) + collectedSize
@@ -325,7 +336,8 @@ func (r *deciding) stopChildren(i int, reason string) {
 // lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
 // many have failed, and ends the step if no child is open.
 func (r *deciding) lookAtChildren(i int) {
-	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	s := &r.t.Steps[i]
+	d := r.def.Steps[i].Each
 	c := s.Children
 	if !c.Stopped && c.Next < c.Count && c.Failed <= d.Tolerate && len(c.Open) < d.Concurrency {
 		r.fillChildren(i)
@@ -346,9 +358,11 @@ func (r *deciding) lookAtChildren(i int) {
 // failChildren fails a step whose children were stopped. All children have ended, so the step needs no
 // Resolve.
 func (r *deciding) failChildren(i int) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	c := s.Children
-	code, text := codeChildrenFailed, c.Reason
+	code := codeChildrenFailed
+	text := c.Reason
 	if d.Input == nil {
 		code, text, _ = strings.Cut(c.Reason, ": ")
 	} else if c.Failed > d.Each.Tolerate {
@@ -370,7 +384,8 @@ func (r *deciding) endChildren(i int) {
 		output = s.Children.Output(r.def.Steps[i].Each.Collect)
 	}
 	c := *s.Children
-	c.Results, s.Children = nil, &c
+	c.Results = nil
+	s.Children = &c
 	if r.outputFits(i, output) {
 		r.finish(i, output)
 		return
@@ -397,7 +412,9 @@ func (r *deciding) undoChildren(i int) bool {
 			return false
 		}
 		r.take(i, core.Waiting, Claim{Undo: true})
-		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil
+		c.Cursor = c.Started
+		c.Rounds = 0
+		c.Results = nil
 		for n := range c.Open {
 			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}
 		}
@@ -413,7 +430,8 @@ func (r *deciding) undoChildren(i int) bool {
 // fillUndo asks more children for their undo, until the limit of concurrent children is reached. It reports
 // whether all children are undone.
 func (r *deciding) fillUndo(i int) bool {
-	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	s := &r.t.Steps[i]
+	d := r.def.Steps[i].Each
 	c := s.Children
 	for c.Cursor > 0 && len(c.Open) < d.Concurrency {
 		n := c.Cursor - 1

@@ -16,14 +16,16 @@ type waitKind struct{}
 const maxDelay = 15 * core.Minute
 
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
-	s, w := &r.t.Steps[i], r.def.Steps[i].Wait
+	s := &r.t.Steps[i]
+	w := r.def.Steps[i].Wait
 	until := r.at.Now.Add(w.For)
 	if r.def.Steps[i].Input != nil {
 		text, err := r.input(i, core.Do)
 		if r.err != nil || err != nil {
 			return prepared{}, err
 		}
-		if until, err = readEnd(text, r.at.Now); err != nil {
+		until, err = readEnd(text, r.at.Now)
+		if err != nil {
 			return prepared{}, err
 		}
 	}
@@ -81,7 +83,8 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 // too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
 func (r *deciding) wait(i int, wakeAt core.Time) {
 	s := &r.t.Steps[i]
-	s.Wait.At, s.CompleteBy = wakeAt, wakeAt
+	s.Wait.At = wakeAt
+	s.CompleteBy = wakeAt
 	if wakeAt.Sub(r.at.Now) <= maxDelay {
 		s.CompleteBy = max(wakeAt, r.at.Now).Add(r.def.Grace)
 	}

@@ -46,10 +46,13 @@ func (r *deciding) pin(to *core.Definition) (refused string) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do "+
 			"not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
-	before, def := r.t, r.def
-	r.t, r.def = t, to
+	before := r.t
+	def := r.def
+	r.t = t
+	r.def = to
 	if err := r.pinKey(); err != nil {
-		r.t, r.def = before, def
+		r.t = before
+		r.def = def
 		return err.Error()
 	}
 	return ""

@@ -20,7 +20,9 @@ func moving(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
 	d.task = fixture("Error-forward", "Processed", core.Failed)
-	d.task.End.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
+	d.task.End.ResendAt = 0
+	d.task.Due = 0
+	d.task.Attention = true
 	d.task.Steps = append(d.task.Steps, protocol.Step{Name: "c", State: core.Pending})
 	d.now = noon + 100_000
 	return d
@@ -36,7 +38,9 @@ func target(hash string, steps ...core.StepDefinition) *core.Definition {
 // difference.
 func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 	change := func(f func(a, b, c *core.StepDefinition)) []core.StepDefinition {
-		a, b, c := step("a"), step("b", after("a")), step("c", after("b"))
+		a := step("a")
+		b := step("b", after("a"))
+		c := step("c", after("b"))
 		f(&a, &b, &c)
 		return []core.StepDefinition{a, b, c}
 	}
@@ -44,23 +48,33 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 		steps []core.StepDefinition
 		want  string // "" where it is accepted
 	}{
-		"agent": {change(func(a, _, _ *core.StepDefinition) { a.Agent = "c-agent" }),
-			"step a: its agent"},
-		"operation": {change(func(a, _, _ *core.StepDefinition) { a.Operation = "other" }),
-			"step a: its operation"},
+		"agent": {
+			change(func(a, _, _ *core.StepDefinition) { a.Agent = "c-agent" }),
+			"step a: its agent",
+		},
+		"operation": {
+			change(func(a, _, _ *core.StepDefinition) { a.Operation = "other" }),
+			"step a: its operation",
+		},
 		"input": {change(func(_, b, _ *core.StepDefinition) {
 			b.Input = json.RawMessage(`"other"`)
 		}), "step b: its input"},
 		"undo": {change(func(a, _, _ *core.StepDefinition) { a.Undo = nil }), "step a: its undo"},
-		"grade": {change(func(a, _, _ *core.StepDefinition) { a.Grade = core.Plain }),
-			"step a: its grade"},
+		"grade": {
+			change(func(a, _, _ *core.StepDefinition) { a.Grade = core.Plain }),
+			"step a: its grade",
+		},
 		"onFailure": {change(func(_, b, _ *core.StepDefinition) {
 			b.OnFailure = core.OnFailureStop
 		}), "step b: its onFailure"},
-		"no return": {change(func(_, b, _ *core.StepDefinition) { b.PointOfNoReturn = true }),
-			"step b: its pointOfNoReturn"},
-		"removed": {[]core.StepDefinition{step("a"), step("c", after("a"))},
-			"step b: it is removed, and was attempted"},
+		"no return": {
+			change(func(_, b, _ *core.StepDefinition) { b.PointOfNoReturn = true }),
+			"step b: its pointOfNoReturn",
+		},
+		"removed": {
+			[]core.StepDefinition{step("a"), step("c", after("a"))},
+			"step b: it is removed, and was attempted",
+		},
 		"not begun": {append(change(func(a, _, _ *core.StepDefinition) {
 			a.After = []string{"new"}
 		}), step("new")), "step a: it was begun, and comes after new now"},
@@ -69,15 +83,18 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 			a.Undo.Input = json.RawMessage(`"other"`)
 		}), ""},
 		"of a step that was not begun": {change(func(_, _, c *core.StepDefinition) {
-			c.Operation, c.Input = "other", json.RawMessage(`"other"`)
+			c.Operation = "other"
+			c.Input = json.RawMessage(`"other"`)
 		}), ""},
 		"a new one behind": {append(change(func(_, _, _ *core.StepDefinition) {}),
 			step("new", after("c"))), ""},
 		"one that was not is removed": {[]core.StepDefinition{step("a"), step("b", after("a"))}, ""},
 	} {
 		d := moving(t)
-		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: 4,
-			To: core.Target{Definition: target("fedcba", x.steps...)}}, protocol.At{Now: d.now})
+		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{
+			ID: "m", Command: 4,
+			To: core.Target{Definition: target("fedcba", x.steps...)},
+		}, protocol.At{Now: d.now})
 		if err != nil || dec.Verdict == nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -191,8 +208,10 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	d.commit(dec.Task)
 	d.def = without
 	back := target("two", step("c", after("b")), step("a"), step("b", after("a")))
-	dec, err = protocol.Decide(d.def, d.order, d.task, core.Resubmit{ID: "m2", Command: 5,
-		To: &core.Target{Definition: back}}, protocol.At{Now: d.now, By: "s"})
+	dec, err = protocol.Decide(d.def, d.order, d.task, core.Resubmit{
+		ID: "m2", Command: 5,
+		To: &core.Target{Definition: back},
+	}, protocol.At{Now: d.now, By: "s"})
 	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" ||
 		dec.Task.Commands.Number != 6 ||
 		dec.Task.Attempts.Removed != nil {
@@ -212,16 +231,23 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
 	d.task.Steps = append(d.task.Steps, protocol.Step{Name: "c", State: core.Pending})
-	d.task.End.ResendAt, d.task.Due = 0, 0
+	d.task.End.ResendAt = 0
+	d.task.Due = 0
 	d.task.Steps[0].Claim.Agent = "east-agent"
-	d.task.Attempts.Last = []protocol.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
-		Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
+	d.task.Attempts.Last = []protocol.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {
+		Step:   "b",
+		Number: 1, Outcome: core.OutcomeFailed,
+	}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
 	other := step("a")
 	other.Agent = "courier"
 	dec, err := protocol.Decide(d.def, d.order, d.task,
-		core.Move{ID: "m1", Command: d.task.Commands.Number,
-			To: core.Target{Definition: target("one", other, step("b", after("a")))}}, protocol.At{Now: d.now,
-			By: "s"})
+		core.Move{
+			ID: "m1", Command: d.task.Commands.Number,
+			To: core.Target{Definition: target("one", other, step("b", after("a")))},
+		}, protocol.At{
+			Now: d.now,
+			By:  "s",
+		})
 	if err != nil || !dec.Verdict.Accepted {
 		t.Fatalf("%v %+v", err, dec.Verdict)
 	}
@@ -256,32 +282,51 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 			t.Steps[1].State = core.Processing
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
 		"an undo": {func(t *protocol.Task) {
-			t.ProcessState, t.Phase = core.Compensating, ""
+			t.ProcessState = core.Compensating
+			t.Phase = ""
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
 		"unreported": {func(t *protocol.Task) {
 			t.End.ResendAt = noon
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "not been reported"},
 		"other workflow": {func(*protocol.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
-		"unknown": {func(*protocol.Task) {}, core.Target{Absent: "no such definition"}, 4,
-			"no such definition"},
-		"old number": {func(*protocol.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3,
-			"another command"},
+		"unknown": {
+			func(*protocol.Task) {},
+			core.Target{Absent: "no such definition"},
+			4,
+			"no such definition",
+		},
+		"old number": {
+			func(*protocol.Task) {},
+			core.Target{Definition: target("fedcba", same...)},
+			3,
+			"another command",
+		},
 		"a fact": {func(t *protocol.Task) {
-			t.Steps[1].Resolved, t.Steps[1].NoEffect = &core.Resolved{Fact: core.NotHappened, Command: 4,
-				At: noon}, noon
+			t.Steps[1].Resolved = &core.Resolved{
+				Fact: core.NotHappened, Command: 4,
+				At: noon,
+			}
+			t.Steps[1].NoEffect = noon
 		}, core.Target{Definition: input}, 4, ""},
-		"a proof by the service": {func(t *protocol.Task) { t.Steps[1].NoEffect = noon },
-			core.Target{Definition: input}, 4, ""},
+		"a proof by the service": {
+			func(t *protocol.Task) { t.Steps[1].NoEffect = noon },
+			core.Target{Definition: input},
+			4, "",
+		},
 		"a fact that a late reply has contradicted": {func(t *protocol.Task) {
-			t.Steps[1].State, t.Steps[1].Resolved = core.Processed,
-				&core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
+			t.Steps[1].State = core.Processed
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, "its input"},
 		"a fact in the undo": {func(t *protocol.Task) {
-			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
+			t.Phase = core.Undoing
+			t.Steps[1].State = core.Compensated
+			t.Steps[1].Claim.Undo = true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, ""},
 		"undone by its service": {func(t *protocol.Task) {
-			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
+			t.Phase = core.Undoing
+			t.Steps[1].State = core.Compensated
+			t.Steps[1].Claim.Undo = true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
 		}, core.Target{Definition: input}, 4, "its input"},
 	} {
@@ -309,9 +354,11 @@ func (d *desk) command(t *testing.T, ev core.Event, room protocol.SizeLimit) pro
 // refused.
 func TestMoveThatComesTwice(t *testing.T) {
 	d := moving(t)
-	move := core.Move{ID: "m", Command: 4,
+	move := core.Move{
+		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("c", after("b")))}}
+			step("c", after("b")))},
+	}
 	d.commit(d.command(t, move, protocol.SizeLimit{}).Task)
 	d.def = move.To.Definition
 	if again := d.command(t, move, protocol.SizeLimit{}); again.Changed || !again.Verdict.Accepted ||
@@ -330,12 +377,16 @@ func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
 	room := protocol.SizeLimit{Limit: 350, Size: func(t *protocol.Task) int { return 100 * len(t.Steps) }}
-	if v := d.command(t, core.Move{ID: "m", Command: 4,
-		To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
+	if v := d.command(t, core.Move{
+		ID: "m", Command: 4,
+		To: core.Target{Definition: target("three", steps...)},
+	}, room).Verdict; !v.Accepted {
 		t.Errorf("three steps: %+v", v)
 	}
-	dec := d.command(t, core.Move{ID: "m", Command: 4,
-		To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)}}, room)
+	dec := d.command(t, core.Move{
+		ID: "m", Command: 4,
+		To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)},
+	}, room)
 	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") ||
 		dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
 		t.Errorf("four steps: %+v", v)
@@ -346,21 +397,31 @@ func TestMoveKeepsTheReserve(t *testing.T) {
 // evaluated again.
 func TestMoveGoesOn(t *testing.T) {
 	d := moving(t)
-	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
+	d.task.ProcessState = core.Processing
+	d.task.Phase = ""
+	d.task.Attention = false
 	b := &d.task.Steps[1]
-	b.State, b.CompleteBy, b.Wait.At = core.Pending, d.now+60_000, d.now+50_000
-	dec := d.command(t, core.Move{ID: "m", Command: 4,
+	b.State = core.Pending
+	b.CompleteBy = d.now + 60_000
+	b.Wait.At = d.now + 50_000
+	dec := d.command(t, core.Move{
+		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("d", after("a")))}}, protocol.SizeLimit{})
+			step("d", after("a")))},
+	}, protocol.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
 		dec.Task.Step("d").Claim.Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
 		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
 	}
 	d = moving(t)
-	d.task.Steps[2].State, d.task.Reason.Step, d.task.Reason.Code = core.Failed, "c", "expression"
-	dec = d.command(t, core.Move{ID: "m", Command: 4,
+	d.task.Steps[2].State = core.Failed
+	d.task.Reason.Step = "c"
+	d.task.Reason.Code = "expression"
+	dec = d.command(t, core.Move{
+		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("c", after("b")))}}, protocol.SizeLimit{})
+			step("c", after("b")))},
+	}, protocol.SizeLimit{})
 	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
 		t.Errorf("a step whose expression failed is %+v", c)
 	}
@@ -382,14 +443,17 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d.task.Undo.Why = protocol.WhyFailure
 	d.task.Attention = false
 	for i := range 2 {
-		d.task.Steps[i].State, d.task.Steps[i].Claim.Undo, d.task.Steps[i].Output = core.Compensated, true,
-			json.RawMessage(`"old"`)
+		d.task.Steps[i].State = core.Compensated
+		d.task.Steps[i].Claim.Undo = true
+		d.task.Steps[i].Output = json.RawMessage(`"old"`)
 	}
 	a := step("a")
-	a.When, a.Operation = "condition", "other"
+	a.When = "condition"
+	a.Operation = "other"
 	to := target("fedcba", a, step("c", after("a")))
 	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){
-		0: func(core.Environment) (bool, error) { return false, nil }}}
+		0: func(core.Environment) (bool, error) { return false, nil },
+	}}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
 		protocol.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
@@ -425,10 +489,14 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 // P12: an end that was reported before the Move is not reported again, whatever comes a second time.
 func TestMoveDoesNotReportAgain(t *testing.T) {
 	d := moving(t)
-	d.task.End.Cause, d.task.End.Seq, d.task.Reason.Step = "reply/b/3/failed", 1, "b"
-	dec := d.command(t, core.Move{ID: "m", Command: 4,
+	d.task.End.Cause = "reply/b/3/failed"
+	d.task.End.Seq = 1
+	d.task.Reason.Step = "b"
+	dec := d.command(t, core.Move{
+		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
-			step("d", after("b")))}}, protocol.SizeLimit{})
+			step("d", after("b")))},
+	}, protocol.SizeLimit{})
 	d.commit(dec.Task)
 	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
 	again, err := protocol.Decide(d.def, d.order, d.task,
@@ -468,10 +536,12 @@ func TestMoveOfAChild(t *testing.T) {
 		want   string // "" if it is accepted
 	}{
 		"in Error": {func(*desk) {}, more, ""},
-		"a first one of no return": {func(*desk) {},
+		"a first one of no return": {
+			func(*desk) {},
 			target("fedcba", step("a"), step("b", after("a")), final),
 			"step c: it is a point of no return, and the definition of the order has none: step all of p " +
-				"could not"},
+				"could not",
+		},
 		"one there was": {func(d *desk) {
 			d.def = target(d.def.Hash, step("a"), step("b", after("a")), final)
 		}, target("fedcba", step("a"), step("b", after("a")), final, step("d", after("a"))), ""},
@@ -479,7 +549,9 @@ func TestMoveOfAChild(t *testing.T) {
 			d.task.Parent = nil
 		}, target("fedcba", step("a"), step("b", after("a")), final), ""},
 		"undone": {func(d *desk) {
-			d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+			d.task.ProcessState = core.Compensated
+			d.task.Phase = ""
+			d.task.Attention = false
 		}, more, "the order is child 2 of step all of p"},
 	} {
 		for _, resubmit := range []bool{false, true} {
@@ -511,15 +583,21 @@ func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
 	for name, x := range map[string]struct {
 		to   *core.Definition
 		pins string
-	}{"another": {to, "fedcba"}, "none": {nil, ""}, "of another workflow": {&other, ""},
-		"without a key for its tokens": {&secret, ""}} {
+	}{
+		"another": {to, "fedcba"}, "none": {nil, ""}, "of another workflow": {&other, ""},
+		"without a key for its tokens": {&secret, ""},
+	} {
 		d := child(t)
-		d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+		d.task.ProcessState = core.Compensated
+		d.task.Phase = ""
+		d.task.Attention = false
 		again := *d.task.Parent
 		again.Attempt++
 		dec, err := protocol.Decide(d.def, d.order, d.task,
-			core.AskChild{OrderID: orderID, Parent: again, Ask: core.AskStart,
-				Workflow: "test", Definition: "fedcba", To: x.to}, protocol.At{Now: d.now, By: "s"})
+			core.AskChild{
+				OrderID: orderID, Parent: again, Ask: core.AskStart,
+				Workflow: "test", Definition: "fedcba", To: x.to,
+			}, protocol.At{Now: d.now, By: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -539,7 +617,8 @@ func TestMoveOfAParent(t *testing.T) {
 	}{
 		"definition": {func(e *core.Each) { e.Definition = "food" }, ""},
 		"workflow": {func(e *core.Each) {
-			e.Workflow, e.Definition = "letter", "food"
+			e.Workflow = "letter"
+			e.Definition = "food"
 		}, "its children are of another workflow"},
 		"order": {func(e *core.Each) {
 			e.Order = json.RawMessage(`"other"`)
@@ -548,13 +627,17 @@ func TestMoveOfAParent(t *testing.T) {
 	} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)
-		def, each := *d.def, *d.def.Steps[0].Each
-		def.Hash, def.Steps = "fedcba", slices.Clone(def.Steps)
+		def := *d.def
+		each := *d.def.Steps[0].Each
+		def.Hash = "fedcba"
+		def.Steps = slices.Clone(def.Steps)
 		x.change(&each)
 		def.Steps[0].Each = &each
 		def.Link()
-		dec := d.decide(core.Move{ID: "m", Command: d.task.Commands.Number,
-			To: core.Target{Definition: &def}})
+		dec := d.decide(core.Move{
+			ID: "m", Command: d.task.Commands.Number,
+			To: core.Target{Definition: &def},
+		})
 		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
 			t.Errorf("%s: %+v", name, *v)
 		}
@@ -562,8 +645,10 @@ func TestMoveOfAParent(t *testing.T) {
 			continue
 		}
 		d.def = &def
-		dec = d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
-			State: core.ChildProcessed})
+		dec = d.decide(core.ChildEnded{
+			Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+			State:  core.ChildProcessed,
+		})
 		if ask, ok := dec.Effects[0].(core.AskChild); !ok || ask.Definition != "food" ||
 			ask.Parent.Index != 1 {
 			t.Errorf("%s: the next child is %+v", name, dec.Effects)

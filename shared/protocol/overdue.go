@@ -75,7 +75,8 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 // request still waits in the agent's queue. backlog doubles the allowance, up to the rest of maxQueueTime, so
 // that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
 func (r *deciding) backlog(i int) string {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	r.recordAttempt(i, OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
 	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
@@ -151,7 +152,8 @@ func sameStates(a, b *Task) bool {
 		return false
 	}
 	for i := range a.Steps {
-		x, y := &a.Steps[i], &b.Steps[i]
+		x := &a.Steps[i]
+		y := &b.Steps[i]
 		if x.State != y.State || x.Attempt != y.Attempt || x.Wait.At != y.Wait.At ||
 			x.CompleteBy != y.CompleteBy {
 			return false

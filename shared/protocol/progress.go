@@ -11,7 +11,8 @@ const progressInterval = 30 * core.Second
 // progressed moves the complete-by time of a step to a later time, but at most to stopBy (P43).
 func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Progress)
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	interval := min(progressInterval, s.TimeoutOf(d)/4)
 	switch {
 	case e.Operation != core.Do || !s.Long(d):
@@ -28,12 +29,16 @@ func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 		until = r.at.Now.Add(d.Timeout)
 	}
 	s.CompleteBy = max(s.CompleteBy, min(until, s.Claim.StopBy))
-	s.Claim.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note),
-		At: r.at.Now}
+	s.Claim.Progress = &StepProgress{
+		Percent: min(max(e.Percent, 0), 100), Note: core.ShortNote(e.Note),
+		At: r.at.Now,
+	}
 	if r.notifies(core.StatusProgress) {
-		r.tell(r.t.Status(core.Status{Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,
+		r.tell(r.t.Status(core.Status{
+			Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,
 			Percent: s.Claim.Progress.Percent,
-			Note:    s.Claim.Progress.Note}))
+			Note:    s.Claim.Progress.Note,
+		}))
 	}
 	return "", nil
 }

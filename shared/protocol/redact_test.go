@@ -97,8 +97,10 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 // With any text around a token, JSON stays JSON, and the token is removed.
 func FuzzTokensAreRedacted(f *testing.F) {
 	const text, mac = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A", "dXllGwql4haxUySnKXUr6A"
-	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00",
-		"\x00\f"} {
+	for _, around := range []string{
+		"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00",
+		"\x00\f",
+	} {
 		f.Add(around, around)
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {

@@ -32,8 +32,10 @@ func flood(d *desk, n int) {
 	for i := range n {
 		d.decide(core.Cancel{ID: fmt.Sprintf("flood-c%d", i), Run: d.task.Run})
 		d.decide(core.Resubmit{ID: fmt.Sprintf("flood-r%d", i), Command: d.task.Commands.Number, Deadline: 1})
-		d.decide(core.Answered{ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann",
-			Value: json.RawMessage(`1`)})
+		d.decide(core.Answered{
+			ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann",
+			Value: json.RawMessage(`1`),
+		})
 	}
 }
 
@@ -90,8 +92,10 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 // P5. A command with a number that was refused stays refused under its ID, however many verdicts came since.
 func TestRefusedCommandStaysRefused(t *testing.T) {
 	for _, n := range []int{1, 9, 16, 17, 40} {
-		for name, ahead := range map[string]int{"the present number": 0,
-			"a number that is still to come": 1} {
+		for name, ahead := range map[string]int{
+			"the present number":             0,
+			"a number that is still to come": 1,
+		} {
 			d := newDesk(t, workflow(step("a", stopping)))
 			d.decide(d.submit)
 			first := core.UndoCommand{ID: "first", Command: ahead}
@@ -106,8 +110,10 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 			d.decide(failed("a", 1))
 			if ahead > 0 && d.task.Commands.Number < first.Command { // the number comes
 				d.wait(core.Hour)
-				d.decide(core.Resolve{ID: "fact", Command: d.task.Commands.Number, Step: "a",
-					Fact: core.NotHappened})
+				d.decide(core.Resolve{
+					ID: "fact", Command: d.task.Commands.Number, Step: "a",
+					Fact: core.NotHappened,
+				})
 			}
 			if d.accepted(first) {
 				t.Errorf("%s, after %d refusals: it is accepted", name, n)
@@ -120,7 +126,11 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 // task has no place left to remember its ID. A number that is too far ahead changes nothing.
 func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 	for _, c := range []struct{ forged, number, want int }{
-		{16, 3, 0}, {17, 3, 4}, {40, 3, 4}, {17, 1_000_000, 1_000_001}, {17, 1_000_001, 0},
+		{16, 3, 0},
+		{17, 3, 4},
+		{40, 3, 4},
+		{17, 1_000_000, 1_000_001},
+		{17, 1_000_001, 0},
 		{40, math.MaxInt, 0},
 	} {
 		d := begun(t, step("a", stopping))
@@ -133,8 +143,10 @@ func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 		}
 		d.decide(failed("a", 1))
 		for d.task.Commands.Number < min(c.number, 20) { // the number comes
-			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Commands.Number),
-				Command: d.task.Commands.Number},
+			d.decideAll(core.Resubmit{
+				ID:      fmt.Sprint("r", d.task.Commands.Number),
+				Command: d.task.Commands.Number,
+			},
 				failed("a", d.task.Steps[0].Attempt+1))
 		}
 		for i := range c.forged {
@@ -177,13 +189,17 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	if v := d.task.Verdict("e0"); v == nil || v.Accepted || v.Command != "answer" || v.Reason == "" {
 		t.Errorf("the sender of the answer reads %+v", v)
 	}
-	to := workflow(step("a", stopping), core.StepDefinition{Name: "w", After: []string{"a"},
+	to := workflow(step("a", stopping), core.StepDefinition{
+		Name: "w", After: []string{"a"},
 		Timeout: core.Hour, OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo}})
+		Answer: &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo},
+	})
 	to.Hash = "another"
 	d.settle(d.decide(failed("a", 1)))
-	if dec := d.decide(core.Move{ID: "m", Command: 0,
-		To: core.Target{Definition: to}}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Move{
+		ID: "m", Command: 0,
+		To: core.Target{Definition: to},
+	}); !dec.Verdict.Accepted {
 		t.Fatal(dec.Verdict.Reason)
 	}
 	d.def = to

@@ -33,7 +33,8 @@ func (r *deciding) emitLook(i int) {
 // remind sends the newest reminder that is due, and skips older ones (P37, a question has a time). It
 // reports whether a reminder was due.
 func (r *deciding) remind(i int) bool {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {
 		return false
 	}
@@ -43,8 +44,11 @@ func (r *deciding) remind(i int) bool {
 	}
 	a := *s.Answers
 	// No reminder number is used twice, even if a Move changes the interval.
-	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
-	s.Answers, s.Claim.Cause = &a, r.cause
+	a.Reminded = max(n, a.Reminded+1)
+	a.RemindedAt = r.at.Now
+	a.Moved = false
+	s.Answers = &a
+	s.Claim.Cause = r.cause
 	r.emitReminder(i)
 	return true
 }
@@ -56,7 +60,8 @@ func (r *deciding) remind(i int) bool {
 // The reminder is not emitted after ReminderStopBy, or if the task was moved after the reminder. A moved task
 // may have a different question.
 func (r *deciding) emitReminder(i int) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s := &r.t.Steps[i]
+	d := &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
 	if ask < 0 || s.Answers.RemindedAt == 0 || s.Answers.Moved || r.t.Steps[ask].State != core.Processed {
 		return
@@ -72,10 +77,14 @@ func (r *deciding) emitReminder(i int) {
 	}
 	n := s.Answers.Reminded
 	q := r.t.Request(r.def, ask, input)
-	q.Operation, q.Name = core.Do, r.def.Steps[ask].Operation
-	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
+	q.Operation = core.Do
+	q.Name = r.def.Steps[ask].Operation
+	q.Timeout = r.def.Steps[ask].Timeout
+	q.MaxDuration = 0
 	q.Key = core.Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(n)
-	q.ClaimedAt, q.StopBy, q.CompleteBy = s.ReminderDue(d, s.Intervals(d)), stopBy, stopBy
+	q.ClaimedAt = s.ReminderDue(d, s.Intervals(d))
+	q.StopBy = stopBy
+	q.CompleteBy = stopBy
 	q.Trace = core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
 }

@@ -12,13 +12,21 @@ import (
 
 // reminding returns a workflow with a question that has reminders, and the call that sends it.
 func reminding(timeout, remind core.Duration) *core.Definition {
-	ask := step("w-ask", func(s *core.StepDefinition) { s.Undo, s.Timeout = nil, timeout })
-	def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day,
+	ask := step("w-ask", func(s *core.StepDefinition) {
+		s.Undo = nil
+		s.Timeout = timeout
+	})
+	def := workflow(ask, core.StepDefinition{
+		Name: "w", After: []string{"w-ask"}, Timeout: core.Day,
 		OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo,
-			Remind: remind}})
+		Answer: &core.Answer{
+			Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo,
+			Remind: remind,
+		},
+	})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-		1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}}
+		1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+	}}
 	def.Hash = fmt.Sprint("with ", timeout, " ", remind)
 	return def
 }

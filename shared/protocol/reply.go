@@ -31,8 +31,11 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
-	s.State, s.Output, s.Claim.Allowance = core.Processed, output, 0
-	s.Finish, s.NoEffect = Finish{At: r.at.Now}, 0
+	s.State = core.Processed
+	s.Output = output
+	s.Claim.Allowance = 0
+	s.Finish = Finish{At: r.at.Now}
+	s.NoEffect = 0
 	if r.t.ProcessState != core.Error {
 		r.emitStepFinished(s)
 	}
@@ -40,7 +43,8 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 
 func (r *deciding) emitStepFinished(s *Step) {
 	if r.notifies(core.StatusStepFinished) {
-		s.Finish.Seq, s.Finish.Cause = nextSeq(r.t), r.cause
+		s.Finish.Seq = nextSeq(r.t)
+		s.Finish.Cause = r.cause
 		r.tell(r.t.FinishedStatus(s))
 	}
 }
@@ -48,7 +52,8 @@ func (r *deciding) emitStepFinished(s *Step) {
 func release(s *Step) {
 	endAttempt(s)
 	endHold(s)
-	s.CompleteBy, s.Wait.At = 0, 0
+	s.CompleteBy = 0
+	s.Wait.At = 0
 }
 
 // endAttempt ends the present attempt. It stores the attempt's stopBy in Stops, and keeps only a few values
@@ -257,7 +262,8 @@ func (r *deciding) stopsOnFailure(i int) bool {
 // compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
 // failed is the step that is the reason, or -1.
 func compensate(t *Task, why Why, failed int) {
-	t.ProcessState, t.Undo.Why = core.Compensating, why
+	t.ProcessState = core.Compensating
+	t.Undo.Why = why
 	if failed >= 0 {
 		t.Reason = t.Steps[failed].FailureReason()
 	}
@@ -306,25 +312,32 @@ type hold struct {
 // step. Every other code means that the service was not called. Such replies form a series of their own,
 // which does not end the poll.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
-	d, last := &r.def.Steps[i], r.t.Steps[i].Error
+	d := &r.def.Steps[i]
+	last := r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
 		last = &StepError{}
 	}
 	if e.Code != core.CodeNotYet {
-		h := hold{r.at.Now, last.Polling, d.MaxQueueTime,
-			"the agent has not called its service for longer than maxQueueTime: "}
+		h := hold{
+			r.at.Now, last.Polling, d.MaxQueueTime,
+			"the agent has not called its service for longer than maxQueueTime: ",
+		}
 		if core.Uncalled(last.Code) {
 			h.since = last.Since
 		}
 		return h
 	}
-	h := hold{since: last.Polling, most: d.PollFor,
-		over: "the service has answered not-yet for longer than pollFor: "}
+	h := hold{
+		since: last.Polling, most: d.PollFor,
+		over: "the service has answered not-yet for longer than pollFor: ",
+	}
 	if h.since == 0 {
 		h.since = r.at.Now
 	}
-	if h.polling = h.since; h.most == 0 {
-		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, "+
+	h.polling = h.since
+	if h.most == 0 {
+		h.most = d.MaxQueueTime
+		h.over = "the service has answered not-yet for longer than maxQueueTime, " +
 			"the limit of a step without pollFor: "
 	}
 	return h
@@ -347,7 +360,8 @@ func (r *deciding) notNow(i int, e core.Reply) {
 // handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor or
 // maxQueueTime, the task stops for the operator under every policy. In Error, only the attempt ends.
 func (r *deciding) handBackUncounted(i int, e core.Reply) {
-	s, h := &r.t.Steps[i], r.holdOf(i, e)
+	s := &r.t.Steps[i]
+	h := r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
 	message := e.Message
 	over := r.t.ProcessState != core.Error && held >= h.most
@@ -366,14 +380,16 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	wait += core.Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 	r.handBackUncharged(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
-	s.Error.Since, s.Error.Polling = h.since, h.polling // recordFailure has removed the earlier values
+	s.Error.Since = h.since
+	s.Error.Polling = h.polling // recordFailure has removed the earlier values
 }
 
 // endHold ends a series of uncounted hand-backs. The last failure stays for people to see.
 func endHold(s *Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
-		last.Since, last.Polling = 0, 0
+		last.Since = 0
+		last.Polling = 0
 		s.Error = &last
 	}
 }

@@ -21,7 +21,8 @@ func Settles(def *core.Definition, t *Task, sent []core.Effect) bool {
 			}
 		}
 	}
-	alert, parent := !RaisesAlert(def, t), t.Parent == nil
+	alert := !RaisesAlert(def, t)
+	parent := t.Parent == nil
 	for _, e := range sent {
 		switch e := e.(type) {
 		case core.RaiseAlert:
@@ -47,16 +48,21 @@ func AlertOf(def *core.Definition, task *Task) core.RaiseAlert {
 			s.NoEffect = 0
 		}
 	}
-	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
+	a := core.RaiseAlert{
+		OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
 		Phase: t.Phase,
-		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
-	if a.Undone = t.ProcessState == core.Compensated; a.Undone {
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At,
+	}
+	a.Undone = t.ProcessState == core.Compensated
+	if a.Undone {
 		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
 		return a
 	}
 	a.Accepts = core.Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
 	if i := t.Index(t.Reason.Step); i >= 0 {
-		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
+		a.Attempts = t.Steps[i].Attempt
+		a.FirstTry = t.Steps[i].FirstClaim()
+		a.LastTry = t.Steps[i].Claim.At
 		quiet := max(t.End.At, t.LastActivity(def, i)+1)
 		a.Accepts.Resolve = t.ResolveRefusal(def, i, core.NotHappened, quiet) == ""
 		if a.Accepts.Resolve && quiet > t.End.At {
@@ -72,7 +78,8 @@ func AlertOf(def *core.Definition, task *Task) core.RaiseAlert {
 // Request returns the request of the present claim. It reads only values that do not change before the end of
 // the claim (P12).
 func (t *Task) Request(def *core.Definition, i int, input json.RawMessage) core.SendRequest {
-	s, d := &t.Steps[i], &def.Steps[i]
+	s := &t.Steps[i]
+	d := &def.Steps[i]
 	q := core.SendRequest{
 		Agent: s.AskedAgent(d), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: core.Do, Name: d.Operation, Grade: d.Grade, Key: core.Key(t.OrderID, t.Run, s.Name),
@@ -83,7 +90,8 @@ func (t *Task) Request(def *core.Definition, i int, input json.RawMessage) core.
 		Trace:           core.AttemptTrace(t.OrderID, t.Run, s.Name, s.Attempt),
 	}
 	if s.Claim.Undo {
-		q.Operation, q.Name = core.UndoOp, d.Undo.Operation
+		q.Operation = core.UndoOp
+		q.Name = d.Undo.Operation
 	} else {
 		q.MaxDuration = d.MaxDuration
 	}

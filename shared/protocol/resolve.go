@@ -11,9 +11,11 @@ import (
 func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)
-	reason, given := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now), ""
+	reason := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now)
+	given := ""
 	if reason == "" && len(e.Output) > 0 {
-		reason, given = r.statedOutputRefusal(i, e), e.Step
+		reason = r.statedOutputRefusal(i, e)
+		given = e.Step
 	}
 	if reason != "" {
 		return reason

@@ -10,8 +10,10 @@ import (
 )
 
 func happened(d *desk, step string, output json.RawMessage) core.Resolve {
-	return core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: step, Fact: core.Happened,
-		Output: output}
+	return core.Resolve{
+		ID: "f", Command: d.task.Commands.Number, Step: step, Fact: core.Happened,
+		Output: output,
+	}
 }
 
 // What the operator states that a step returned is its output: later steps read it, and a late reply does not
@@ -44,14 +46,26 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		want   string // "" where it is accepted
 	}{
 		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), protocol.SizeLimit{}, ""},
-		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), protocol.SizeLimit{},
-			"the limit is 49152"},
-		"no room": {func(*desk) {}, core.Happened, text(4001),
-			protocol.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the order's document"},
-		"did not happen": {func(*desk) {}, core.NotHappened, corrected, protocol.SizeLimit{},
-			"only a step that happened"},
-		"undone": {func(*desk) {}, core.Undone, corrected, protocol.SizeLimit{},
-			"only a step that happened"},
+		"too large": {
+			func(*desk) {}, core.Happened, text(core.MaxOutput + 1),
+			protocol.SizeLimit{},
+			"the limit is 49152",
+		},
+		"no room": {
+			func(*desk) {}, core.Happened, text(4001),
+			protocol.SizeLimit{Limit: 4000, Size: sizeOfOutputs},
+			"does not fit into the order's document",
+		},
+		"did not happen": {
+			func(*desk) {}, core.NotHappened, corrected,
+			protocol.SizeLimit{},
+			"only a step that happened",
+		},
+		"undone": {
+			func(*desk) {}, core.Undone, corrected,
+			protocol.SizeLimit{},
+			"only a step that happened",
+		},
 		"order is undone": {undoStops, core.Happened, corrected, protocol.SizeLimit{}, "is being undone"},
 	} {
 		d := stopped(t)

@@ -10,16 +10,22 @@ import (
 
 // A verdict has the sender of the command and the reason, if the task has room for them.
 func TestVerdictsSayWhoAndWhy(t *testing.T) {
-	def := &core.Definition{Name: "test",
-		Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}
+	def := &core.Definition{
+		Name:  "test",
+		Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}},
+	}
 	def.Link()
-	d, err := protocol.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test",
-		ContentHash: "c0ffee", KnownHash: "c0ffee"}, protocol.At{Now: 1000})
+	d, err := protocol.Decide(def, []byte(`{}`), nil, core.Submitted{
+		OrderID: orderID, Workflow: "test",
+		ContentHash: "c0ffee", KnownHash: "c0ffee",
+	}, protocol.At{Now: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo := core.UndoCommand{ID: "u", Command: 99,
-		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
+	undo := core.UndoCommand{
+		ID: "u", Command: 99,
+		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)},
+	}
 	reported, err := protocol.Decide(def, nil, d.Task, undo, protocol.At{Now: 2000})
 	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
 		t.Fatalf("%+v %v", reported, err)

@@ -88,8 +88,10 @@ func (m SizeLimit) Fits(t *Task) bool {
 		return true
 	}
 	c := *t
-	c.Version, c.Attention = maxCount, true
-	c.Due, c.End.ResendAt = farAfter(t), farAfter(t)
+	c.Version = maxCount
+	c.Attention = true
+	c.Due = farAfter(t)
+	c.End.ResendAt = farAfter(t)
 	c.Undelivered = slices.Clone(t.Undelivered)
 	for i := range c.Undelivered {
 		c.Undelivered[i].ResendAt = farAfter(t)
@@ -126,6 +128,7 @@ func (m SizeLimit) SurelyFits(def *core.Definition, t *Task, output json.RawMess
 	return n <= m.Limit
 }
 
+// Bounds of parts of a stored task.
 const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // upper bound of a step's counters
@@ -194,12 +197,18 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 // longest returns a copy of the task with the longest values that later events may store. Only the lengths of
 // the values matter. Outputs and the reasons of verdicts keep at least their length.
 func longest(def *core.Definition, t *Task) *Task {
-	c, far := t.Clone(), farAfter(t)
-	c.Version, c.ProcessState, c.Phase = maxCount, core.Compensating, core.Forward
-	c.Undo.Why, c.Undo.CancelAsked, c.Attention = WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Told, &c.Start.Seq, &c.End.Seq,
-		&c.End.Command,
-		&c.Deadline.Seq} {
+	c := t.Clone()
+	far := farAfter(t)
+	c.Version = maxCount
+	c.ProcessState = core.Compensating
+	c.Phase = core.Forward
+	c.Undo.Why = WhyOperator
+	c.Undo.CancelAsked = true
+	c.Attention = true
+	for _, n := range []*int{
+		&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Told, &c.Start.Seq, &c.End.Seq, &c.End.Command,
+		&c.Deadline.Seq,
+	} {
 		*n = maxCount
 	}
 	for _, at := range []*core.Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
@@ -208,8 +217,10 @@ func longest(def *core.Definition, t *Task) *Task {
 	if def != nil && def.Tokens { // the task of an early Cancel has no definition
 		c.TokenKey = strings.Repeat("x", core.KeyIDLength)
 	}
-	c.Parent = &core.Parent{OrderID: strings.Repeat("x", core.MaxID), Run: manyOf, Step: strings.Repeat("x", core.MaxID),
-		Index: core.MaxChildren, Attempt: manyOf}
+	c.Parent = &core.Parent{
+		OrderID: strings.Repeat("x", core.MaxID), Run: manyOf, Step: strings.Repeat("x", core.MaxID),
+		Index: core.MaxChildren, Attempt: manyOf,
+	}
 	// The name may belong to a step of an earlier definition (P49, move pins another definition).
 	name := t.Reason.Step
 	if len(t.Undo.Reason.Step) > len(name) {
@@ -220,50 +231,65 @@ func longest(def *core.Definition, t *Task) *Task {
 			name = d
 		}
 	}
-	c.Undelivered = slices.Repeat([]core.Undelivered{{ReplyTo: strings.Repeat("x", core.MaxID), First: maxCount,
-		Reason: strings.Repeat("\x00", core.MaxNote), Since: far, ResendAt: far}}, maxReceivers)
+	c.Undelivered = slices.Repeat([]core.Undelivered{{
+		ReplyTo: strings.Repeat("x", core.MaxID), First: maxCount,
+		Reason: strings.Repeat("\x00", core.MaxNote), Since: far, ResendAt: far,
+	}}, maxReceivers)
 	cause := "reply/" + name + "/10000000/" + string(core.OutcomeRetryLater)
-	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
+	c.Start.Cause = cause
+	c.End.Cause = cause
+	c.Reason.Step = name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", core.MaxShortCode)}
-	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", core.MaxCode), strings.Repeat("\x00", core.MaxMessage)
+	c.Reason.Code = strings.Repeat("\x00", core.MaxCode)
+	c.Reason.Text = strings.Repeat("\x00", core.MaxMessage)
 	// An erasure needs no space of its own, because it removes the texts of Reason and Closing.
 	c.Closing = &Closing{By: strings.Repeat("\x00", core.MaxID), Reason: strings.Repeat("\x00", core.MaxMessage)}
-	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
-		Outcome: core.OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
-	c.Commands.Verdicts = make([]Verdict, MaxVerdicts)
-	for i := range c.Commands.Verdicts {
-		c.Commands.Verdicts[i] = Verdict{ID: strings.Repeat("x", core.MaxID), Command: "resubmit",
-			Reason: noReason,
-			At:     far}
-		if i < len(t.Commands.Verdicts) {
-			c.Commands.Verdicts[i].Reason += t.Commands.Verdicts[i].Reason
-			c.Commands.Verdicts[i].By, c.Commands.Verdicts[i].Note = t.Commands.Verdicts[i].By,
-				t.Commands.Verdicts[i].Note
-		}
-	}
-	c.Commands.Refused = map[string][]string{}
-	for _, command := range append(slices.Clip(core.CommandNames), AheadCommand) {
-		c.Commands.Refused[command] = slices.Repeat([]string{ShortHash(command)}, MaxRefused)
-	}
+	c.Attempts.Last = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: core.OutcomeFailed}}
+	c.Attempts.Earlier = Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
+	c.Commands.Verdicts, c.Commands.Refused = longestVerdicts(t, far)
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, def, i, cause)
 	}
 	return c
 }
 
+func longestVerdicts(t *Task, far core.Time) ([]Verdict, map[string][]string) {
+	all := make([]Verdict, MaxVerdicts)
+	for i := range all {
+		all[i] = Verdict{
+			ID: strings.Repeat("x", core.MaxID), Command: "resubmit", Reason: noReason, At: far,
+		}
+		if i < len(t.Commands.Verdicts) {
+			all[i].Reason += t.Commands.Verdicts[i].Reason
+			all[i].By = t.Commands.Verdicts[i].By
+			all[i].Note = t.Commands.Verdicts[i].Note
+		}
+	}
+	refused := map[string][]string{}
+	for _, command := range append(slices.Clip(core.CommandNames), AheadCommand) {
+		refused[command] = slices.Repeat([]string{ShortHash(command)}, MaxRefused)
+	}
+	return all, refused
+}
+
 func longestStep(t *Task, def *core.Definition, i int, cause string) Step {
-	d, s := &def.Steps[i], &t.Steps[i]
+	d := &def.Steps[i]
+	s := &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: core.Compensating, Claim: Claim{By: strings.Repeat("x", core.MaxName), Cause: cause,
-			At: far, StopBy: far - 3, Allowance: longTime}, Attempt: manyOf,
+		Name: d.Name, State: core.Compensating, Claim: Claim{
+			By: strings.Repeat("x", core.MaxName), Cause: cause,
+			At: far, StopBy: far - 3, Allowance: longTime,
+		}, Attempt: manyOf,
 		First: First{Nth: manyOf, At: far - 1}, Failures: Failures{Do: manyOf, Queued: longTime},
 		CompleteBy: far - 2,
 		Stops:      Stops{Do: far - 4, Undo: far - 5},
 		Wait:       StepWait{At: far, Until: far}, Finish: Finish{At: far},
 		EndState: core.Compensating, NoEffect: far - 6,
-		Error: &StepError{Code: strings.Repeat("x", core.MaxShortCode), At: far, Attempt: manyOf, Since: far,
-			Polling: far},
+		Error: &StepError{
+			Code: strings.Repeat("x", core.MaxShortCode), At: far, Attempt: manyOf, Since: far,
+			Polling: far,
+		},
 		Resolved: &core.Resolved{Fact: core.NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
@@ -280,13 +306,15 @@ func longestStep(t *Task, def *core.Definition, i int, cause string) Step {
 		}
 	}
 	if d.Each != nil {
-		c.Claim.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+		c.Claim.Undo = true
+		c.Children = longestChildren(d.Each, s.Children, cause)
 	}
 	if d.MaxDuration > 0 || s.Claim.Progress != nil {
 		c.Claim.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", core.MaxNote), At: far}
 	}
 	if d.Undo != nil || s.Claim.Undo { // the present definition, or an earlier one, has an undo (P49)
-		c.Claim.Undo, c.Failures.Undo = true, manyOf
+		c.Claim.Undo = true
+		c.Failures.Undo = manyOf
 	}
 	// The loop compares names, because Link has not run yet when a definition is measured.
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
@@ -296,7 +324,8 @@ func longestStep(t *Task, def *core.Definition, i int, cause string) Step {
 		c.FailureCode = strings.Repeat("x", core.MaxCode)
 	}
 	if def.Notifies(core.StatusStepFinished) || s.Finish.Seq != 0 {
-		c.Finish.Seq, c.Finish.Cause = manyOf, cause
+		c.Finish.Seq = manyOf
+		c.Finish.Cause = cause
 	}
 	return c
 }
@@ -304,15 +333,19 @@ func longestStep(t *Task, def *core.Definition, i int, cause string) Step {
 // longestChildren returns the longest Children of a step. The result includes the collected outputs, which
 // later become the step's output.
 func longestChildren(d *core.Each, have *Children, cause string) *Children {
-	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
+	c := &Children{
+		Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{core.MaxChildren}, maxFailedAt),
-		Reason:   strings.Repeat("\x00", core.MaxMessage), Stopped: true, Rounds: manyOf}
+		Reason:   strings.Repeat("\x00", core.MaxMessage), Stopped: true, Rounds: manyOf,
+	}
 	// Open has MaxConcurrency children, because a Move can lower the limit of the definition.
 	open := OpenChild{Index: core.MaxChildren, Cause: cause, State: string(core.ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, core.MaxConcurrency)
 	if d.Collect {
-		c.Results = []Collected{{Index: core.MaxChildren,
-			Output: json.RawMessage(strconv.Quote(strings.Repeat("x", core.MaxCollected)))}}
+		c.Results = []Collected{{
+			Index:  core.MaxChildren,
+			Output: json.RawMessage(strconv.Quote(strings.Repeat("x", core.MaxCollected))),
+		}}
 	} else if have != nil {
 		c.Results = have.Results
 	}
@@ -323,8 +356,10 @@ func longestChildren(d *core.Each, have *Children, cause string) *Children {
 // stored.
 func longestAnswers(d *core.Answer, have *Answers, far core.Time) *Answers {
 	name := strings.Repeat("x", core.MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: core.MaxVoters,
-		Who: make([]string, core.MaxVoters), NotSelf: name, Verdicts: make([]Verdict, MaxVerdicts)}
+	a := &Answers{
+		Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: core.MaxVoters,
+		Who: make([]string, core.MaxVoters), NotSelf: name, Verdicts: make([]Verdict, MaxVerdicts),
+	}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -342,7 +377,8 @@ func longestAnswers(d *core.Answer, have *Answers, far core.Time) *Answers {
 		a.Verdicts[i] = Verdict{ID: strings.Repeat("x", core.MaxID), Command: "answer", Reason: noReason, At: far}
 		if have != nil && i < len(have.Verdicts) {
 			a.Verdicts[i].Reason += have.Verdicts[i].Reason
-			a.Verdicts[i].By, a.Verdicts[i].Note = have.Verdicts[i].By, have.Verdicts[i].Note
+			a.Verdicts[i].By = have.Verdicts[i].By
+			a.Verdicts[i].Note = have.Verdicts[i].Note
 		}
 	}
 	return a
@@ -412,7 +448,8 @@ func (m SizeLimit) Trim(t *Task) {
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *t.Steps[i].Error
-			e.Code, e.Message = core.ShortCode(e.Code), ""
+			e.Code = core.ShortCode(e.Code)
+			e.Message = ""
 			t.Steps[i].Error = &e
 		}
 		if m.Fits(t) {
@@ -426,7 +463,8 @@ func (m SizeLimit) Trim(t *Task) {
 			return
 		}
 	}
-	t.Undo.Reason.Code, t.Undo.Reason.Text = core.ShortCode(t.Undo.Reason.Code), ""
+	t.Undo.Reason.Code = core.ShortCode(t.Undo.Reason.Code)
+	t.Undo.Reason.Text = ""
 	if m.Fits(t) {
 		return
 	}

@@ -73,13 +73,16 @@ func (r *deciding) tellUntold() {
 // unsent records that a receiver could not get numbered statuses. Until the resend time, the task sends this
 // receiver no further status (P12b).
 func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
-	e, t := ev.(core.Unsent), r.t
+	e := ev.(core.Unsent)
+	t := r.t
 	if t.Erased != nil {
 		return isErased, nil
 	}
 	now := r.at.Now
-	u := core.Undelivered{ReplyTo: e.ReplyTo, First: e.First, Since: now, Reason: ShortNote(e.Reason),
-		ResendAt: now.Add(r.resendAfter())}
+	u := core.Undelivered{
+		ReplyTo: e.ReplyTo, First: e.First, Since: now, Reason: core.ShortNote(e.Reason),
+		ResendAt: now.Add(r.resendAfter()),
+	}
 	all := slices.Clone(t.Undelivered)
 	i := slices.IndexFunc(all, func(u core.Undelivered) bool { return u.ReplyTo == e.ReplyTo })
 	switch {
@@ -90,7 +93,8 @@ func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
 	case all[i].First <= u.First && all[i].Reason == u.Reason:
 		return "it is recorded that the status was not sent", nil
 	default:
-		all[i].First, all[i].Reason = min(all[i].First, u.First), u.Reason
+		all[i].First = min(all[i].First, u.First)
+		all[i].Reason = u.Reason
 	}
 	t.Undelivered = all
 	return "", nil
@@ -100,7 +104,8 @@ func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
 // resend times (P11, an end is reported until settled; P12b). It gives up statuses that were undelivered for
 // core.GiveUpAfter.
 func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
-	t, now := r.t, r.at.Now
+	t := r.t
+	now := r.at.Now
 	if !t.ResendTime().Passed(now) {
 		return notYet, nil
 	}
@@ -148,7 +153,9 @@ func (r *deciding) resend() {
 
 // Status returns a status message of the task with the common fields filled in.
 func (t *Task) Status(s core.Status) core.SendStatus {
-	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
+	s.OrderID = t.OrderID
+	s.Run = t.Run
+	s.Workflow = t.Workflow
 	return core.SendStatus{ReplyTo: t.ReplyTo, Status: s}
 }
 
@@ -159,9 +166,11 @@ func (t *Task) StartedStatus() core.SendStatus {
 
 // FinishedStatus returns the status "step finished" of a step.
 func (t *Task) FinishedStatus(s *Step) core.SendStatus {
-	return t.Status(core.Status{Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
+	return t.Status(core.Status{
+		Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
-		Output: s.Output})
+		Output: s.Output,
+	})
 }
 
 // EndReceivers returns the reply-to names that get the final status.
@@ -177,17 +186,22 @@ func (t *Task) EndReceivers(def *core.Definition) (names []string) {
 
 // FinalStatus returns the final status of the present end.
 func (t *Task) FinalStatus() core.SendStatus {
-	s := core.Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
+	s := core.Status{
+		Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
 		Output: t.Output,
-		Code:   t.Reason.Code, Message: t.Reason.Text}
+		Code:   t.Reason.Code, Message: t.Reason.Text,
+	}
 	if t.Closing != nil {
-		s.By, s.Reason = t.Closing.By, t.Closing.Reason
+		s.By = t.Closing.By
+		s.Reason = t.Closing.Reason
 	}
 	for i := range t.Steps {
 		step := &t.Steps[i]
 		s.Steps = append(s.Steps,
-			core.StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
-				Attempts: step.Attempt})
+			core.StepSummary{
+				Step: step.Name, State: cmp.Or(step.EndState, step.State),
+				Attempts: step.Attempt,
+			})
 	}
 	return t.Status(s)
 }

@@ -39,8 +39,10 @@ func TestStories(t *testing.T) {
 
 // report plays a story and returns it with its outcomes.
 func report(t *testing.T, text string) string {
-	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
-		def: workflow()}
+	s := &story{
+		desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
+		def:  workflow(),
+	}
 	s.expr = &expressions{
 		reads: map[int][]string{},
 		when:  map[int]func(core.Environment) (bool, error){},
@@ -155,7 +157,8 @@ func (s *story) workflow(opts map[string]string) {
 }
 
 func (s *story) step(name string, opts map[string]string) {
-	d, i := step(name), len(s.def.Steps)
+	d := step(name)
+	i := len(s.def.Steps)
 	if opts["wait"]+opts["until"] != "" {
 		d = waitStep(name, 0)
 	}
@@ -163,8 +166,10 @@ func (s *story) step(name string, opts map[string]string) {
 		s.answerStep(&d, i, opts)
 	}
 	if opts["fail"] != "" {
-		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo,
-			Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
+		d = core.StepDefinition{
+			Name: name, OnFailure: core.OnFailureUndo,
+			Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"},
+		}
 	}
 	if _, one := opts["child"]; one || opts["each"] != "" {
 		s.eachStep(&d, i, opts)
@@ -193,7 +198,8 @@ func (s *story) step(name string, opts map[string]string) {
 		case "undo-failures":
 			d.Undo.Retry.MaxFailures = s.number(v)
 		case "rounds":
-			d.Retry.ExtendedRounds, d.Retry.ExtendedInterval = s.number(v), 5*core.Minute
+			d.Retry.ExtendedRounds = s.number(v)
+			d.Retry.ExtendedInterval = 5 * core.Minute
 		case "kept":
 			s.kept = s.span(v)
 		case "queue":
@@ -300,7 +306,8 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 		case "tolerate":
 			d.Each.Tolerate = s.number(v)
 		case "each":
-			d.Input, d.Each.Order = json.RawMessage(`"template"`), json.RawMessage(`"template"`)
+			d.Input = json.RawMessage(`"template"`)
+			d.Each.Order = json.RawMessage(`"template"`)
 			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
 				if v == "none" {
 					return json.RawMessage(`"none"`), nil
@@ -332,15 +339,18 @@ func (s *story) ready() {
 		return
 	}
 	full := workflow(s.def.Steps...)
-	s.def.Agents, s.def.Expr = full.Agents, s.expr
+	s.def.Agents = full.Agents
+	s.def.Expr = s.expr
 	for name, a := range s.def.Agents {
 		a.KeyRetention = s.kept
 		s.def.Agents[name] = a
 	}
 	s.def.Link()
 	s.desk.def = s.def
-	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
-		ReplyTo: "shop"}
+	s.submit = core.Submitted{
+		OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop",
+	}
 }
 
 // event decides one event and prints the changes. Unless a crash is set, it also sends and settles.
@@ -375,9 +385,11 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 }
 
 func (s *story) parse(kind string, words []string, opts map[string]string) core.Event {
-	number, run := 0, 0
+	number := 0
+	run := 0
 	if s.task != nil {
-		number, run = s.task.Commands.Number, s.task.Run
+		number = s.task.Commands.Number
+		run = s.task.Run
 	}
 	if v := opts["command"]; v != "" {
 		number = s.number(v)
@@ -409,8 +421,10 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{ID: id, Command: number, ActiveAncestor: opts["unrested"],
-			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+		return core.Erase{
+			ID: id, Command: number, ActiveAncestor: opts["unrested"],
+			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"},
+		}
 	case "settle":
 		return core.Settle{}
 	case "unsent": // the receiver, the lowest number, and the reason
@@ -419,24 +433,33 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return s.answer(words, run, opts)
 	case "child": // index/attempt and what it came to
 		index, attempt, _ := strings.Cut(words[1], "/")
-		ev := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Run: run, Step: words[0],
-			Index: s.number(index), Attempt: s.number(attempt)}, State: core.ChildState(words[2])}
+		ev := core.ChildEnded{Parent: core.Parent{
+			OrderID: orderID, Run: run, Step: words[0],
+			Index: s.number(index), Attempt: s.number(attempt),
+		}, State: core.ChildState(words[2])}
 		switch ev.State {
 		case core.ChildProcessed:
 			ev.Output = json.RawMessage(`{"n":` + index + `}`)
 		case core.ChildCompensated:
-			ev.Code, ev.Message = opts["code"], "it was undone"
+			ev.Code = opts["code"]
+			ev.Message = "it was undone"
 		}
 		return ev
 	case "parent": // its words are the ask and the attempt
-		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p",
-			Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
-			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
+		return core.AskChild{
+			OrderID: orderID, Parent: core.Parent{
+				OrderID: "p",
+				Step:    cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1]),
+			},
+			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee",
+		}
 	}
 	name, attempt, _ := strings.Cut(id, "/")
 	if kind == "progress" {
-		ev := core.Progress{Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do,
-			Percent: s.number(words[1]), Note: opts["note"]}
+		ev := core.Progress{
+			Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do,
+			Percent: s.number(words[1]), Note: opts["note"],
+		}
 		if v := opts["until"]; v != "" {
 			ev.Until = s.now.Add(s.span(v))
 		}
@@ -462,7 +485,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	if r.Step == "" {
 		s.Fatalf("there is no event %q", kind)
 	}
-	r.Run, r.Attempt, r.NoEffect = run, s.number(attempt), slices.Contains(words, "no-effect")
+	r.Run = run
+	r.Attempt = s.number(attempt)
+	r.NoEffect = slices.Contains(words, "no-effect")
 	if v := opts["retry-after"]; v != "" {
 		r.RetryAfter = s.span(v)
 	}
@@ -473,10 +498,13 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 func (s *story) answer(words []string, run int, opts map[string]string) core.Event {
 	step, round, named := strings.Cut(words[0], "/")
 	s.answers++
-	ev := core.Answered{ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann",
-		Value: json.RawMessage(words[1])}
+	ev := core.Answered{
+		ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann",
+		Value: json.RawMessage(words[1]),
+	}
 	if named {
-		ev.Step, ev.Round = step, s.number(round)
+		ev.Step = step
+		ev.Round = s.number(round)
 	} else {
 		ev.Name = step
 	}
@@ -561,9 +589,11 @@ func (s *story) printChanges(before, after *protocol.Task) {
 		s.printf("  %s", describe(after))
 	}
 	for i := range after.Steps {
-		was, failed := "", ""
+		was := ""
+		failed := ""
 		if before != nil && len(before.Steps) > i {
-			was, failed = describeStep(&before.Steps[i]), describeError(before.Steps[i].Error)
+			was = describeStep(&before.Steps[i])
+			failed = describeError(before.Steps[i].Error)
 		}
 		if is := describeStep(&after.Steps[i]); is != was {
 			s.printf("    %s", is)

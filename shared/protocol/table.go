@@ -99,9 +99,11 @@ func ignore(text string) rule { return rule{ignore: text} }
 func action(f func(r *deciding, i int, ev core.Event) (string, error)) rule { return rule{action: f} }
 
 var (
-	stepStates = []core.State{core.Pending, core.Skipped, core.Processing, core.Processed, core.Waiting,
+	stepStates = []core.State{
+		core.Pending, core.Skipped, core.Processing, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated}
+		core.Compensated,
+	}
 	alive   = []mode{going, undoing, errForward, errUndo}
 	ended   = []mode{processed, compensated, cancelled, closed}
 	inError = []mode{errForward, errUndo}
@@ -140,74 +142,140 @@ var stepRows = []stepRow{
 	// counts).
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
-	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
-		alive, ignore(notAsked)},
+	{
+		[]eventKind{doDone},
+		[]core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
+		alive, ignore(notAsked),
+	},
 	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
 	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, action((*deciding).stepFailed)},
 	{[]eventKind{doLater}, []core.State{core.Processing}, alive, action((*deciding).stepRetryLater)},
 	// A proof that the call had no effect may come after Overdue (P22a, a proven refusal permits undo).
-	{[]eventKind{doFailed, doLater}, []core.State{core.Pending, core.Failed}, alive,
-		action((*deciding).lateNoEffect)},
-	{[]eventKind{doFailed, doLater}, []core.State{core.Skipped, core.Processed, core.UndoWait,
-		core.Compensating, core.Compensated}, alive,
-		ignore(notAsked)},
+	{
+		[]eventKind{doFailed, doLater},
+		[]core.State{core.Pending, core.Failed},
+		alive,
+		action((*deciding).lateNoEffect),
+	},
+	{
+		[]eventKind{doFailed, doLater},
+		[]core.State{
+			core.Skipped, core.Processed, core.UndoWait,
+			core.Compensating, core.Compensated,
+		},
+		alive,
+		ignore(notAsked),
+	},
 
-	{[]eventKind{undoDone}, []core.State{core.Compensating, core.UndoWait}, alive,
-		action((*deciding).stepUndone)},
-	{[]eventKind{undoDone}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
-		core.Failed, core.Compensated}, alive,
-		ignore(notAsked)},
-	{[]eventKind{undoFailed, undoLater}, []core.State{core.Compensating}, alive,
-		action((*deciding).undoRefused)},
-	{[]eventKind{undoFailed, undoLater}, []core.State{core.Pending, core.Skipped, core.Processing,
+	{
+		[]eventKind{undoDone},
+		[]core.State{core.Compensating, core.UndoWait},
+		alive,
+		action((*deciding).stepUndone),
+	},
+	{
+		[]eventKind{undoDone},
+		[]core.State{
+			core.Pending, core.Skipped, core.Processing, core.Processed,
+			core.Failed, core.Compensated,
+		},
+		alive,
+		ignore(notAsked),
+	},
+	{
+		[]eventKind{undoFailed, undoLater},
+		[]core.State{core.Compensating},
+		alive,
+		action((*deciding).undoRefused),
+	},
+	{[]eventKind{undoFailed, undoLater}, []core.State{
+		core.Pending, core.Skipped, core.Processing,
 		core.Processed, core.Failed, core.UndoWait,
-		core.Compensated}, alive, ignore(notAsked)},
+		core.Compensated,
+	}, alive, ignore(notAsked)},
 
 	{[]eventKind{overdue}, []core.State{core.Processing}, alive, action((*deciding).doOverdue)},
 	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, action((*deciding).undoOverdue)},
 	// A waiting step ignores replies (P33, a waiting step asks no agent).
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []core.State{core.Waiting},
+	{
+		[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater},
+		[]core.State{core.Waiting},
 		alive,
-		ignore(noCall)},
+		ignore(noCall),
+	},
 
-	{[]eventKind{overdue}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+	{
+		[]eventKind{overdue},
+		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{going, undoing},
-		action((*deciding).waitOverdue)},
-	{[]eventKind{overdue}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait}, inError,
-		ignore(noTimes)},
-	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
-		ignore(notNow)},
+		action((*deciding).waitOverdue),
+	},
+	{
+		[]eventKind{overdue},
+		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		inError,
+		ignore(noTimes),
+	},
+	{
+		[]eventKind{overdue},
+		[]core.State{core.Skipped, core.Processed, core.Compensated},
+		alive,
+		ignore(notNow),
+	},
 
 	// The effect of a Wake depends first on the direction of the task, because an undo must not claim a step
 	// forward.
-	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
-		action((*deciding).wakeForward)},
-	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+	{
+		[]eventKind{wakeStep},
+		[]core.State{core.Pending, core.Waiting},
+		[]mode{going},
+		action((*deciding).wakeForward),
+	},
+	{
+		[]eventKind{wakeStep},
+		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{undoing},
-		action((*deciding).wakeUndo)},
+		action((*deciding).wakeUndo),
+	},
 	// A step is undone alone while the task goes forward (P42, orders can go on after failures).
 	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, action((*deciding).wakeAlone)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
-	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait}, inError,
-		ignore(noTimes)},
-	{[]eventKind{wakeStep}, []core.State{core.Skipped, core.Processing, core.Processed, core.Compensating,
-		core.Compensated}, alive,
-		ignore(notNow)},
+	{
+		[]eventKind{wakeStep},
+		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		inError,
+		ignore(noTimes),
+	},
+	{
+		[]eventKind{wakeStep},
+		[]core.State{
+			core.Skipped, core.Processing, core.Processed, core.Compensating,
+			core.Compensated,
+		},
+		alive,
+		ignore(notNow),
+	},
 
 	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
 	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
-	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
+	{[]eventKind{childEnded}, []core.State{
+		core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated}, alive, ignore(notOpen)},
+		core.Compensated,
+	}, alive, ignore(notOpen)},
 
 	// Progress changes only a step in flight (P43, long work reports progress).
 	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
-	{[]eventKind{progress}, []core.State{core.Pending, core.Skipped, core.Processed, core.Waiting,
+	{[]eventKind{progress}, []core.State{
+		core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated}, alive, ignore(notAsked)},
+		core.Compensated,
+	}, alive, ignore(notAsked)},
 
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
-		progress}, stepStates, ended, ignore(hasEnded)},
+	{[]eventKind{
+		doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
+		progress,
+	}, stepStates, ended, ignore(hasEnded)},
 }
 
 type taskRow struct {
@@ -223,8 +291,11 @@ var (
 		{submitted, everyMode, action((*deciding).submittedAgain)},
 
 		{deadlinePassed, []mode{going}, action((*deciding).deadline)},
-		{deadlinePassed, []mode{undoing, errForward, errUndo},
-			ignore("a deadline binds only a task that goes forward")},
+		{
+			deadlinePassed,
+			[]mode{undoing, errForward, errUndo},
+			ignore("a deadline binds only a task that goes forward"),
+		},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
 		{resendOverdue, everyMode, action((*deciding).resendDue)},
@@ -276,8 +347,10 @@ type about struct {
 	core.Command        // the command; the texts about its sender contain no tokens
 }
 
-var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
-	"close": closeCommand, "move": moveCommand, "erase": eraseCommand}
+var commandKinds = map[string]eventKind{
+	"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
+	"close": closeCommand, "move": moveCommand, "erase": eraseCommand,
+}
 
 func aboutOf(ev core.Event, t *Task) about {
 	c := core.CommandOf(ev)
@@ -286,8 +359,10 @@ func aboutOf(ev core.Event, t *Task) about {
 	case core.Submitted:
 		return about{kind: submitted, cause: "submit", Command: c}
 	case core.Reply:
-		return about{kindOfReply(e), e.Step, e.Run, e.Attempt,
-			cause("reply", e.Step, e.Attempt) + "/" + string(e.Outcome), c}
+		return about{
+			kindOfReply(e), e.Step, e.Run, e.Attempt,
+			cause("reply", e.Step, e.Attempt) + "/" + string(e.Outcome), c,
+		}
 	case core.Progress:
 		return about{progress, e.Step, e.Run, e.Attempt, "", c}
 	case core.Overdue:
@@ -296,14 +371,20 @@ func aboutOf(ev core.Event, t *Task) about {
 		return about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), c}
 	case core.ChildEnded:
 		p := e.Parent
-		return about{childEnded, p.Step, p.Run, p.Attempt,
-			cause("child", p.Step, p.Attempt) + "/" + strconv.Itoa(p.Index), c}
+		return about{
+			childEnded, p.Step, p.Run, p.Attempt,
+			cause("child", p.Step, p.Attempt) + "/" + strconv.Itoa(p.Index), c,
+		}
 	case core.AskChild:
-		return about{kind: askChild, Command: c,
-			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask)}
+		return about{
+			kind: askChild, Command: c,
+			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask),
+		}
 	case core.DeadlinePassed:
-		return about{kind: deadlinePassed, Command: c,
-			cause: cause("deadline", "", e.Run) + "/" + strconv.Itoa(t.Deadline.Seq)}
+		return about{
+			kind: deadlinePassed, Command: c,
+			cause: cause("deadline", "", e.Run) + "/" + strconv.Itoa(t.Deadline.Seq),
+		}
 	case core.ResendDue:
 		return about{kind: resendOverdue, Command: c}
 	case core.Settle:
@@ -369,18 +450,22 @@ func (a about) bySupervisor() bool {
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:
-		e.Output, e.Code, e.Message = core.RedactJSON(e.Output), core.RedactText(e.Code),
-			core.RedactText(e.Message)
+		e.Output = core.RedactJSON(e.Output)
+		e.Code = core.RedactText(e.Code)
+		e.Message = core.RedactText(e.Message)
 		return e
 	case core.Progress:
 		e.Note = core.RedactText(e.Note)
 		return e
 	case core.ChildEnded:
-		e.Output, e.Code, e.Message = core.RedactJSON(e.Output), core.RedactText(e.Code),
-			core.RedactText(e.Message)
+		e.Output = core.RedactJSON(e.Output)
+		e.Code = core.RedactText(e.Code)
+		e.Message = core.RedactText(e.Message)
 		return e
 	case core.Answered:
-		e.Value, e.By, e.Note = core.RedactJSON(e.Value), core.RedactText(e.By), core.RedactText(e.Note)
+		e.Value = core.RedactJSON(e.Value)
+		e.By = core.RedactText(e.By)
+		e.Note = core.RedactText(e.Note)
 		return e
 	case core.Resolve:
 		e.Output = core.RedactJSON(e.Output)

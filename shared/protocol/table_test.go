@@ -139,8 +139,10 @@ erase     error       refused       refused       refused        refused       r
 answer    error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
-var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated",
-	"Cancelled", "Closed"}
+var modes = []string{
+	"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated",
+	"Cancelled", "Closed",
+}
 
 // inRun is the run of the fixtures: with one before it, a step has an attempt without being claimed.
 const inRun, inAttempt = 1, 3
@@ -153,16 +155,21 @@ func fixture(mode, state string, other core.State) *protocol.Task {
 		Run: inRun, Commands: protocol.Commands{Number: 4},
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop",
 		StatusSeq: 1,
-		Steps: []protocol.Step{{Name: "a", Attempt: inAttempt, First: protocol.First{Nth: 1}},
-			{Name: "b", Attempt: inAttempt, First: protocol.First{Nth: 2}, State: other}},
+		Steps: []protocol.Step{
+			{Name: "a", Attempt: inAttempt, First: protocol.First{Nth: 1}},
+			{Name: "b", Attempt: inAttempt, First: protocol.First{Nth: 2}, State: other},
+		},
 	}
-	a, b := &t.Steps[0], &t.Steps[1]
+	a := &t.Steps[0]
+	b := &t.Steps[1]
 	a.State = core.State(state)
 	if state == "new" {
 		a.State = core.Pending
 	}
 	for _, s := range []*protocol.Step{a, b} {
-		s.Claim.At, s.Stops.Do, s.Stops.Undo = noon-90_000, noon-60_000, noon-60_000
+		s.Claim.At = noon - 90_000
+		s.Stops.Do = noon - 60_000
+		s.Stops.Undo = noon - 60_000
 		s.Claim.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
 			s.Claim.By = "scheduler-1"
@@ -221,8 +228,10 @@ func stepEvent(event string) core.Event {
 }
 
 func taskEvent(event string) core.Event {
-	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
-		ReplyTo: "shop"}
+	submit := core.Submitted{
+		OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop",
+	}
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
@@ -233,8 +242,10 @@ func taskEvent(event string) core.Event {
 		"undo":   core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
-		"answer": core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann",
-			Value: json.RawMessage(`"yes"`)},
+		"answer": core.Answered{
+			ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann",
+			Value: json.RawMessage(`"yes"`),
+		},
 		"erase": core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
 		"close": core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
@@ -271,7 +282,9 @@ func TestTransitionTable(t *testing.T) {
 	for _, row := range grid(stepTransitions) {
 		for _, mode := range modes {
 			cells++
-			event, state, want := row["event"], row["step"], row[mode]
+			event := row["event"]
+			state := row["step"]
+			want := row[mode]
 			if want == "" {
 				want = "-" // the task has ended
 			}
@@ -307,13 +320,16 @@ func TestTransitionTable(t *testing.T) {
 func TestTaskTransitionTable(t *testing.T) {
 	for _, row := range grid(taskTransitions) {
 		for _, mode := range append([]string{"unknown"}, modes...) {
-			event, want := row["event"], row[mode]
+			event := row["event"]
+			want := row[mode]
 			d := newDesk(t, workflow(step("a"), step("b", grade(core.Idempotent))))
 			d.def.OnDeadline = core.OnFailureUndo
 			if mode != "unknown" {
-				state := map[string]string{"Processing": "Processing", "Error-undo": "UndoWait",
+				state := map[string]string{
+					"Processing": "Processing", "Error-undo": "UndoWait",
 					"Processed":   "Processed",
-					"Compensated": "Compensated", "Cancelled": "Compensated"}[mode]
+					"Compensated": "Compensated", "Cancelled": "Compensated",
+				}[mode]
 				if state == "" {
 					state = "Failed"
 				}

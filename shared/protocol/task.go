@@ -9,6 +9,7 @@ import (
 // Why is the reason why a task compensates.
 type Why string
 
+// Reasons why a task compensates.
 const (
 	WhyFailure  Why = "failure"
 	WhyCancel   Why = "cancel"
@@ -342,6 +343,7 @@ type Attempt struct {
 	Code    string       // code of at most MaxShortCode bytes; "" if superseded
 }
 
+// Outcomes of an attempt that ended without a reply.
 const (
 	OutcomeOverdue core.Outcome = "overdue" // no reply came by the complete-by time
 	// OutcomeSuperseded means that the undo of a fenced call was requested before a reply came (P20, what

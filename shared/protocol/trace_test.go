@@ -156,7 +156,8 @@ func TestH11ReemissionIsTheSameByteForByte(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	first := snapshot(d.decide(d.submit).Effects)
 	d.wait(core.Hour)
-	d.by, d.waits = "scheduler-2", map[string]core.Duration{"a-agent": core.Minute}
+	d.by = "scheduler-2"
+	d.waits = map[string]core.Duration{"a-agent": core.Minute}
 	if again := snapshot(d.ignored(d.submit)); again != first {
 		t.Errorf("\n got %s\nwant %s", again, first)
 	}
@@ -316,7 +317,8 @@ func TestH21StaleLoadKeepsTheReply(t *testing.T) {
 	d := begun(t, step("a"))
 	for _, ev := range []core.Event{
 		done("a", 2), failed("a", 2), undone("a", 2), wake("a", 2), overdue("a", 2),
-		reply("a", 1, 1, core.Do, core.OutcomeDone), core.Wake{Step: "a", Run: 1, Attempt: 1},
+		reply("a", 1, 1, core.Do, core.OutcomeDone),
+		core.Wake{Step: "a", Run: 1, Attempt: 1},
 		core.Cancel{OrderID: orderID, ID: "c1", Run: 1},
 	} {
 		if _, err := d.try(ev); !errors.Is(err, core.ErrStale) {
@@ -552,8 +554,10 @@ func TestUnfitDocument(t *testing.T) {
 		},
 		"undone, never called": func(d *desk) { neverBegan(d, step("a", goingOn)) },
 		"undone, no children": func(d *desk) {
-			neverBegan(d, core.StepDefinition{Name: "a", Each: &core.Each{},
-				OnFailure: core.OnFailureContinue})
+			neverBegan(d, core.StepDefinition{
+				Name: "a", Each: &core.Each{},
+				OnFailure: core.OnFailureContinue,
+			})
 		},
 	} {
 		d := begun(t, step("a"))

@@ -25,10 +25,12 @@ func (t *Task) refusedBefore(id string) *Verdict {
 	// The loop may go in any order, because only one list contains the ID.
 	for command, all := range t.Commands.Refused {
 		if slices.Contains(all, hash) {
-			return &Verdict{ID: id, Command: command,
+			return &Verdict{
+				ID: id, Command: command,
 				Reason: "the order has refused this " + command +
 					", and keeps no reason; look at the order, and send it under a new ID " +
-					"if it still applies"}
+					"if it still applies",
+			}
 		}
 	}
 	return nil
@@ -80,7 +82,8 @@ func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != 
 
 // Drop removes By and Note, and replaces a long Reason by noReason. The verdict then fits into its reserve.
 func (v *Verdict) Drop() {
-	v.By, v.Note = "", ""
+	v.By = ""
+	v.Note = ""
 	if len(v.Reason) > len(noReason) {
 		v.Reason = noReason
 	}

@@ -127,7 +127,8 @@ func TestUntil(t *testing.T) {
 		w.Input = json.RawMessage(`"template"`)
 		def := workflow(w)
 		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(value), nil }}}
+			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(value), nil },
+		}}
 		d := newDesk(t, def)
 		d.decide(d.submit)
 		if got := states(d.task); got != want {
@@ -141,13 +142,15 @@ func TestUntil(t *testing.T) {
 func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 	waiting := func(until string, spread core.Duration) *core.Definition {
 		w := waitStep("w", 0)
-		w.Input, w.Wait.Spread = json.RawMessage(fmt.Sprintf("%q", until)), spread
+		w.Input = json.RawMessage(fmt.Sprintf("%q", until))
+		w.Wait.Spread = spread
 		def := then(workflow(w))
 		def.Hash = fmt.Sprint(until, spread)
 		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 			0: func(core.Environment) (json.RawMessage, error) {
 				return json.RawMessage(fmt.Sprintf("%q", until)), nil
-			}}}
+			},
+		}}
 		return def
 	}
 	const first, second = "2026-11-21T14:00:00Z", "2026-11-22T14:00:00Z"
@@ -188,7 +191,8 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 // P34: the share of the spread differs by order, lies within it, and is the same each time.
 func TestSpread(t *testing.T) {
 	const spread = 10 * core.Minute
-	least, most := spread, core.Duration(0)
+	least := spread
+	most := core.Duration(0)
 	for n := range 200 {
 		w := waitStep("w", core.Minute)
 		w.Wait.Spread = spread
@@ -200,7 +204,8 @@ func TestSpread(t *testing.T) {
 			wakeAt[k] = d.task.Step("w").Wait.At
 		}
 		share := wakeAt[0].Sub(noon.Add(core.Minute))
-		least, most = min(least, share), max(most, share)
+		least = min(least, share)
+		most = max(most, share)
 		if wakeAt[0] != wakeAt[1] || share < 0 || share > spread {
 			t.Fatalf("order %d waits until %s, and then until %s", n, wakeAt[0], wakeAt[1])
 		}

@@ -33,7 +33,8 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 		number, _ := r.ReadValue() // cannot fail, because AppendFormat has checked the JSON
 		end := int(r.InputOffset())
 		dst = append(dst, sorted[done:end-len(number)]...)
-		dst, done = appendNumber(dst, number), end
+		dst = appendNumber(dst, number)
+		done = end
 	}
 }
 
@@ -61,10 +62,12 @@ func appendNumber(b, text []byte) []byte {
 // spellings of a number become the same text. If the exponent does not fit into 32 bits, appendExact appends
 // the text unchanged.
 func appendExact(b, text []byte) []byte {
-	mantissa, exponent := text, int64(0)
+	mantissa := text
+	exponent := int64(0)
 	if at := bytes.IndexAny(text, "eE"); at >= 0 {
 		var err error
-		if exponent, err = strconv.ParseInt(string(text[at+1:]), 10, 32); err != nil {
+		exponent, err = strconv.ParseInt(string(text[at+1:]), 10, 32)
+		if err != nil {
 			return append(b, text...)
 		}
 		mantissa = text[:at]
@@ -73,7 +76,8 @@ func appendExact(b, text []byte) []byte {
 	digits := append(append(make([]byte, 0, MaxNumber), whole...), fraction...)
 	short := bytes.TrimRight(digits, "0")
 	exponent += int64(len(digits) - len(short) - len(fraction))
-	if short = bytes.TrimLeft(short, "0"); len(short) == 0 {
+	short = bytes.TrimLeft(short, "0")
+	if len(short) == 0 {
 		return append(b, '0')
 	}
 	if text[0] == '-' {

@@ -60,7 +60,8 @@ func In(name string, err error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	inner := *f
-	if inner.Place = name; f.Place != "" {
+	inner.Place = name
+	if f.Place != "" {
 		inner.Place += "." + f.Place
 	}
 	return &inner
@@ -82,7 +83,8 @@ func Check(data []byte, levels int) error {
 		var err error
 		if r.PeekKind() == jsontext.KindNumber {
 			var number []byte
-			if number, err = r.ReadValue(); err == nil && !NumberFits(number) {
+			number, err = r.ReadValue()
+			if err == nil && !NumberFits(number) {
 				return &Fault{placeOf(r.StackPointer()), fmt.Sprintf("%s: the one at byte %d has more than %d "+
 					"characters, or an exponent beyond ±%d; send it as a text", ErrNumber,
 					r.InputOffset()-int64(len(number)), MaxNumber, MaxExponent), ErrNumber}
@@ -165,7 +167,8 @@ func NumberFits(text []byte) bool {
 	if len(text) > MaxNumber {
 		return false
 	}
-	exponent, digits := -1, 0 // digits of the exponent, without leading zeros
+	exponent := -1
+	digits := 0 // digits of the exponent, without leading zeros
 	for i, c := range text {
 		switch {
 		case c == 'e' || c == 'E':

@@ -160,7 +160,8 @@ func TestPlacesAreShort(t *testing.T) {
 func TestCanonicalForm(t *testing.T) {
 	for want, texts := range map[string][]string{
 		`{"a":[1,0.5],"b":{"c":"é\n","d":null}}`: {
-			` { "b":{"d":null,"\u0063":"\u00e9\u000a"} , "a":[1.0,5e-1] } `},
+			` { "b":{"d":null,"\u0063":"\u00e9\u000a"} , "a":[1.0,5e-1] } `,
+		},
 		`[0,0,0]`:                       {`[-0,0.0,0e5]`},
 		`[1e+21,100000000000000000000]`: {`[1E21,1e20]`, `[1000000000000000000000,1.0e+20]`},
 		`[9007199254740993e0]`:          {`[9007199254740993]`, `[900719925474099.30e1]`},
@@ -198,7 +199,8 @@ func TestLookups(t *testing.T) {
 	}
 	var elements []string
 	for e, err := range rawjson.Elements([]byte(` [ 1 ,{"a":[]}, "," ]`)) {
-		if elements = append(elements, string(e)); err != nil {
+		elements = append(elements, string(e))
+		if err != nil {
 			t.Error(err)
 		}
 	}

@@ -34,8 +34,10 @@ func Marshal(v any) ([]byte, error) {
 	}
 	if wrong, isType := errors.AsType[*json.SemanticError](err); isType && wrong.Err == nil {
 		// The library words its own text differently in each program.
-		return nil, &Fault{text: fmt.Sprintf("a value of the type %s cannot be written as JSON", wrong.GoType),
-			Place: placeOf(wrong.JSONPointer)}
+		return nil, &Fault{
+			text:  fmt.Sprintf("a value of the type %s cannot be written as JSON", wrong.GoType),
+			Place: placeOf(wrong.JSONPointer),
+		}
 	} else if isType {
 		return nil, wrong.Err
 	}

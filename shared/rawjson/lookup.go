@@ -106,10 +106,12 @@ func (r *reader) member(object []byte) (name, value []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if value, err = r.value(object); err != nil {
+	value, err = r.value(object)
+	if err != nil {
 		return nil, nil, err
 	}
-	if name = key[1 : len(key)-1]; bytes.IndexByte(name, '\\') >= 0 {
+	name = key[1 : len(key)-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
 		name, _ = jsontext.AppendUnquote(nil, key)
 	}
 	return name, value, nil

@@ -184,8 +184,10 @@ func escaped(text string) []string {
 	inGo := strconv.Quote(text)
 	inJSON, _ := json.Marshal(text) // encoding a string cannot fail
 	shortJSON, _ := jsontext.AppendQuote(nil, text)
-	all := []string{inGo[1 : len(inGo)-1], string(inJSON[1 : len(inJSON)-1]),
-		string(shortJSON[1 : len(shortJSON)-1]), html.EscapeString(text)}
+	all := []string{
+		inGo[1 : len(inGo)-1], string(inJSON[1 : len(inJSON)-1]),
+		string(shortJSON[1 : len(shortJSON)-1]), html.EscapeString(text),
+	}
 	form := url.QueryEscape(text)
 	component := strings.ReplaceAll(form, "+", "%20")
 	// The characters that Python, JavaScript and paths in Go keep.

@@ -35,7 +35,8 @@ func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 }
 
 func read(name string, limit int64, stat func(string) (os.FileInfo, error),
-	open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
+	open func(string, int, os.FileMode) (*os.File, error),
+) ([]byte, error) {
 	// Check before opening the file, because opening a device can have an effect.
 	if err := check(stat(name)); err != nil {
 		return nil, err

@@ -26,8 +26,10 @@ func TestOtherFilesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	for file, kind := range map[string]string{".": "a directory", "pipe": "a named pipe",
-		"socket": "a socket", "/dev/null": "a device or another special file"} {
+	for file, kind := range map[string]string{
+		".": "a directory", "pipe": "a named pipe",
+		"socket": "a socket", "/dev/null": "a device or another special file",
+	} {
 		_, err := regularfile.Read(file, 10)
 		if !errors.Is(err, regularfile.ErrNotRegular) || !strings.Contains(err.Error(), "it is "+kind+",") {
 			t.Errorf("%s: %v; want %s", file, err, kind)
@@ -42,7 +44,9 @@ func TestOtherFilesAreNamed(t *testing.T) {
 // error or the file's content.
 func TestAFileThatIsReplacedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
-	file, pipe, path := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), filepath.Join(dir, "path")
+	file := filepath.Join(dir, "file")
+	pipe := filepath.Join(dir, "pipe")
+	path := filepath.Join(dir, "path")
 	err := errors.Join(os.WriteFile(file, []byte("content"), 0o600), syscall.Mkfifo(pipe, 0o600))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +56,8 @@ func TestAFileThatIsReplacedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	stop, stopped := make(chan struct{}), make(chan error, 1)
+	stop := make(chan struct{})
+	stopped := make(chan error, 1)
 	go func() {
 		for {
 			select {

@@ -73,7 +73,9 @@ func daysOfWeek(field string) string {
 	for i, part := range parts {
 		span, step, stepped := strings.Cut(part, "/")
 		first, last, isRange := strings.Cut(span, "-")
-		low, high, every := dayOf(first), dayOf(last), 1
+		low := dayOf(first)
+		high := dayOf(last)
+		every := 1
 		if stepped {
 			every, _ = strconv.Atoi(step) // 0 if step is not a number
 		}

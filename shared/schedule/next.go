@@ -41,7 +41,8 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 	wall := s.shown(after)
 	for {
-		if wall = s.fires.Next(wall); wall.IsZero() {
+		wall = s.fires.Next(wall)
+		if wall.IsZero() {
 			return time.Time{}, s.never()
 		}
 		if at := s.instant(wall); at.After(after) {

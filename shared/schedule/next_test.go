@@ -21,63 +21,107 @@ func at(t *testing.T, text string) time.Time {
 // on Lord Howe Island from 2:00 to 2:30 on 4 October, and from 2:00 to 1:30 on 5 April.
 func TestNext(t *testing.T) {
 	for _, c := range []struct{ name, cron, zone, after, want string }{
-		{"the next of each day", "30 9 * * *", "Europe/Berlin", "2026-06-01T08:00:00Z",
-			"2026-06-02T07:30:00Z"},
-		{"a time that has just come is over", "30 9 * * *", "UTC", "2026-06-01T09:30:00Z",
-			"2026-06-02T09:30:00Z"},
-		{"a part of a second before it", "30 9 * * *", "UTC", "2026-06-01T09:29:59.999Z",
-			"2026-06-01T09:30:00Z"},
+		{
+			"the next of each day", "30 9 * * *", "Europe/Berlin", "2026-06-01T08:00:00Z",
+			"2026-06-02T07:30:00Z",
+		},
+		{
+			"a time that has just come is over", "30 9 * * *", "UTC", "2026-06-01T09:30:00Z",
+			"2026-06-02T09:30:00Z",
+		},
+		{
+			"a part of a second before it", "30 9 * * *", "UTC", "2026-06-01T09:29:59.999Z",
+			"2026-06-01T09:30:00Z",
+		},
 		{"without a zone it is UTC", "0 0 1 1 *", "", "2026-06-01T00:00:00Z", "2027-01-01T00:00:00Z"},
-		{"a name for five fields", "@daily", "America/New_York", "2026-01-01T06:00:00Z",
-			"2026-01-02T05:00:00Z"},
+		{
+			"a name for five fields", "@daily", "America/New_York", "2026-01-01T06:00:00Z",
+			"2026-01-02T05:00:00Z",
+		},
 		{"a leap day", "0 0 29 2 *", "UTC", "2026-06-01T00:00:00Z", "2028-02-29T00:00:00Z"},
 		{"names of days", "0 8 * * MON-FRI", "UTC", "2026-11-20T09:00:00Z", "2026-11-23T08:00:00Z"},
 
-		{"in the gap of spring: at its end", "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
-			"2026-03-29T01:00:00Z"},
-		{"two times in the gap are one", "0,30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z",
-			"2026-03-30T00:00:00Z"},
-		{"after the gap, by the new offset", "30 3 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
-			"2026-03-29T01:30:00Z"},
-		{"every hour passes the gap", "0 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
-			"2026-03-29T01:00:00Z"},
+		{
+			"in the gap of spring: at its end", "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
+			"2026-03-29T01:00:00Z",
+		},
+		{
+			"two times in the gap are one", "0,30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z",
+			"2026-03-30T00:00:00Z",
+		},
+		{
+			"after the gap, by the new offset", "30 3 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
+			"2026-03-29T01:30:00Z",
+		},
+		{
+			"every hour passes the gap", "0 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
+			"2026-03-29T01:00:00Z",
+		},
 		{"and goes on", "0 * * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
-		{"in the doubled hour of autumn: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
-			"2026-10-25T00:30:00Z"},
+		{
+			"in the doubled hour of autumn: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			"2026-10-25T00:30:00Z",
+		},
 		{"and not the second", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
-		{"asked in the second of the doubled hour", "30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z",
-			"2026-10-26T01:30:00Z"},
-		{"every hour goes on through the doubled one", "0 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z",
-			"2026-10-25T01:00:00Z"},
+		{
+			"asked in the second of the doubled hour", "30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z",
+			"2026-10-26T01:30:00Z",
+		},
+		{
+			"every hour goes on through the doubled one", "0 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z",
+			"2026-10-25T01:00:00Z",
+		},
 		{"and after it", "@hourly", "Europe/Berlin", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"},
-		{"every quarter in the first of the doubled hour", "*/15 * * * *", "Europe/Berlin",
-			"2026-10-25T00:45:00Z", "2026-10-25T01:00:00Z"},
-		{"and in the second", "*/15 * * * *", "Europe/Berlin", "2026-10-25T01:00:00Z",
-			"2026-10-25T01:15:00Z"},
-		{"every quarter of an hour that is named, when its clock shows it again", "*/15 2 * * *",
-			"Europe/Berlin", "2026-10-25T00:45:00Z", "2026-10-25T01:00:00Z"},
-		{"minutes that are named, in each hour", "5,35 * * * *", "Europe/Berlin", "2026-10-25T00:35:00Z",
-			"2026-10-25T01:05:00Z"},
-		{"every second hour is what the clock shows", "0 */2 * * *", "Europe/Berlin", "2026-10-25T01:00:00Z",
-			"2026-10-25T03:00:00Z"},
-		{"every quarter passes the gap", "*/15 * * * *", "Europe/Berlin", "2026-03-29T00:45:00Z",
-			"2026-03-29T01:00:00Z"},
-		{"an interval in the gap is left out", "*/15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
-			"2026-03-30T00:00:00Z"},
-		{"an interval of one day in years", "*/30 2 29 2 *", "Europe/Berlin", "2026-06-01T00:00:00Z",
-			"2028-02-29T01:00:00Z"},
+		{
+			"every quarter in the first of the doubled hour", "*/15 * * * *", "Europe/Berlin",
+			"2026-10-25T00:45:00Z", "2026-10-25T01:00:00Z",
+		},
+		{
+			"and in the second", "*/15 * * * *", "Europe/Berlin", "2026-10-25T01:00:00Z",
+			"2026-10-25T01:15:00Z",
+		},
+		{
+			"every quarter of an hour that is named, when its clock shows it again", "*/15 2 * * *",
+			"Europe/Berlin", "2026-10-25T00:45:00Z", "2026-10-25T01:00:00Z",
+		},
+		{
+			"minutes that are named, in each hour", "5,35 * * * *", "Europe/Berlin", "2026-10-25T00:35:00Z",
+			"2026-10-25T01:05:00Z",
+		},
+		{
+			"every second hour is what the clock shows", "0 */2 * * *", "Europe/Berlin", "2026-10-25T01:00:00Z",
+			"2026-10-25T03:00:00Z",
+		},
+		{
+			"every quarter passes the gap", "*/15 * * * *", "Europe/Berlin", "2026-03-29T00:45:00Z",
+			"2026-03-29T01:00:00Z",
+		},
+		{
+			"an interval in the gap is left out", "*/15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z",
+			"2026-03-30T00:00:00Z",
+		},
+		{
+			"an interval of one day in years", "*/30 2 29 2 *", "Europe/Berlin", "2026-06-01T00:00:00Z",
+			"2028-02-29T01:00:00Z",
+		},
 		{"Sunday is 7 too", "0 8 * * 7", "UTC", "2026-11-20T09:00:00Z", "2026-11-22T08:00:00Z"},
 		{"a week that ends with 7", "0 8 * * 1-7", "UTC", "2026-11-21T09:00:00Z", "2026-11-22T08:00:00Z"},
 		{"a part of it", "0 8 * * 5-7", "UTC", "2026-11-22T09:00:00Z", "2026-11-27T08:00:00Z"},
 		{"with a step", "0 8 * * 1-7/3", "UTC", "2026-11-23T09:00:00Z", "2026-11-26T08:00:00Z"},
 		{"by names", "0 8 * * MON-SUN", "UTC", "2026-11-21T09:00:00Z", "2026-11-22T08:00:00Z"},
 		{"among others", "0 8 * * 3,6-7", "UTC", "2026-11-22T09:00:00Z", "2026-11-25T08:00:00Z"},
-		{"a gap of half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z",
-			"2026-10-03T15:30:00Z"},
-		{"a doubled half hour", "45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z",
-			"2026-04-04T14:45:00Z"},
-		{"west of Greenwich", "30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z",
-			"2026-03-08T07:00:00Z"},
+		{
+			"a gap of half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z",
+			"2026-10-03T15:30:00Z",
+		},
+		{
+			"a doubled half hour", "45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z",
+			"2026-04-04T14:45:00Z",
+		},
+		{
+			"west of Greenwich", "30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z",
+			"2026-03-08T07:00:00Z",
+		},
 	} {
 		times, err := schedule.Parse(c.cron, c.zone)
 		if err != nil {
@@ -93,19 +137,23 @@ func TestNext(t *testing.T) {
 
 // TestNextGoesForward: through two years with both changes no time comes twice, and an interval never pauses.
 func TestNextGoesForward(t *testing.T) {
-	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC",
-		"Asia/Kolkata"} {
+	for _, zone := range []string{
+		"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC",
+		"Asia/Kolkata",
+	} {
 		times, err := schedule.Parse("*/30 * * * *", zone)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, n := at(t, "2026-01-01T00:00:00Z"), 0
+		last := at(t, "2026-01-01T00:00:00Z")
+		n := 0
 		for last.Before(at(t, "2028-01-01T00:00:00Z")) {
 			next, err := times.Next(last)
 			if err != nil || !next.After(last) || next.Sub(last) != 30*time.Minute {
 				t.Fatalf("%s: %s after %s (%v)", zone, next, last, err)
 			}
-			last, n = next, n+1
+			last = next
+			n = n + 1
 		}
 		if n != 730*48 {
 			t.Errorf("%s: %d times in two years", zone, n)

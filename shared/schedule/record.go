@@ -99,14 +99,17 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy s
 		return false, err
 	}
 	changed := r.Overlap != s.Overlap
-	r.Workflow, r.Overlap = workflow, s.Overlap
+	r.Workflow = workflow
+	r.Overlap = s.Overlap
 	next := func(after core.Time) error {
 		at, err := times.Next(after.Std())
-		r.Next, changed = core.TimeOf(at), true
+		r.Next = core.TimeOf(at)
+		changed = true
 		return err
 	}
 	if r.Cron != s.Cron || r.Zone != s.Zone || r.Next == 0 {
-		r.Cron, r.Zone = s.Cron, s.Zone
+		r.Cron = s.Cron
+		r.Zone = s.Zone
 		if err := next(now); err != nil {
 			return false, err
 		}
@@ -115,7 +118,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy s
 		return false, err
 	} else if due != 0 {
 		r.Note(now, fmt.Sprintf("%s: the next start was moved from %s back to %s", clockAhead, r.Next, due))
-		r.Next, changed = due, true
+		r.Next = due
+		changed = true
 	}
 	for n, started := 0, 0; r.Next <= now && n < timesAtOnce && started < startsAtOnce; n++ {
 		switch why := r.skips(s, now, busy); {
@@ -234,7 +238,8 @@ func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry)
 	if err != nil {
 		return err
 	}
-	e.State, e.Output = "schedule", data
+	e.State = "schedule"
+	e.Output = data
 	if err := in.Move(ctx, *e); err != nil {
 		return err
 	}
@@ -258,7 +263,8 @@ type Reader interface {
 // Load returns the record of a workflow and its ledger entry. The record and the entry are empty if the
 // workflow has no record yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
-	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
+	e, err = from.Entry(ctx, prefix+workflow)
+	if err != nil || e.Version == 0 {
 		return r, e, err
 	}
 	if err := json.Unmarshal(e.Output, &r); err != nil {

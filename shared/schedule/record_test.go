@@ -12,8 +12,10 @@ import (
 // TestBefore: a sweep reads an earlier order only if its state decides whether the next order starts.
 func TestBefore(t *testing.T) {
 	now := core.TimeOf(at(t, "2026-11-21T14:00:00Z"))
-	skip, allow := &core.Schedule{Overlap: core.OverlapSkip}, &core.Schedule{Overlap: core.OverlapAllow}
-	first, sent := schedule.Start{OrderID: "first", Sent: true}, schedule.Start{OrderID: "last", Sent: true}
+	skip := &core.Schedule{Overlap: core.OverlapSkip}
+	allow := &core.Schedule{Overlap: core.OverlapAllow}
+	first := schedule.Start{OrderID: "first", Sent: true}
+	sent := schedule.Start{OrderID: "last", Sent: true}
 	unsent := schedule.Start{OrderID: "last"}
 	for _, c := range []struct {
 		name   string
@@ -43,8 +45,10 @@ func TestBefore(t *testing.T) {
 // same reason.
 func TestOneReasonSkipsEachTime(t *testing.T) {
 	s := &core.Schedule{Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Day}
-	r := schedule.Record{Cron: s.Cron, Next: core.TimeOf(at(t, "2026-11-21T12:00:00Z")),
-		Starts: []schedule.Start{{OrderID: "before", Sent: true}}}
+	r := schedule.Record{
+		Cron: s.Cron, Next: core.TimeOf(at(t, "2026-11-21T12:00:00Z")),
+		Starts: []schedule.Start{{OrderID: "before", Sent: true}},
+	}
 	_, err := r.Decide("w", s, core.TimeOf(at(t, "2026-11-21T14:05:00Z")), "not ended")
 	if err != nil || r.Missed != 3 || len(r.Starts) != 1 {
 		t.Fatalf("%v, %+v", err, r)

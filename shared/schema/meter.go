@@ -29,7 +29,8 @@ var errValidation = errors.New("the budget of a validation is used up")
 // Therefore the enclosing part counts these comparisons. For the root, validate counts them.
 func metered(root *jsonschema.Schema) (*Schema, error) {
 	s := &Schema{root: root}
-	seen, done := map[*jsonschema.Schema]bool{root: true}, map[*jsonschema.Schema]bool{}
+	seen := map[*jsonschema.Schema]bool{root: true}
+	done := map[*jsonschema.Schema]bool{}
 	for parts := []*jsonschema.Schema{root}; len(parts) > 0; {
 		part := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
@@ -55,7 +56,8 @@ func metered(root *jsonschema.Schema) (*Schema, error) {
 func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	asserted := part.Format
 	part.Format = &jsonschema.Format{Name: "format", Validate: func(v any) error {
-		if s.left -= cost.of(v); s.left < 0 {
+		s.left -= cost.of(v)
+		if s.left < 0 {
 			return errValidation
 		}
 		if asserted == nil {
@@ -91,8 +93,10 @@ type validationCost struct {
 }
 
 func costOf(s *jsonschema.Schema) validationCost {
-	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1,
-		unique: s.UniqueItems, asserts: s.Format != nil}
+	c := validationCost{
+		each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1,
+		unique: s.UniqueItems, asserts: s.Format != nil,
+	}
 	for _, names := range s.DependentRequired {
 		c.each += len(names)
 	}

@@ -63,16 +63,19 @@ func (p Part) Member(name string) (member Part, known bool) {
 	for _, s := range p.all() {
 		closed = closed || len(s.Properties)+len(s.PatternProperties) > 0 || s.AdditionalProperties == false
 		if of := s.Properties[name]; of != nil {
-			member.schemas, known = append(member.schemas, of), true
+			member.schemas = append(member.schemas, of)
+			known = true
 		}
 		for pattern, of := range s.PatternProperties { // the order of the parts does not matter
 			if pattern.MatchString(name) {
-				member.schemas, known = append(member.schemas, of), true
+				member.schemas = append(member.schemas, of)
+				known = true
 			}
 		}
 		others, some := s.AdditionalProperties.(*jsonschema.Schema)
 		if some && s.Properties[name] == nil {
-			member.schemas, known = append(member.schemas, others), true
+			member.schemas = append(member.schemas, others)
+			known = true
 		}
 		if u := s.UnevaluatedProperties; u != nil && (u.Bool == nil || *u.Bool) {
 			known = true

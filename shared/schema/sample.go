@@ -147,7 +147,8 @@ func orZero(n *int) int {
 // multiple, counted from 0. The first multiple is near the minimum. If the schema has no minimum, the first
 // multiple is 0, or is below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
-	step, least := big.NewRat(1, 1), new(big.Rat)
+	step := big.NewRat(1, 1)
+	least := new(big.Rat)
 	if s.MultipleOf != nil {
 		step = s.MultipleOf
 	}

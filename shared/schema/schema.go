@@ -122,7 +122,8 @@ func (s *Schema) Check(value json.RawMessage) error {
 	faults := faultsOf(e)
 	more := ""
 	if n := len(faults) - maxFaults; n > 0 {
-		faults, more = faults[:maxFaults], fmt.Sprintf("; and at %d more places", n)
+		faults = faults[:maxFaults]
+		more = fmt.Sprintf("; and at %d more places", n)
 		if n == 1 {
 			more = "; and at one more place"
 		}

@@ -58,19 +58,31 @@ func TestValidationHasABudget(t *testing.T) {
 		{"a long enum", enum, list(4000, "78"), budget},
 		{"a long const", `{"items":{"const":` + list(3000, "77") + `}}`, list(1000, list(3, "77")), budget},
 		{"contains", `{"allOf":` + list(300, `{"contains":{"const":1}}`) + `}`, list(4000, "2"), budget},
-		{"unique lists", `{"items":{"uniqueItems":true}}`, list(4, list(20, list(50, "1.0e5"))),
-			"at /0 it does not match uniqueItems"},
-		{"many unique lists", `{"allOf":` + list(400, `{"uniqueItems":true}`) + `}`, list(20, list(90, "3")),
-			budget},
-		{"a pattern", `{"items":{"pattern":"^(a|b|c|d|e|f|g|h|[a-z]{1,500})*$"}}`,
-			list(40, `"`+strings.Repeat("a", 190)+`"`), budget},
-		{"names by a pattern",
+		{
+			"unique lists", `{"items":{"uniqueItems":true}}`, list(4, list(20, list(50, "1.0e5"))),
+			"at /0 it does not match uniqueItems",
+		},
+		{
+			"many unique lists", `{"allOf":` + list(400, `{"uniqueItems":true}`) + `}`, list(20, list(90, "3")),
+			budget,
+		},
+		{
+			"a pattern", `{"items":{"pattern":"^(a|b|c|d|e|f|g|h|[a-z]{1,500})*$"}}`,
+			list(40, `"`+strings.Repeat("a", 190)+`"`), budget,
+		},
+		{
+			"names by a pattern",
 			`{"patternProperties":{"(a|[a-z]{1,500})*0$":true,"(b|[a-z]{1,500})*0$":true}}`,
-			`{"` + strings.Repeat("a", 8000) + `":1}`, ""},
-		{"a usual form", `{"properties":{"lines":{"items":{"properties":{"sku":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{1,6}$"},"n":{"type":"integer","minimum":1,"multipleOf":1}},"required":["sku","n"],"additionalProperties":false}}}}`,
-			`{"lines":` + list(250, `{"sku":"AB-1234","n":17}`) + `}`, "<nil>"},
-		{"a tree that refers to itself", `{"$defs":{"t":{"type":"object","properties":{"left":{"$ref":"#/$defs/t"},"right":{"$ref":"#/$defs/t"}}}},"$ref":"#/$defs/t"}`,
-			strings.Repeat(`{"right":{},"left":`, 60) + "{}" + strings.Repeat("}", 60), "<nil>"},
+			`{"` + strings.Repeat("a", 8000) + `":1}`, "",
+		},
+		{
+			"a usual form", `{"properties":{"lines":{"items":{"properties":{"sku":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{1,6}$"},"n":{"type":"integer","minimum":1,"multipleOf":1}},"required":["sku","n"],"additionalProperties":false}}}}`,
+			`{"lines":` + list(250, `{"sku":"AB-1234","n":17}`) + `}`, "<nil>",
+		},
+		{
+			"a tree that refers to itself", `{"$defs":{"t":{"type":"object","properties":{"left":{"$ref":"#/$defs/t"},"right":{"$ref":"#/$defs/t"}}}},"$ref":"#/$defs/t"}`,
+			strings.Repeat(`{"right":{},"left":`, 60) + "{}" + strings.Repeat("}", 60), "<nil>",
+		},
 	} {
 		err := check(c.schema, c.value)
 		if text := fmt.Sprint(err); c.want != "" && !strings.Contains(text, c.want) {

@@ -48,8 +48,10 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := t.client.Query(ctx, "Publish", url.Values{"TopicArn": {t.arn}, "Message": {string(body)},
-		"MessageStructure": {"json"}, "Subject": {subject(alert)}}, nil)
+	err := t.client.Query(ctx, "Publish", url.Values{
+		"TopicArn": {t.arn}, "Message": {string(body)},
+		"MessageStructure": {"json"}, "Subject": {subject(alert)},
+	}, nil)
 	if err != nil {
 		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable,
 			err)

@@ -40,14 +40,18 @@ func (p *topic) open(t *testing.T, arn string) *sns.Topic {
 
 var began = time.Date(2026, 11, 21, 2, 58, 0, 0, time.UTC)
 
-var alert = message.Alert{Kind: message.AlertFirst, Orders: 1, Most: 1,
+var alert = message.Alert{
+	Kind: message.AlertFirst, Orders: 1, Most: 1,
 	Since: core.TimeOf(began.Add(2 * time.Minute)), Logs: "https://logs.example.com/o-1",
-	RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward",
+	RaiseAlert: core.RaiseAlert{
+		OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward",
 		Step:     "charge-payment",
 		Attempts: 2, FirstTry: core.TimeOf(began), LastTry: core.TimeOf(began.Add(time.Minute)),
 		Key: "o-1/1/charge-payment", Code: "declined", Message: "no funds",
 		At:      core.TimeOf(began.Add(2 * time.Minute)),
-		Accepts: core.Accepted{Resubmit: true, Undo: true}}}.For("Shop", "--stack Shop")
+		Accepts: core.Accepted{Resubmit: true, Undo: true},
+	},
+}.For("Shop", "--stack Shop")
 
 // mail is the whole of what an operator reads.
 const mail = `no funds (declined). More: stepkeeper --stack Shop show o-1
@@ -137,17 +141,21 @@ const moreUndone = `no funds (declined). Nothing waits for an operator. More: st
 
 func TestAlertOfAnUndo(t *testing.T) {
 	at := core.TimeOf(began.Add(2 * time.Minute))
-	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
+	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{
+		OrderID:  "o-1",
 		Workflow: "order", Run: 1, Command: 3, Undone: true, Step: "charge-payment",
-		Code: "declined", Message: "no funds", At: at, Accepts: core.Accepted{Resubmit: true}}}
+		Code: "declined", Message: "no funds", At: at, Accepts: core.Accepted{Resubmit: true},
+	}}
 	for _, c := range []struct {
 		kind          message.AlertKind
 		subject, mail string
 		json          string
 	}{
 		{message.AlertFirst, "Stepkeeper Shop: order, step charge-payment: order o-1 was undone", undoneMail, undoneMachine},
-		{message.AlertMore, "Stepkeeper Shop: order, step charge-payment: more orders were undone",
-			moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`},
+		{
+			message.AlertMore, "Stepkeeper Shop: order, step charge-payment: more orders were undone",
+			moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`,
+		},
 	} {
 		p := &topic{}
 		a.Kind = c.kind

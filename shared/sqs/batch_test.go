@@ -33,15 +33,18 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.t.Error(err)
 	}
 	p.batches = append(p.batches, len(in.Entries))
-	good, failed := []any{}, []any{}
+	good := []any{}
+	failed := []any{}
 	for _, e := range in.Entries {
 		switch text := e.MessageBody + e.ReceiptHandle; {
 		case strings.Contains(text, "down"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		case strings.Contains(text, "theirs"), strings.Contains(text, "ours"):
-			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "set to fail",
-				"SenderFault": strings.Contains(text, "theirs")})
+			failed = append(failed, map[string]any{
+				"Id": e.ID, "Code": "Refused", "Message": "set to fail",
+				"SenderFault": strings.Contains(text, "theirs"),
+			})
 		default:
 			good = append(good, map[string]any{"Id": e.ID, "MessageId": e.ID})
 		}
@@ -67,10 +70,14 @@ func outcome(err error) string {
 // wherever they stood: in another request, or in none because of what they are.
 func TestOutcomesOfABatch(t *testing.T) {
 	local(t)
-	bodies := []string{`"a"`, "", `"theirs"`, `"b"`, `"ours"`, strings.Repeat("x", port.MaxBody+1), `"c"`,
-		`"d"`, `"e"`, `"f"`, `"g"`, `"h"`, `"i"`, `"theirs too"`, `"j"`}
-	want := []string{"ok", "refused", "refused", "ok", "unavailable", "too large", "ok", "ok", "ok", "ok",
-		"ok", "ok", "ok", "refused", "ok"}
+	bodies := []string{
+		`"a"`, "", `"theirs"`, `"b"`, `"ours"`, strings.Repeat("x", port.MaxBody+1), `"c"`,
+		`"d"`, `"e"`, `"f"`, `"g"`, `"h"`, `"i"`, `"theirs too"`, `"j"`,
+	}
+	want := []string{
+		"ok", "refused", "refused", "ok", "unavailable", "too large", "ok", "ok", "ok", "ok",
+		"ok", "ok", "ok", "refused", "ok",
+	}
 	p := &picky{t: t}
 	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).
 		Queue("replies")
@@ -85,7 +92,8 @@ func TestOutcomesOfABatch(t *testing.T) {
 		t.Helper()
 		got := make([]string, len(errs))
 		for i, err := range errs {
-			if got[i] = outcome(err); err != nil && !strings.Contains(err.Error(), `queue "replies": `) {
+			got[i] = outcome(err)
+			if err != nil && !strings.Contains(err.Error(), `queue "replies": `) {
 				t.Errorf("%s: %v does not name its queue", what, err)
 			}
 		}
@@ -101,8 +109,12 @@ func TestOutcomesOfABatch(t *testing.T) {
 			messages[6:13], messages[6:8])),
 		slices.Concat(slices.Repeat([]string{"unavailable"}, 10), []string{"ok"}))
 	check("extend", port.Extend(context.Background(), q,
-		[]port.Extension{{Receipt: "a", For: time.Second}, {Receipt: "ours"}, {Receipt: "theirs"},
-			{Receipt: "b"}}), []string{"ok", "unavailable", "refused", "ok"})
+		[]port.Extension{
+			{Receipt: "a", For: time.Second},
+			{Receipt: "ours"},
+			{Receipt: "theirs"},
+			{Receipt: "b"},
+		}), []string{"ok", "unavailable", "refused", "ok"})
 	check("extending fails", port.Extend(context.Background(), q,
 		[]port.Extension{{Receipt: "down"}, {Receipt: "a"}}), []string{"unavailable", "unavailable"})
 	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}),
@@ -199,9 +211,13 @@ func TestTimes(t *testing.T) {
 	if !slices.Equal(seen, want) {
 		t.Errorf("asked\n%q, want\n%q", seen, want)
 	}
-	seen, want = nil, []string{"ChangeMessageVisibilityBatch 0 2 43200"}
-	for _, err := range port.Extend(ctx, q, []port.Extension{{Receipt: "a"},
-		{Receipt: "b", For: 1500 * time.Millisecond}, {Receipt: "c", For: 13 * time.Hour}}) {
+	seen = nil
+	want = []string{"ChangeMessageVisibilityBatch 0 2 43200"}
+	for _, err := range port.Extend(ctx, q, []port.Extension{
+		{Receipt: "a"},
+		{Receipt: "b", For: 1500 * time.Millisecond},
+		{Receipt: "c", For: 13 * time.Hour},
+	}) {
 		if err != nil {
 			t.Error(err)
 		}

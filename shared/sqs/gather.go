@@ -95,7 +95,8 @@ func (g *Gatherer) ready() []letter {
 
 func (g *Gatherer) take() []letter {
 	batch := g.letters
-	g.letters, g.waiting = nil, 0
+	g.letters = nil
+	g.waiting = 0
 	g.round++
 	return batch
 }

@@ -67,7 +67,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 }
 
 func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry,
-	errs []error) {
+	errs []error,
+) {
 	for len(entries) > 0 {
 		batch := entries[:fitting(entries)]
 		entries = entries[len(batch):]
@@ -100,7 +101,8 @@ func bodyOf(m port.Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m.Body, m.Value = body, nil
+	m.Body = body
+	m.Value = nil
 	return string(m.Body), port.CheckMessage(&m)
 }
 
@@ -110,8 +112,10 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 		if f.SenderFault {
 			fault = smithy.FaultClient
 		}
-		errs[place(f.Id)] = q.failed(what, &smithy.GenericAPIError{Code: aws.ToString(f.Code),
-			Message: aws.ToString(f.Message), Fault: fault})
+		errs[place(f.Id)] = q.failed(what, &smithy.GenericAPIError{
+			Code:    aws.ToString(f.Code),
+			Message: aws.ToString(f.Message), Fault: fault,
+		})
 	}
 }
 
@@ -125,7 +129,8 @@ func place(id *string) int {
 // if max is larger. If visibility is 0, Receive calls Extend to make the messages visible again, because the
 // SDK does not send a visibility timeout of 0.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.name, err)
 	}
@@ -146,14 +151,16 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			}
 			return nil, q.failed("receive", err)
 		}
-		if wait -= poll; len(out.Messages) > 0 || wait <= 0 {
+		wait -= poll
+		if len(out.Messages) > 0 || wait <= 0 {
 			return q.deliveries(ctx, out.Messages, visibility), nil
 		}
 	}
 }
 
 func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
-	visibility time.Duration) []port.Delivery {
+	visibility time.Duration,
+) []port.Delivery {
 	all := make([]port.Delivery, 0, len(messages))
 	for _, m := range messages {
 		d := port.Delivery{ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Received: 1}
@@ -179,8 +186,10 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
 	for i := range receipts {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
-			ReceiptHandle: &receipts[i]}
+		entries[i] = types.DeleteMessageBatchRequestEntry{
+			Id:            aws.String(strconv.Itoa(i)),
+			ReceiptHandle: &receipts[i],
+		}
 	}
 	for batch := range slices.Chunk(entries, port.MaxBatch) {
 		out, err := q.client.DeleteMessageBatch(ctx,
@@ -241,8 +250,10 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 		return depth, err
 	}
 	high, err := q.depth(ctx, q.high)
-	return port.Depth{Visible: depth.Visible + high.Visible, InFlight: depth.InFlight + high.InFlight,
-		Delayed: depth.Delayed + high.Delayed}, err
+	return port.Depth{
+		Visible: depth.Visible + high.Visible, InFlight: depth.InFlight + high.InFlight,
+		Delayed: depth.Delayed + high.Delayed,
+	}, err
 }
 
 func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
@@ -258,7 +269,8 @@ func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 	}
 	var counts [3]int
 	for i, name := range names {
-		if counts[i], err = strconv.Atoi(out.Attributes[string(name)]); err != nil {
+		counts[i], err = strconv.Atoi(out.Attributes[string(name)])
+		if err != nil {
 			return port.Depth{}, fmt.Errorf("queue %q: %s is no number: %w", q.name, name, err)
 		}
 	}
@@ -303,8 +315,10 @@ func meaning(err error) error {
 }
 
 func throttled(code string) bool {
-	return slices.Contains([]string{"RequestThrottled", "ThrottlingException", "Throttling",
-		"TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
+	return slices.Contains([]string{
+		"RequestThrottled", "ThrottlingException", "Throttling",
+		"TooManyRequestsException", "KmsThrottled", "OverLimit",
+	}, code)
 }
 
 // unavailable wraps an error after which nobody knows whether the call took effect. It returns a cancellation

@@ -26,8 +26,10 @@ import (
 // local is the environment of a client without any account.
 func local(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
-		"AWS_ENDPOINT_URL"} {
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
+		"AWS_ENDPOINT_URL",
+	} {
 		t.Setenv(name, "")
 	}
 }
@@ -57,22 +59,30 @@ func TestErrors(t *testing.T) {
 		{"receipt, query protocol", port.ErrReceipt, []string{"AWS.SimpleQueueService.MessageNotInflight"}},
 		{"expired receipt", port.ErrReceipt, []string{"InvalidParameterValue"}},
 		{"deleted queue", port.ErrNotFound, codes(&types.QueueDoesNotExist{})},
-		{"deleted queue, query protocol", port.ErrNotFound,
-			[]string{"AWS.SimpleQueueService.NonExistentQueue"}},
+		{
+			"deleted queue, query protocol", port.ErrNotFound,
+			[]string{"AWS.SimpleQueueService.NonExistentQueue"},
+		},
 		{"long batch", port.ErrTooLarge, codes(&types.BatchRequestTooLong{})},
-		{"long batch, query protocol", port.ErrTooLarge,
-			[]string{"AWS.SimpleQueueService.BatchRequestTooLong"}},
+		{
+			"long batch, query protocol", port.ErrTooLarge,
+			[]string{"AWS.SimpleQueueService.BatchRequestTooLong"},
+		},
 		{"throttled", port.ErrUnavailable, codes(&types.RequestThrottled{}, &types.OverLimit{},
 			&types.KmsThrottled{})},
-		{"throttled, the SDK's list", port.ErrUnavailable,
-			slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes))},
+		{
+			"throttled, the SDK's list", port.ErrUnavailable,
+			slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes)),
+		},
 		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
 		{"broken connection", port.ErrUnavailable, []string{""}},
 		{"wrong request", nil, codes(&types.UnsupportedOperation{})},
 		{"no use of the key", port.ErrForbidden, codes(&types.KmsAccessDenied{}, &types.KmsDisabled{},
 			&types.KmsInvalidKeyUsage{}, &types.KmsInvalidState{}, &types.KmsNotFound{}, &types.KmsOptInRequired{})},
-		{"no permission", port.ErrForbidden, []string{"AccessDenied", "AccessDeniedException",
-			"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch"}},
+		{"no permission", port.ErrForbidden, []string{
+			"AccessDenied", "AccessDeniedException",
+			"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch",
+		}},
 	}
 	for _, c := range cases {
 		for _, code := range c.errors {
@@ -160,8 +170,10 @@ func TestDepthThatIsNotReported(t *testing.T) {
 			more = `,"ApproximateNumberOfMessagesNotVisible":"1","ApproximateNumberOfMessagesDelayed":"2"`
 		}
 		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"`+more+`}}`)
-	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies",
-		"intake": "http://127.0.0.1/1/complete", "intake-high": "http://127.0.0.1/1/high"}})
+	}), sqs.Config{URLs: map[string]string{
+		"replies": "http://127.0.0.1/000000000000/replies",
+		"intake":  "http://127.0.0.1/1/complete", "intake-high": "http://127.0.0.1/1/high",
+	}})
 	// The intake queue reports its depth, and the queue of its high priority does not.
 	for _, name := range []string{"replies", "intake"} {
 		q, err := queues.Queue(name)
@@ -247,16 +259,24 @@ func TestHighPriority(t *testing.T) {
 		}
 		_, _ = fmt.Fprintf(w, `{"Successful":[],"Failed":[%s]}`, strings.Join(failed, ","))
 	})
-	messages := []port.Message{{Body: []byte(`"a"`)}, {Body: []byte(`"bad"`), High: true},
-		{Body: []byte(`"b"`)}, {Body: []byte(`"c"`), High: true}}
-	urls := map[string]string{"intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high",
-		"replies": "http://127.0.0.1/1/replies"}
+	messages := []port.Message{
+		{Body: []byte(`"a"`)},
+		{Body: []byte(`"bad"`), High: true},
+		{Body: []byte(`"b"`)},
+		{Body: []byte(`"c"`), High: true},
+	}
+	urls := map[string]string{
+		"intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high",
+		"replies": "http://127.0.0.1/1/replies",
+	}
 	for queue, want := range map[string]struct {
 		sent  string
 		depth port.Depth
 	}{
-		"intake": {`map[high:["bad" "c"] in:["a" "b"]]`,
-			port.Depth{Visible: 2 + 4, InFlight: 12 + 14, Delayed: 22 + 24}},
+		"intake": {
+			`map[high:["bad" "c"] in:["a" "b"]]`,
+			port.Depth{Visible: 2 + 4, InFlight: 12 + 14, Delayed: 22 + 24},
+		},
 		"replies": {`map[replies:["a" "bad" "b" "c"]]`, port.Depth{Visible: 7, InFlight: 17, Delayed: 27}},
 	} {
 		clear(sent)
@@ -291,12 +311,15 @@ func TestGroup(t *testing.T) {
 		_, _ = w.Write([]byte(`{"Successful":[{"Id":"0","MessageId":"m"},{"Id":"1","MessageId":"n"}]}`))
 	})
 	q, err := connect(t, h, sqs.Config{
-		URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"}}).Queue("requests-payment")
+		URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"},
+	}).Queue("requests-payment")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = q.Send(context.Background(), []port.Message{{Body: []byte("{}"), Group: "acme"},
-		{Body: []byte("{}")}})
+	_ = q.Send(context.Background(), []port.Message{
+		{Body: []byte("{}"), Group: "acme"},
+		{Body: []byte("{}")},
+	})
 	if len(sent.Entries) != 2 || sent.Entries[0]["MessageGroupId"] != "acme" {
 		t.Fatalf("%v", sent.Entries)
 	}

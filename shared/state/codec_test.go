@@ -28,8 +28,10 @@ func usualTask() *protocol.Task {
 		Hops:      4,
 		StatusSeq: 1, Created: born, Due: born + 40_000,
 	}
-	for i, name := range []string{"reserve-inventory", "charge-payment", "book-shipment",
-		"send-confirmation"} {
+	for i, name := range []string{
+		"reserve-inventory", "charge-payment", "book-shipment",
+		"send-confirmation",
+	} {
 		at := born.Add(core.Duration(20 * i))
 		s := protocol.Step{
 			Name: name, State: core.Processed, Attempt: 1, First: protocol.First{Nth: i + 1, At: at},
@@ -70,12 +72,16 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 		v.Set(reflect.ValueOf(map[string]int{"gone": int(*n)}))
 		return
 	case map[string][]string:
-		v.Set(reflect.ValueOf(map[string][]string{"cancel": {fmt.Sprintf("hash-%d", *n), "another"},
-			"answer": {"third"}}))
+		v.Set(reflect.ValueOf(map[string][]string{
+			"cancel": {fmt.Sprintf("hash-%d", *n), "another"},
+			"answer": {"third"},
+		}))
 		return
 	case map[string]json.RawMessage:
-		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"),
-			"also": json.RawMessage(`"x"`)}))
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{
+			fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"),
+			"also":                    json.RawMessage(`"x"`),
+		}))
 		return
 	}
 	switch v.Kind() {
@@ -184,8 +190,10 @@ func TestDocumentsOfSchema1AreRead(t *testing.T) {
 		for _, s := range want["Steps"].([]any) {
 			underPresentNames(s.(map[string]any), stepNames)
 		}
-		for name, doc := range map[string][]byte{"as stored": doc,
-			"sorted, as DynamoDB answers it": sortedJSON(t, doc)} {
+		for name, doc := range map[string][]byte{
+			"as stored":                      doc,
+			"sorted, as DynamoDB answers it": sortedJSON(t, doc),
+		} {
 			got, err := state.DecodeTask(doc)
 			if err != nil {
 				t.Errorf("%s, %s: %v", file, name, err)
@@ -462,8 +470,10 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 	}
 	doc := string(encode(t, task))
 	for i := range doc {
-		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff",
-			" x"} {
+		for _, put := range []string{
+			"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff",
+			" x",
+		} {
 			for _, cut := range []int{0, 1} {
 				text := doc[:i] + put + doc[i+cut:]
 				if _, err := state.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
@@ -497,15 +507,19 @@ func impossible(t *testing.T, never core.Time) {
 	}
 	for name, change := range map[string]func(*protocol.Task){
 		"verdict": func(t *protocol.Task) {
-			t.Commands.Verdicts = []protocol.Verdict{{ID: "v", Command: "undo",
-				At: never}}
+			t.Commands.Verdicts = []protocol.Verdict{{
+				ID: "v", Command: "undo",
+				At: never,
+			}}
 		},
 		"vote": answers(func(a *protocol.Answers) { a.Votes = []protocol.Vote{{At: never}} }),
 		"verdict of answer": answers(
 			func(a *protocol.Answers) { a.Verdicts = []protocol.Verdict{{ID: "v", At: never}} }),
 		"progress": func(t *protocol.Task) {
-			t.Steps[0].Claim.Progress = &protocol.StepProgress{Percent: 1,
-				At: never}
+			t.Steps[0].Claim.Progress = &protocol.StepProgress{
+				Percent: 1,
+				At:      never,
+			}
 		},
 		"attempt": func(t *protocol.Task) {
 			t.Attempts.Last = []protocol.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
@@ -537,18 +551,28 @@ func impossible(t *testing.T, never core.Time) {
 // those in flight may take, and all failures together.
 func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 	at := core.Time(1_800_000_000_000)
-	task := &protocol.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
+	task := &protocol.Task{
+		OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
 		Steps: []protocol.Step{
-			{Name: "done", State: core.Processed, Attempt: 1, Claim: protocol.Claim{By: "z", At: at + 9000},
-				CompleteBy: at + 1000, Failures: protocol.Failures{Do: 4}},
-			{Name: "first", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "a", At: at + 10},
-				CompleteBy: at + 7000, Failures: protocol.Failures{Do: 1}},
-			{Name: "last", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "b", At: at + 30},
-				CompleteBy: at + 9000},
-			{Name: "middle", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "c", At: at + 20},
-				CompleteBy: at + 5000, Failures: protocol.Failures{Do: 2}},
+			{
+				Name: "done", State: core.Processed, Attempt: 1, Claim: protocol.Claim{By: "z", At: at + 9000},
+				CompleteBy: at + 1000, Failures: protocol.Failures{Do: 4},
+			},
+			{
+				Name: "first", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "a", At: at + 10},
+				CompleteBy: at + 7000, Failures: protocol.Failures{Do: 1},
+			},
+			{
+				Name: "last", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "b", At: at + 30},
+				CompleteBy: at + 9000,
+			},
+			{
+				Name: "middle", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "c", At: at + 20},
+				CompleteBy: at + 5000, Failures: protocol.Failures{Do: 2},
+			},
 			{Name: "endless", State: core.Processing, Attempt: 1, Claim: protocol.Claim{By: "d", At: at + 10}},
-		}}
+		},
+	}
 	doc, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatal(err)

@@ -22,27 +22,37 @@ import (
 func TestRemainsOfADamagedTask(t *testing.T) {
 	whole := task("o-1", 3)
 	whole.Parent = &core.Parent{OrderID: "p", Step: "s", Attempt: 2}
-	whole.ReplyTo, whole.Commands.Number, whole.ContentHash = "shop", 4, "h"
+	whole.ReplyTo = "shop"
+	whole.Commands.Number = 4
+	whole.ContentHash = "h"
 	doc, err := state.EncodeTask(whole)
 	require.NoError(t, err)
 	due := born.Std().Add(time.Hour)
-	record := port.Record{ID: "o-1", Version: 3, State: "Processing", Workflow: "order", Created: born.Std(),
-		Bucket: port.DueBucket, IndexAt: due, Hash: "column"}
+	record := port.Record{
+		ID: "o-1", Version: 3, State: "Processing", Workflow: "order", Created: born.Std(),
+		Bucket: port.DueBucket, IndexAt: due, Hash: "column",
+	}
 	for name, c := range map[string]struct {
 		from, to string
 		change   func(*protocol.Task)
 	}{
 		"a number out of range": {`"Version":3`, `"Version":30000000000000000000`, func(*protocol.Task) {}},
 		"a broken parent":       {`"task":"p"`, `"task":7`, func(x *protocol.Task) { x.Parent = nil }},
-		"a broken name": {`"replyTo":"shop"`, `"replyTo":{}`,
-			func(x *protocol.Task) { x.ReplyTo = "" }},
+		"a broken name": {
+			`"replyTo":"shop"`, `"replyTo":{}`,
+			func(x *protocol.Task) { x.ReplyTo = "" },
+		},
 		"no JSON": {`{`, `[`, func(x *protocol.Task) {
-			*x = protocol.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
-				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
+			*x = protocol.Task{
+				OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column",
+			}
 		}},
 		"the document of another order": {`"OrderID":"o-1"`, `"OrderID":"o-2"`, func(x *protocol.Task) {
-			*x = protocol.Task{OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
-				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column"}
+			*x = protocol.Task{
+				OrderID: x.OrderID, Version: 3, Workflow: "order", Created: x.Created,
+				ProcessState: x.ProcessState, Due: x.Due, ContentHash: "column",
+			}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,17 +61,20 @@ func TestRemainsOfADamagedTask(t *testing.T) {
 			got, err := state.TaskOf(&record)
 			require.NoError(t, err)
 			require.NotEmpty(t, got.Damaged)
-			want := &protocol.Task{OrderID: "o-1", Version: 3, Workflow: "order", Created: born,
+			want := &protocol.Task{
+				OrderID: "o-1", Version: 3, Workflow: "order", Created: born,
 				ProcessState: core.Processing, Due: core.TimeOf(due), Definition: whole.Definition,
 				ContentHash: "h", ReplyTo: "shop", Parent: whole.Parent, Run: whole.Run,
-				Commands: whole.Commands, Steps: whole.Steps}
+				Commands: whole.Commands, Steps: whole.Steps,
+			}
 			c.change(want)
 			got.Damaged = ""
 			require.Empty(t, cmp.Diff(want, got))
 		})
 	}
 	s := state.New(state.Config{Store: memory.NewStore(1), Definitions: memory.NewDefinitions()})
-	whole.Version, whole.Damaged = 4, "no JSON"
+	whole.Version = 4
+	whole.Damaged = "no JSON"
 	require.ErrorIs(t, errors.Join(s.Commit(context.Background(), []state.Change{{Task: whole}})...),
 		core.ErrUnfit)
 }

@@ -77,7 +77,8 @@ func (*decoder) since(begin core.Time, v []byte) (core.Time, error) {
 }
 
 func readMoment(v []byte) (t core.Time, err error) {
-	if err = t.UnmarshalJSON(v); err == nil && !t.InRange() {
+	err = t.UnmarshalJSON(v)
+	if err == nil && !t.InRange() {
 		err = errRange
 	}
 	return t, err
@@ -117,6 +118,8 @@ func readState(v []byte) (core.State, error) {
 	return readText[core.State](v)
 }
 
-var stateNames = [...]core.State{core.Pending, core.Processed, core.Processing, core.Skipped, core.Failed,
+var stateNames = [...]core.State{
+	core.Pending, core.Processed, core.Processing, core.Skipped, core.Failed,
 	core.UndoWait,
-	core.Compensating, core.Compensated, core.Cancelled, core.Closed, core.Error, core.Waiting}
+	core.Compensating, core.Compensated, core.Cancelled, core.Closed, core.Error, core.Waiting,
+}

@@ -65,10 +65,16 @@ func TestOtherObjectsAreDocumented(t *testing.T) {
 		name string
 		of   any
 	}{
-		{"verdicts", protocol.Verdict{}}, {"closed", protocol.Closing{}}, {"erased", protocol.Erasure{}},
-		{"parent", core.Parent{}}, {"resolved", core.Resolved{}}, {"progress", protocol.StepProgress{}},
-		{"answers", protocol.Answers{}}, {"answers.votes", protocol.Vote{}},
-		{"children", protocol.Children{}}, {"children.open", protocol.OpenChild{}},
+		{"verdicts", protocol.Verdict{}},
+		{"closed", protocol.Closing{}},
+		{"erased", protocol.Erasure{}},
+		{"parent", core.Parent{}},
+		{"resolved", core.Resolved{}},
+		{"progress", protocol.StepProgress{}},
+		{"answers", protocol.Answers{}},
+		{"answers.votes", protocol.Vote{}},
+		{"children", protocol.Children{}},
+		{"children.open", protocol.OpenChild{}},
 		{"children.results", protocol.Collected{}},
 	} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(o.of)) {

@@ -44,7 +44,8 @@ func EncodeTask(t *protocol.Task) ([]byte, error) {
 // release.
 func (w *writer) task(t *protocol.Task) ([]byte, error) {
 	start := len(w.b)
-	w.created, w.err = t.Created, nil
+	w.created = t.Created
+	w.err = nil
 	taskFields.write(w, t, t.Unknown)
 	return slices.Clip(w.b[start:]), w.err
 }

@@ -18,7 +18,8 @@ import (
 
 func ended(id string, version int64) *protocol.Task {
 	t := task(id, version)
-	t.ProcessState, t.Due = core.Processed, 0
+	t.ProcessState = core.Processed
+	t.Due = 0
 	return t
 }
 
@@ -119,7 +120,8 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	end := ended("o-1", 3)
 	end.ContentHash = apart("o-1", 3).ContentHash
-	end.End.ResendAt, end.Due = born+5, born+5
+	end.End.ResendAt = born + 5
+	end.Due = born + 5
 	if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -164,13 +166,16 @@ func (s short) Commit(ctx context.Context, writes []port.Write) []error {
 }
 
 func TestStoreThatAnswersTooFew(t *testing.T) {
-	s := state.New(state.Config{Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(),
-		CacheTasks: 10})
+	s := state.New(state.Config{
+		Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(),
+		CacheTasks: 10,
+	})
 	if l := s.Load(ctx, []string{"o-1", "o-2"}); len(l) != 2 || l[0].Err != nil || l[1].Err == nil ||
 		!strings.Contains(l[1].Err.Error(), "the store answered 1") {
 		t.Errorf("%v", l)
 	}
-	first, second := task("o-1", 1), task("o-2", 1)
+	first := task("o-1", 1)
+	second := task("o-2", 1)
 	errs := s.Commit(ctx, []state.Change{
 		{Task: first}, {Task: second},
 	})
@@ -265,7 +270,8 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 			!strings.Contains(err.Error(), "h1") {
 			t.Errorf("%v", err)
 		}
-		encoded, under.seen = errors.New("cannot be written"), nil
+		encoded = errors.New("cannot be written")
+		under.seen = nil
 		if _, err := s.Current(given, "order"); !errors.Is(err, encoded) ||
 			!strings.Contains(err.Error(), `"order"`) || len(under.seen) > 0 {
 			t.Errorf("%v", err)
@@ -282,8 +288,11 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 // Versions begin at 1, and a first version that keeps its order apart comes with it; all else is a mistake of
 // the caller.
 func TestVersionsAndOrders(t *testing.T) {
-	for i, c := range []state.Change{{Task: task("o-1", 0)}, {Task: task("o-1", -1)},
-		{Task: apart("o-1", 1)}} {
+	for i, c := range []state.Change{
+		{Task: task("o-1", 0)},
+		{Task: task("o-1", -1)},
+		{Task: apart("o-1", 1)},
+	} {
 		s, under := open(10, 0)
 		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(),
 			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i]) {

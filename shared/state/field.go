@@ -76,7 +76,8 @@ func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]jso
 }
 
 func member[T any, V comparable](name, says string, at func(*T) *V,
-	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
+	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error),
+) field[T] {
 	return field[T]{
 		name: name, says: says,
 		put: func(w *writer, name *label, x *T) {

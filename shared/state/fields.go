@@ -224,7 +224,8 @@ func lockedBy(w *writer, name *label, t *protocol.Task) {
 	var claimed core.Time
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.InFlight() && (locked == "" || s.Claim.At >= claimed) {
-			locked, claimed = s.Claim.By, s.Claim.At
+			locked = s.Claim.By
+			claimed = s.Claim.At
 		}
 	}
 	if locked != "" {

@@ -37,7 +37,8 @@ func TestOvertakenCommitLeavesNothing(t *testing.T) {
 	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: 10})
 	create(t, s, "o-1")
 	end := task("o-1", 3)
-	end.ProcessState, end.Due = core.Processed, 0
+	end.ProcessState = core.Processed
+	end.Due = 0
 	under.after = func() {
 		if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
 			t.Error(err)

@@ -36,8 +36,10 @@ type full struct {
 type noInput struct{ output json.RawMessage }
 
 func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
-	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())),
-		NotSelf: new(strings.Repeat("x", 128))})
+	b, err := json.Marshal(core.Question{
+		Who: persons(), Need: new(len(persons())),
+		NotSelf: new(strings.Repeat("x", 128)),
+	})
 	return b, err
 }
 func (noInput) InputReads(int) []string                                  { return nil }
@@ -48,6 +50,7 @@ func (noInput) CheckAnswer(int, json.RawMessage) error                   { retur
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
+
 func (noInput) Items(_ int, _ core.Environment, item func(int, json.RawMessage)) (int, error) {
 	for i := range items {
 		item(i, json.RawMessage(`{}`))
@@ -73,24 +76,34 @@ func text(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("
 var worst = strings.Repeat("\x01", 600) // each byte takes six
 
 func newFull(t *rapid.T) *full {
-	retry := core.Retry{MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"),
-		Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2}}
-	def := &core.Definition{Schema: 1, Name: "full",
-		Agents: map[string]core.AgentDefinition{"a": {QueueAllowance: 20 * core.Second,
-			ClockSkew: core.Second}},
+	retry := core.Retry{
+		MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"),
+		Backoff:     core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2},
+	}
+	def := &core.Definition{
+		Schema: 1, Name: "full",
+		Agents: map[string]core.AgentDefinition{"a": {
+			QueueAllowance: 20 * core.Second,
+			ClockSkew:      core.Second,
+		}},
 		Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`),
-		Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
-	def.Notify = []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
-		core.StatusFailed, core.StatusUndone, core.StatusCancelled}
+		Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))},
+	}
+	def.Notify = []core.StatusKind{
+		core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
+		core.StatusFailed, core.StatusUndone, core.StatusCancelled,
+	}
 	if rapid.Bool().Draw(t, "quiet") {
 		def.Notify = nil
 	}
 	for i := range rapid.SampledFrom([]int{1, 2, 5, 20}).Draw(t, "steps") {
-		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a",
+		s := core.StepDefinition{
+			Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a",
 			Others: []string{strings.Repeat("b", 40), "c"}[:i%3], Timeout: 10 * core.Second,
 			MaxQueueTime: core.Day, Retry: retry,
 			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
-			Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry}}
+			Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry},
+		}
 		if rapid.IntRange(0, 9).Draw(t, "stops") == 0 {
 			s.OnFailure = core.OnFailureStop
 		}
@@ -100,11 +113,14 @@ func newFull(t *rapid.T) *full {
 		def.Steps = append(def.Steps, ofKind(t, i, s))
 	}
 	if last := &def.Steps[len(def.Steps)-1]; rapid.Bool().Draw(t, "point of no return") {
-		last.PointOfNoReturn, last.Undo = true, nil
+		last.PointOfNoReturn = true
+		last.Undo = nil
 	}
 	def.Link()
-	f := &full{t: t, def: def, now: 1_800_000_000_000, reported: map[int]string{},
-		room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
+	f := &full{
+		t: t, def: def, now: 1_800_000_000_000, reported: map[int]string{},
+		room: state.New(state.Config{Store: memory.NewStore(1)}).Room(),
+	}
 	return f
 }
 
@@ -117,16 +133,24 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 		if i > 0 || kind == 3 && rapid.Bool().Draw(t, "no children") {
 			return s
 		}
-		each := &core.Each{Workflow: "leaf", Definition: strings.Repeat("d", 32),
-			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2}
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
-			Input: json.RawMessage(`[]`), Each: each}
+		each := &core.Each{
+			Workflow: "leaf", Definition: strings.Repeat("d", 32),
+			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2,
+		}
+		return core.StepDefinition{
+			Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Input: json.RawMessage(`[]`), Each: each,
+		}
 	case 4: // P34
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
-			Wait: &core.Wait{For: core.Hour}}
+		return core.StepDefinition{
+			Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Wait: &core.Wait{For: core.Hour},
+		}
 	case 5: // P50
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
-			Fail: &core.Fail{Code: strings.Repeat("f", 128), Message: worst}}
+		return core.StepDefinition{
+			Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Fail: &core.Fail{Code: strings.Repeat("f", 128), Message: worst},
+		}
 	case 6: // P43
 		s.MaxDuration = 5 * core.Minute
 	case 7: // P42
@@ -139,11 +163,15 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 
 // answerStep waits for an answer: an approval with the longest values, or an event.
 func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
-	s := core.StepDefinition{Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour,
-		Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)}}
+	s := core.StepDefinition{
+		Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour,
+		Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)},
+	}
 	if approval {
-		s.Answer = &core.Answer{Values: []string{strings.Repeat("v", 64), strings.Repeat("w", 64)},
-			OnTimeout: core.OnFailureStop}
+		s.Answer = &core.Answer{
+			Values:    []string{strings.Repeat("v", 64), strings.Repeat("w", 64)},
+			OnTimeout: core.OnFailureStop,
+		}
 	}
 	return s
 }
@@ -181,8 +209,10 @@ func (f *full) decide(ev core.Event) *protocol.Task {
 		return &next
 	}
 	pushed, _ := protocol.Push(&next)
-	for what, task := range map[string]*protocol.Task{"it": &next, "pushed": pushed,
-		"settled": protocol.Settled(&next)} {
+	for what, task := range map[string]*protocol.Task{
+		"it": &next, "pushed": pushed,
+		"settled": protocol.Settled(&next),
+	} {
 		if n := state.Size(task); n > port.MaxDocument || n == 0 {
 			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState,
 				what, n, port.MaxDocument)
@@ -207,14 +237,18 @@ func (f *full) event() core.Event {
 		return f.answer(s, a, id, draw)
 	}
 	if c := s.Children; c != nil && len(c.Open) > 0 && draw("child", 5) > 0 {
-		states := []core.ChildState{core.ChildProcessed, core.ChildProcessed, core.ChildProcessed,
-			core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired}
+		states := []core.ChildState{
+			core.ChildProcessed, core.ChildProcessed, core.ChildProcessed,
+			core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired,
+		}
 		return f.childEnded(s, c.Open[draw("open", len(c.Open))].Index, states[draw("state", len(states))],
 			draw("output", 1200))
 	}
 	if s.InFlight() && f.def.Steps[f.def.Index(s.Name)].MaxDuration > 0 && draw("progress", 2) == 0 {
-		return core.Progress{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
-			Percent: 100, Note: worst, Until: f.now + core.Time(draw("until", 100_000))}
+		return core.Progress{
+			Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+			Percent: 100, Note: worst, Until: f.now + core.Time(draw("until", 100_000)),
+		}
 	}
 	switch kind := draw("event", 24); kind {
 	case 0:
@@ -222,11 +256,15 @@ func (f *full) event() core.Event {
 	case 1:
 		return core.UndoCommand{ID: id, Command: f.task.Commands.Number - draw("old", 2)}
 	case 2, 3:
-		return core.Resubmit{ID: id, Command: f.task.Commands.Number - draw("old", 2),
-			Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000)}
+		return core.Resubmit{
+			ID: id, Command: f.task.Commands.Number - draw("old", 2),
+			Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000),
+		}
 	case 4:
-		return core.Resolve{ID: id, Command: f.task.Commands.Number, Step: s.Name,
-			Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)]}
+		return core.Resolve{
+			ID: id, Command: f.task.Commands.Number, Step: s.Name,
+			Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)],
+		}
 	case 5:
 		return core.Settle{}
 	case 6:
@@ -247,18 +285,24 @@ func (f *full) event() core.Event {
 }
 
 func (f *full) childEnded(s *protocol.Step, index int, state core.ChildState, output int) core.Event {
-	e := core.ChildEnded{Parent: core.Parent{OrderID: f.task.OrderID, Run: f.task.Run, Step: s.Name,
-		Index: index, Attempt: s.Attempt}, State: state, Output: text(output)}
+	e := core.ChildEnded{Parent: core.Parent{
+		OrderID: f.task.OrderID, Run: f.task.Run, Step: s.Name,
+		Index: index, Attempt: s.Attempt,
+	}, State: state, Output: text(output)}
 	if state != core.ChildProcessed {
-		e.Output, e.Code, e.Message = nil, worst, worst
+		e.Output = nil
+		e.Code = worst
+		e.Message = worst
 	}
 	return e
 }
 
 // answer is right or wrong, by one of as many as may answer.
 func (f *full) answer(s *protocol.Step, a *core.Answer, id string, draw func(string, int) int) core.Event {
-	ev := core.Answered{ID: id, Run: f.task.Run, Step: s.Name, Round: 1,
-		By: persons()[draw("by", core.MaxVoters)]}
+	ev := core.Answered{
+		ID: id, Run: f.task.Run, Step: s.Name, Round: 1,
+		By: persons()[draw("by", core.MaxVoters)],
+	}
 	if s.Answers != nil {
 		ev.Round = s.Answers.Round
 	}
@@ -275,8 +319,10 @@ func (f *full) answer(s *protocol.Step, a *core.Answer, id string, draw func(str
 
 // reply of a failure says noEffect, which counts for a point of no return.
 func (f *full) reply(s *protocol.Step, draw func(string, int) int) core.Event {
-	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
-		Outcome: core.OutcomeDone}
+	r := core.Reply{
+		Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+		Outcome: core.OutcomeDone,
+	}
 	if s.Claim.Undo {
 		r.Operation = core.UndoOp
 	}
@@ -320,8 +366,10 @@ func (f *full) fill() {
 			return
 		}
 		s := f.task.Steps[i]
-		r := core.Reply{Step: s.Name, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone,
-			Output: text(10)}
+		r := core.Reply{
+			Step: s.Name, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone,
+			Output: text(10),
+		}
 		if left > 0 {
 			f.task = f.decide(r)
 			continue
@@ -357,23 +405,31 @@ func (f *full) drain() {
 		if f.task.ProcessState == core.Error && !f.task.InFlight() {
 			f.n++
 			for i := range 9 {
-				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i),
-					Command: f.task.Commands.Number + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
+				f.task = f.decide(core.Resubmit{
+					ID:      fmt.Sprintf("%0126d-%d", f.n, i),
+					Command: f.task.Commands.Number + 1, Sender: core.Sender{By: worst[:128], Reason: worst},
+				})
 			}
-			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n),
+			f.task = f.decide(core.UndoCommand{
+				ID:      fmt.Sprintf("%0128d", f.n),
 				Command: f.task.Commands.Number,
-				Sender:  core.Sender{By: worst[:128], Reason: worst}})
+				Sender:  core.Sender{By: worst[:128], Reason: worst},
+			})
 			if f.task.ProcessState == core.Error { // past its point of no return
-				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Commands.Number,
-					Sender: core.Sender{By: worst[:128], Reason: worst}})
+				f.task = f.decide(core.Close{
+					ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Commands.Number,
+					Sender: core.Sender{By: worst[:128], Reason: worst},
+				})
 			}
 			if f.task.Terminal() { // it is closed; else its children have to end first
 				break
 			}
 		}
 		for _, s := range f.task.Steps {
-			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
-				Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
+			r := core.Reply{
+				Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+				Outcome: core.OutcomeRetryLater, Code: worst, Message: worst,
+			}
 			if s.Claim.Undo {
 				r.Operation = core.UndoOp
 			}
@@ -437,14 +493,17 @@ func (f *full) endChildren(step string) {
 // decided.
 func (f *full) voteAll() {
 	for i := range f.def.Steps {
-		d, s := &f.def.Steps[i], &f.task.Steps[i]
+		d := &f.def.Steps[i]
+		s := &f.task.Steps[i]
 		if d.Answer == nil || s.State != core.Waiting || f.task.ProcessState != core.Processing {
 			continue
 		}
 		for n, by := range persons() {
 			f.n++
-			ev := core.Answered{ID: fmt.Sprintf("%0128d", f.n), Run: f.task.Run, Step: s.Name,
-				Round: s.Answers.Round, By: by, Value: text(8000)}
+			ev := core.Answered{
+				ID: fmt.Sprintf("%0128d", f.n), Run: f.task.Run, Step: s.Name,
+				Round: s.Answers.Round, By: by, Value: text(8000),
+			}
 			if d.Answer.Event == "" {
 				ev.Value, _ = json.Marshal(d.Answer.Values[n%2])
 			}
@@ -458,8 +517,10 @@ func (f *full) voteAll() {
 func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFull(rt)
-		f.task = f.decide(core.Submitted{OrderID: strings.Repeat("o", 128), Workflow: "full",
-			ContentHash: strings.Repeat("c0", 32), ReplyTo: "shop", Deadline: f.now + 1_000_000})
+		f.task = f.decide(core.Submitted{
+			OrderID: strings.Repeat("o", 128), Workflow: "full",
+			ContentHash: strings.Repeat("c0", 32), ReplyTo: "shop", Deadline: f.now + 1_000_000,
+		})
 		for range rapid.IntRange(0, 60).Draw(rt, "events") {
 			f.now += core.Time(rapid.IntRange(0, 20_000).Draw(rt, "time"))
 			f.task = f.decide(f.event())
@@ -475,10 +536,15 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 // failures, which it leaves out, and what only newer versions know.
 func TestTheReserveCountsEveryMember(t *testing.T) {
 	retry := core.Retry{MaxFailures: 1}
-	def := &core.Definition{Schema: 1, Name: "full", Tokens: true,
+	def := &core.Definition{
+		Schema: 1, Name: "full", Tokens: true,
 		Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
-			{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry,
-				OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+			{
+				Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry,
+				OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry},
+			},
+		},
+	}
 	def.Link()
 	var longest *protocol.Task
 	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
@@ -519,8 +585,10 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	zero = nil
 	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
 	look("output", reflect.ValueOf(longest.Steps[0].Output))
-	if want := []string{"answers Verdicts Accepted", "answers Verdicts By",
-		"answers Verdicts Note"}; !slices.Equal(zero, want) {
+	if want := []string{
+		"answers Verdicts Accepted", "answers Verdicts By",
+		"answers Verdicts Note",
+	}; !slices.Equal(zero, want) {
 		t.Errorf("of answers it leaves out %q, want %q", zero, want)
 	}
 }
@@ -530,8 +598,11 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
 	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{
 		{Name: "one-ask", Agent: "a", OnFailure: core.OnFailureStop},
-		{Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
-			OnFailure: core.OnFailureStop}}}
+		{
+			Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
+			OnFailure: core.OnFailureStop,
+		},
+	}}
 	def.Link()
 	var longest *protocol.Task
 	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
@@ -542,8 +613,10 @@ func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
 
 // P40: what a step keeps of its children is bounded, however many there are.
 func TestTheReserveCountsChildren(t *testing.T) {
-	def := &core.Definition{Schema: 1, Name: "full",
-		Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
+	def := &core.Definition{
+		Schema: 1, Name: "full",
+		Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}},
+	}
 	def.Link()
 	var longest *protocol.Task
 	n := protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(
@@ -559,10 +632,14 @@ func TestTheReserveCountsChildren(t *testing.T) {
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
 // says the same when it is asked for again.
 func TestNoRoomToSpare(t *testing.T) {
-	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+	def := &core.Definition{
+		Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
 		Output: json.RawMessage(`{}`), Expr: noInput{text(2000)}, HopBudget: 10,
-		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second,
-			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
+		Steps: []core.StepDefinition{{
+			Name: "one", Agent: "a", Timeout: core.Second,
+			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop,
+		}},
+	}
 	def.Link()
 	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: protocol.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
@@ -576,8 +653,10 @@ func TestNoRoomToSpare(t *testing.T) {
 		return d
 	}
 	id := strings.Repeat("o", 128)
-	begun := decide(nil, core.Submitted{OrderID: id, Workflow: "full", ContentHash: strings.Repeat("c0", 32),
-		ReplyTo: id, Priority: "normal"}).Task
+	begun := decide(nil, core.Submitted{
+		OrderID: id, Workflow: "full", ContentHash: strings.Repeat("c0", 32),
+		ReplyTo: id, Priority: "normal",
+	}).Task
 	reply := core.Reply{Step: "one", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
 	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil ||
 		d.Task.Reason.Code != "output-too-large" {
@@ -612,35 +691,49 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 		{"stopped in its undo", core.Error, core.Undoing, 1, core.Processed, core.Error},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
-				HopBudget: 10}
+			def := &core.Definition{
+				Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+				HopBudget: 10,
+			}
 			for _, name := range []string{"one", "two"} {
-				def.Steps = append(def.Steps, core.StepDefinition{Name: name, Agent: "a",
+				def.Steps = append(def.Steps, core.StepDefinition{
+					Name: name, Agent: "a",
 					Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 1},
 					OnFailure: core.OnFailureUndo,
-					Undo:      &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}}})
+					Undo:      &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}},
+				})
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
+			task := &protocol.Task{
+				OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
 				Phase: c.phase, Created: now - 100_000,
 				Steps: []protocol.Step{
-					{Name: "one", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1},
+					{
+						Name: "one", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1},
 						Output: text(100),
-						Finish: protocol.Finish{At: now - 1000}},
-					{Name: "two", State: core.Processing, Attempt: 2,
+						Finish: protocol.Finish{At: now - 1000},
+					},
+					{
+						Name: "two", State: core.Processing, Attempt: 2,
 						First: protocol.First{Nth: 2, At: now - 9000},
 						Claim: protocol.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
-						Stops: protocol.Stops{Do: now - 500}},
-				}}
+						Stops: protocol.Stops{Do: now - 500},
+					},
+				},
+			}
 			failures := 1
 			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
-				s.State, s.Failures.Do, s.Wait.At = core.Pending, 1, now+1000
+				s.State = core.Pending
+				s.Failures.Do = 1
+				s.Wait.At = now + 1000
 			} else if c.name != "going" {
 				failures = 0
 			}
-			d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
-				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+			d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{
+				Step: "two", Attempt: c.attempt,
+				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
+			},
 				protocol.At{Now: now, SizeLimit: state.Room})
 			if err != nil {
 				t.Fatal(err)
@@ -669,23 +762,33 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 // attempt it is of.
 func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 	for attempt := 1; attempt <= 2; attempt++ {
-		def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+		def := &core.Definition{
+			Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
 			HopBudget: 10, Steps: []core.StepDefinition{
-				{Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
-					Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true},
-			}}
+				{
+					Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
+					Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true,
+				},
+			},
+		}
 		def.Link()
 		const now = 1_800_000_000_000
-		task := &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
+		task := &protocol.Task{
+			OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
 			Created: now - 100_000, Steps: []protocol.Step{
-				{Name: "pay", State: core.Pending, Attempt: 2, First: protocol.First{Nth: 1, At: now - 9000},
+				{
+					Name: "pay", State: core.Pending, Attempt: 2, First: protocol.First{Nth: 1, At: now - 9000},
 					Failures: protocol.Failures{Do: 2},
 					Claim:    protocol.Claim{At: now - 9000}, Wait: protocol.StepWait{At: now + 1000},
 					CompleteBy: now + 9000, Stops: protocol.Stops{Do: now - 500},
-					NoEffect: now - 700},
-			}}
-		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
-			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+					NoEffect: now - 700,
+				},
+			},
+		}
+		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{
+			Step: "pay", Attempt: attempt,
+			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
+		},
 			protocol.At{Now: now, SizeLimit: state.Room})
 		if err != nil {
 			t.Fatal(err)

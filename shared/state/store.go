@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -103,12 +102,14 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	var gens []uint32
 	for i, id := range ids {
 		if s.cache != nil {
-			if loaded[i].Task = s.cache.task(id); loaded[i].Task != nil {
+			loaded[i].Task = s.cache.task(id)
+			if loaded[i].Task != nil {
 				continue
 			}
 			gens = append(gens, s.cache.generation(id))
 		}
-		missing, places = append(missing, id), append(places, i)
+		missing = append(missing, id)
+		places = append(places, i)
 	}
 	if len(missing) == 0 {
 		return loaded
@@ -123,7 +124,8 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 		case errs[j] != nil:
 			l.Err = fmt.Errorf("load task %q: %w", missing[j], errs[j])
 		case records[j] != nil:
-			if l.Task, l.Err = TaskOf(records[j]); s.cache != nil && l.Err == nil && l.Task.Damaged == "" {
+			l.Task, l.Err = TaskOf(records[j])
+			if s.cache != nil && l.Err == nil && l.Task.Damaged == "" {
 				s.cache.loaded(l.Task, gens[j])
 			}
 		}
@@ -211,7 +213,8 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 			errs[i] = err
 			continue
 		}
-		writes, places = append(writes, w), append(places, i)
+		writes = append(writes, w)
+		places = append(places, i)
 		if s.cache != nil {
 			gens = append(gens, s.cache.begin(c.Task.OrderID))
 		}
@@ -272,7 +275,7 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	if c.Hash != "" {
 		w.Hash = c.Hash
 	} else if t.Version == 1 || s.cfg.Tombstones && w.Record.Bucket == port.NoBucket {
-		w.Hash = message.HashOf(t)
+		w.Hash = HashOf(t)
 	}
 	if w.Apart && t.Version == 1 {
 		w.Content = c.Order
@@ -300,7 +303,8 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 	if err != nil {
 		return nil, fmt.Errorf("load definition %s: %w", hash, err)
 	}
-	if def, err = s.cfg.Compile(hash, data); err != nil {
+	def, err = s.cfg.Compile(hash, data)
+	if err != nil {
 		// Bytes that match the hash are whole. Another version of the program can read them.
 		if core.DefinitionHash(data) != hash {
 			err = fmt.Errorf("%w: %w", ErrDefinition, err)
@@ -373,7 +377,8 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put[def.Hash], s.byHash[def.Hash] = true, def
+	s.put[def.Hash] = true
+	s.byHash[def.Hash] = def
 	return nil
 }
 

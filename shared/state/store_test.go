@@ -65,14 +65,18 @@ func (s *counting) Commit(ctx context.Context, writes []port.Write) []error {
 
 func open(cached, bytes int) (*state.Store, *counting) {
 	under := &counting{Store: memory.NewStore(2)}
-	return state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: cached,
-		CacheBytes: bytes}), under
+	return state.New(state.Config{
+		Store: under, Definitions: memory.NewDefinitions(), CacheTasks: cached,
+		CacheBytes: bytes,
+	}), under
 }
 
 func task(id string, version int64) *protocol.Task {
-	return &protocol.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing,
+	return &protocol.Task{
+		OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing,
 		Created: born, Due: born + 1000,
-		Steps: []protocol.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
+		Steps: []protocol.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}},
+	}
 }
 
 // apart is a task that keeps its order apart.
@@ -127,23 +131,31 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	var seen []string
 	under := memory.NewStore(1)
-	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(),
-		OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) }})
+	s := state.New(state.Config{
+		Store: under, Definitions: memory.NewDefinitions(),
+		OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) },
+	})
 	create(t, s, "o-1")
 	huge := task("o-1", 2)
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	unwritable := task("o-1", 2)
 	unwritable.Output = json.RawMessage(`{`)
 	errs := s.Commit(ctx, []state.Change{
-		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)},
+		{Task: huge},
+		{Task: task("o-1", 5)},
+		{Task: unwritable},
+		{Task: task("o-1", 2)},
 		{Task: apart("o-2", 1)},
-		{Task: task("o-1", 1)}, {Task: task("o-3", 2)},
+		{Task: task("o-1", 1)},
+		{Task: task("o-3", 2)},
 	})
 	if errs[2] == nil || !strings.Contains(errs[2].Error(), "output") {
 		t.Errorf("an output that is not JSON: %v", errs[2])
 	}
-	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,
-		port.ErrNotFound} {
+	for i, want := range []error{
+		port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,
+		port.ErrNotFound,
+	} {
 		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 &&
 			errs[i] != nil {
 			t.Errorf("%d: %v", i, errs[i])
@@ -159,8 +171,10 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
-	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`,
-		"o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
+	for id, doc := range map[string]string{
+		"o-new": `{"Schema":4}`, "o-bad": `{`,
+		"o-other": `{"Schema":1,"OrderID":"x","Version":1}`,
+	} {
 		under.Store.Commit(ctx, []port.Write{
 			{
 				Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()},
@@ -208,7 +222,8 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	current := &core.Definition{Name: "order"}
 	data, _ := encode(current)
 	current.Hash = core.DefinitionHash(data)
-	s := state.New(state.Config{Store: memory.NewStore(1), Definitions: defs,
+	s := state.New(state.Config{
+		Store: memory.NewStore(1), Definitions: defs,
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			compiled++
 			d := &core.Definition{Hash: hash}
@@ -216,15 +231,19 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 		},
 		Encode: encode,
 		Current: func(name string) *core.Definition {
-			return map[string]*core.Definition{"order": current,
-				"changed": {Name: "changed", Hash: "h1"}}[name]
+			return map[string]*core.Definition{
+				"order":   current,
+				"changed": {Name: "changed", Hash: "h1"},
+			}[name]
 		},
 	})
 	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
 	}
-	if broken := (&state.BrokenWorkflow{Name: "order",
-		Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
+	if broken := (&state.BrokenWorkflow{
+		Name:    "order",
+		Problem: "it has no steps",
+	}).Error(); broken != `workflow "order" is broken: it has no steps` {
 		t.Error(broken)
 	}
 	d, err := s.Current(ctx, "order")
@@ -273,7 +292,8 @@ func TestCache(t *testing.T) {
 		t.Errorf("%d loads", under.loads)
 	}
 	for range 2 {
-		if _, _ = s.Order(ctx, apart("o-1", 1)); under.orders != 1 {
+		_, _ = s.Order(ctx, apart("o-1", 1))
+		if under.orders != 1 {
 			t.Errorf("%d orders loaded", under.orders)
 		}
 	}
@@ -294,7 +314,8 @@ func TestCache(t *testing.T) {
 	}
 	// A task at its end is let go.
 	end := task("o-1", 3)
-	end.ProcessState, end.Due = core.Processed, 0
+	end.ProcessState = core.Processed
+	end.Due = 0
 	s.Commit(ctx, []state.Change{{Task: end}})
 	if load(t, s, "o-1"); under.loads != 4 {
 		t.Errorf("a finished task is kept: %d loads", under.loads)

@@ -12,10 +12,12 @@ import (
 // letter case, and treats "_" and "-" as equal. If several names are equally near, Nearest returns the first
 // of them.
 func Nearest(word string, known []string) string {
-	best, least := "", min(2, len([]rune(word))/2)+1
+	best := ""
+	least := min(2, len([]rune(word))/2) + 1
 	for _, name := range known {
 		if d := levenshtein.ComputeDistance(folded(word), folded(name)); d < least {
-			best, least = name, d
+			best = name
+			least = d
 		}
 	}
 	return best

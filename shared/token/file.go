@@ -63,10 +63,12 @@ func write(name string, data []byte) error {
 		return fmt.Errorf("the keys of tokens: %w", err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	if _, err = f.Write(data); err == nil {
+	_, err = f.Write(data)
+	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	err = errors.Join(err, f.Close())
+	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

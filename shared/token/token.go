@@ -62,8 +62,10 @@ func New() *Keys { return (&Keys{}).Replace(0) }
 // Fixed returns two publicly known keys for tests and simulations, so that tokens are the same in each run.
 // The current key is the second key if later is true, and the first key otherwise.
 func Fixed(later bool) *Keys {
-	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
-		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
+	all := []key{
+		{ID: "00000000", Secret: make([]byte, secretSize)},
+		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)},
+	}
 	if later {
 		slices.Reverse(all)
 	}
@@ -96,8 +98,8 @@ const minGenerated = 48
 
 // generated derives a key from a random text. Secrets Manager can generate such a text.
 func generated(text string) key {
-	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
-		sha256.Sum256([]byte("stepkeeper key\n"+text))
+	id := sha256.Sum256([]byte("stepkeeper key id\n" + text))
+	secret := sha256.Sum256([]byte("stepkeeper key\n" + text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 

@@ -38,8 +38,13 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 	k := token.New()
 	seen := map[string]bool{}
 	for _, order := range []string{"o-1", "o-11"} {
-		for _, of := range []core.TokenOf{ann, {Run: 0, Step: "approve", Person: "ann/lee"},
-			{Run: 1, Step: "b", Person: "ann/lee"}, {Run: 1, Step: "approve"}, {Run: 11, Step: "approve"}} {
+		for _, of := range []core.TokenOf{
+			ann,
+			{Run: 0, Step: "approve", Person: "ann/lee"},
+			{Run: 1, Step: "b", Person: "ann/lee"},
+			{Run: 1, Step: "approve"},
+			{Run: 11, Step: "approve"},
+		} {
 			text := made(t, k, order, of)
 			if seen[text] || text != made(t, k, order, of) {
 				t.Errorf("%s %+v: %s is not its own token", order, of, text)
@@ -152,10 +157,12 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string][]byte{"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`),
+	for what, text := range map[string][]byte{
+		"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`),
 		"a short secret": []byte(`{"keys":[{"id":"00000000","secret":"AAAA"}]}`),
 		"two current":    bytes.ReplaceAll(data, []byte(`"replaced"`), []byte(`"x"`)),
-		"an ID":          bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1)} {
+		"an ID":          bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1),
+	} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -163,8 +170,10 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o660: false, 0o640: false, 0o644: true,
-		0o604: true, 0o602: true} {
+	for mode, exposed := range map[os.FileMode]bool{
+		0o600: false, 0o660: false, 0o640: false, 0o644: true,
+		0o604: true, 0o602: true,
+	} {
 		if err := os.Chmod(name, mode); err != nil {
 			t.Fatal(err)
 		}

@@ -69,11 +69,15 @@ func New(o Options) (*Tracer, error) {
 		return nil, err
 	}
 	o.Endpoint = u.String()
-	return &Tracer{Options: o, wake: make(chan struct{}, 1),
+	return &Tracer{
+		Options: o, wake: make(chan struct{}, 1),
 		// The client closes idle connections soon, because a connection may be dead after Lambda has frozen the
 		// process.
-		client: http.Client{Transport: &http.Transport{IdleConnTimeout: idle, Proxy: o.Proxy},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+		client: http.Client{
+			Transport:     &http.Transport{IdleConnTimeout: idle, Proxy: o.Proxy},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
 }
 
 // OfFunction returns the Tracer of a Lambda function, which calls Flush at the end of each invocation. An
@@ -87,8 +91,10 @@ func OfFunction(lookup deployment.Lookup, service string, log *slog.Logger) *Tra
 	if endpoint == "" {
 		return nil
 	}
-	t, err := New(Options{Endpoint: endpoint, Service: service, MaxSpans: 1000, SendTime: 500 * time.Millisecond,
-		Pause: time.Minute, Log: log})
+	t, err := New(Options{
+		Endpoint: endpoint, Service: service, MaxSpans: 1000, SendTime: 500 * time.Millisecond,
+		Pause: time.Minute, Log: log,
+	})
 	if err != nil {
 		log.Warn("no spans are sent", "variable", deployment.VarTraces, "error", err)
 		return nil
@@ -106,7 +112,8 @@ func Headers(list string) (http.Header, error) {
 		}
 		name, value, found := strings.Cut(part, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !found || name == "" || err != nil {
+		name = strings.TrimSpace(name)
+		if !found || name == "" || err != nil {
 			return nil, fmt.Errorf("a header of the collector is not NAME=VALUE") // the value may be secret
 		}
 		header.Set(name, value)
@@ -150,8 +157,10 @@ type handling struct {
 func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
 	var id [24]byte
 	_, _ = rand.Read(id[:]) // Read of crypto/rand never fails
-	return ctx, &handling{t, span{TraceID: hex.EncodeToString(id[:16]), SpanID: hex.EncodeToString(id[16:]),
-		Name: name, Kind: kindConsumer, Start: nanoseconds()}}
+	return ctx, &handling{t, span{
+		TraceID: hex.EncodeToString(id[:16]), SpanID: hex.EncodeToString(id[16:]),
+		Name: name, Kind: kindConsumer, Start: nanoseconds(),
+	}}
 }
 
 // Traceparent implements port.Handling.
@@ -173,8 +182,10 @@ func (h *handling) End(s port.Span, err error) {
 	}
 	if err != nil {
 		message := err.Error()
-		h.span.Status = map[string]any{"code": statusError,
-			"message": strings.ToValidUTF8(message[:min(len(message), maxText)], "")}
+		h.span.Status = map[string]any{
+			"code":    statusError,
+			"message": strings.ToValidUTF8(message[:min(len(message), maxText)], ""),
+		}
 	}
 	h.add(h.span)
 }
@@ -222,7 +233,8 @@ func (t *Tracer) Flush(ctx context.Context) {
 		return
 	}
 	t.mu.Lock()
-	all, silent := t.ended, time.Now().Before(t.silent)
+	all := t.ended
+	silent := time.Now().Before(t.silent)
 	t.ended = nil
 	t.mu.Unlock()
 	if len(all) == 0 {
@@ -254,7 +266,8 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 	body, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{
 		"resource": map[string]any{"attributes": about},
 		"scopeSpans": []any{map[string]any{
-			"scope": map[string]string{"name": "github.com/stepkeeper/stepkeeper"}, "spans": all}},
+			"scope": map[string]string{"name": "github.com/stepkeeper/stepkeeper"}, "spans": all,
+		}},
 	}}})
 	if err != nil {
 		return err

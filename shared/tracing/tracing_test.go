@@ -88,7 +88,8 @@ func TestSpans(t *testing.T) {
 	if len(all) != 2 || !strings.Contains(fmt.Sprint(sent[0].Resource.Attributes), "Shop/Engine") {
 		t.Fatalf("%v", sent)
 	}
-	a, b := all[0], all[1]
+	a := all[0]
+	b := all[1]
 	if link := strings.Split(core.Trace("o-1", 2), "-"); len(a.Links) != 1 ||
 		hex.EncodeToString(a.Links[0].TraceId) != link[1] ||
 		hex.EncodeToString(a.Links[0].SpanId) != link[2] {
@@ -170,8 +171,10 @@ func TestDroppedSpans(t *testing.T) {
 
 // Without an address there is no Tracer. An address that cannot be used is in the log.
 func TestNoCollector(t *testing.T) {
-	for endpoint, want := range map[string]string{"": "", "127.0.0.1:4318": "no spans are sent",
-		"ftp://x": "no spans are sent", "http://u:secret@127.0.0.1": "no spans are sent"} {
+	for endpoint, want := range map[string]string{
+		"": "", "127.0.0.1:4318": "no spans are sent",
+		"ftp://x": "no spans are sent", "http://u:secret@127.0.0.1": "no spans are sent",
+	} {
 		var log bytes.Buffer
 		tracer := tracing.OfFunction(lookup(endpoint), "shop", slog.New(slog.NewTextHandler(&log, nil)))
 		if tracer != nil || !strings.Contains(log.String(), want) || want == "" && log.Len() > 0 ||
@@ -211,7 +214,8 @@ func TestDeadConnection(t *testing.T) {
 
 // A handling that ends while spans are sent waits for no collector. The next Flush sends its span.
 func TestEndDuringFlush(t *testing.T) {
-	arrived, release := make(chan string, 2), make(chan struct{})
+	arrived := make(chan string, 2)
+	release := make(chan struct{})
 	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		arrived <- string(body)
@@ -273,8 +277,10 @@ func collecting(t *testing.T) *collected {
 }
 
 func options(endpoint string) tracing.Options {
-	return tracing.Options{Endpoint: endpoint, Service: "shop", Version: "1.2", MaxSpans: 8192,
-		SendTime: 5 * time.Second, Log: slog.New(slog.DiscardHandler)}
+	return tracing.Options{
+		Endpoint: endpoint, Service: "shop", Version: "1.2", MaxSpans: 8192,
+		SendTime: 5 * time.Second, Log: slog.New(slog.DiscardHandler),
+	}
 }
 
 func end(t *testing.T, tracer *tracing.Tracer, spans int) {

@@ -77,8 +77,10 @@ func (v *Task) Pinned(t *protocol.Task, def, deployed *core.Definition, now time
 		core.Resubmit{ID: trial, Command: t.Commands.Number, To: &to},
 		core.Move{ID: trial, Command: t.Commands.Number, To: to},
 	} {
-		d, err := protocol.Decide(def, nil, t, ev, protocol.At{Now: core.TimeOf(now), SizeLimit: state.Room,
-			Tokens: core.HiddenTokens{}})
+		d, err := protocol.Decide(def, nil, t, ev, protocol.At{
+			Now: core.TimeOf(now), SizeLimit: state.Room,
+			Tokens: core.HiddenTokens{},
+		})
 		if !acceptedBy(d, err) {
 			continue
 		}
@@ -122,7 +124,8 @@ type Documents struct {
 // definition. The parameter to is another definition, or nil. DocumentsOf also encodes the definitions of the
 // child orders, and calls load to read them.
 func DocumentsOf(t *protocol.Task, order json.RawMessage, def, to *core.Definition,
-	load func(hash string) (*core.Definition, error)) (*Documents, error) {
+	load func(hash string) (*core.Definition, error),
+) (*Documents, error) {
 	task, err := state.EncodeTask(t)
 	if err != nil {
 		return nil, err
@@ -159,7 +162,8 @@ func DocumentsOf(t *protocol.Task, order json.RawMessage, def, to *core.Definiti
 
 // PlanOf decides a move of a task, and stores nothing. room is the size limit of the store.
 func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
-	room protocol.SizeLimit) Plan {
+	room protocol.SizeLimit,
+) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []protocol.Difference{}}
 	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
 		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
@@ -182,7 +186,8 @@ func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.R
 // It decides each command with the task's present command number, and stores nothing. It decides a refused
 // command again for the time from which no call can take effect any more.
 func accepts(t *protocol.Task, def *core.Definition, order json.RawMessage,
-	now core.Time) (all []Command, later []LaterCommand) {
+	now core.Time,
+) (all []Command, later []LaterCommand) {
 	const id = trial
 	all = []Command{}
 	asked := func(ev core.Event, at core.Time) bool {

@@ -19,30 +19,40 @@ func (expressions) Input(_ int, e core.Environment) (json.RawMessage, error) { r
 
 // stopped is a task in Error whose only step is in doubt since t0.
 func stopped(keyRetention core.Duration) (*protocol.Task, *core.Definition) {
-	d := &core.Definition{Name: "order", Hash: "abc", HopBudget: 100, Expr: expressions{},
+	d := &core.Definition{
+		Name: "order", Hash: "abc", HopBudget: 100, Expr: expressions{},
 		Agents: map[string]core.AgentDefinition{"payment": {KeyRetention: keyRetention}},
-		Steps: []core.StepDefinition{{Name: "charge", Agent: "payment", Operation: "charge",
+		Steps: []core.StepDefinition{{
+			Name: "charge", Agent: "payment", Operation: "charge",
 			Grade: core.Idempotent, Timeout: core.Second,
 			Input: json.RawMessage(`"${ order }"`), OnFailure: core.OnFailureStop,
 			Retry: core.Retry{MaxFailures: 1},
-			Undo:  &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
+			Undo:  &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}},
+		}},
+	}
 	d.Link()
-	return &protocol.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
+	return &protocol.Task{
+			OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
 			ProcessState: core.Error, Phase: core.Forward, Commands: protocol.Commands{Number: 2}, Created: t0,
 			End:    protocol.End{At: t0 + 5000},
 			Reason: protocol.Reason{Step: "charge", Code: "timeout", Text: "no answer"},
-			Steps: []protocol.Step{{Name: "charge", State: core.Failed, Attempt: 1,
+			Steps: []protocol.Step{{
+				Name: "charge", State: core.Failed, Attempt: 1,
 				First: protocol.First{Nth: 1, At: t0},
 				Claim: protocol.Claim{At: t0}, Stops: protocol.Stops{Do: t0 + 60_000},
-				Failures: protocol.Failures{Do: 1}}}},
+				Failures: protocol.Failures{Do: 1},
+			}},
+		},
 		d
 }
 
 // The decision of the core determines what a task accepts at a time. This package has no rule of its own.
 func TestAccepts(t *testing.T) {
 	resolve := func(f core.Fact) view.Command {
-		return view.Command{Command: "resolve", Step: "charge",
-			Fact: f}
+		return view.Command{
+			Command: "resolve", Step: "charge",
+			Fact: f,
+		}
 	}
 	for _, c := range []struct {
 		name      string
@@ -51,27 +61,50 @@ func TestAccepts(t *testing.T) {
 		edit      func(*protocol.Task)
 		yes, no   []view.Command
 	}{
-		{"while the last attempt may take effect", 0, t0 + 10_000, nil,
+		{
+			"while the last attempt may take effect", 0, t0 + 10_000, nil,
 			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}},
-			[]view.Command{resolve(core.Happened)}},
-		{"later", 0, t0 + 70_000, nil,
-			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, resolve(core.Happened),
-				resolve(core.NotHappened)}, nil},
-		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
-			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
-		{"it was cancelled already", 0, t0 + 70_000, func(t *protocol.Task) { t.Undo.CancelAsked = true }, nil,
-			[]view.Command{{Command: "cancel"}}},
-		{"handed back, and in doubt all the same", 0, t0 + 70_000,
+			[]view.Command{resolve(core.Happened)},
+		},
+		{
+			"later", 0, t0 + 70_000, nil,
+			[]view.Command{
+				{Command: "resubmit"},
+				{Command: "undo"},
+				resolve(core.Happened),
+				resolve(core.NotHappened),
+			},
+			nil,
+		},
+		{
+			"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
+			[]view.Command{{Command: "undo"}, resolve(core.Happened)},
+			[]view.Command{{Command: "resubmit"}},
+		},
+		{
+			"it was cancelled already", 0, t0 + 70_000, func(t *protocol.Task) { t.Undo.CancelAsked = true }, nil,
+			[]view.Command{{Command: "cancel"}},
+		},
+		{
+			"handed back, and in doubt all the same", 0, t0 + 70_000,
 			func(t *protocol.Task) { t.Steps[0].State = core.Pending },
-			[]view.Command{resolve(core.Happened)}, nil},
-		{"no step was asked", 0, t0 + 70_000, func(t *protocol.Task) {
-			t.Steps[0] = protocol.Step{Name: "charge", State: core.Failed, Failures: protocol.Failures{Do: 1}}
+			[]view.Command{resolve(core.Happened)},
+			nil,
 		},
-			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
-		{"a refused command had the ID trial", 0, t0 + 70_000, func(t *protocol.Task) {
-			t.Commands.Verdicts = []protocol.Verdict{{ID: "trial", Command: "resubmit"}}
+		{
+			"no step was asked", 0, t0 + 70_000, func(t *protocol.Task) {
+				t.Steps[0] = protocol.Step{Name: "charge", State: core.Failed, Failures: protocol.Failures{Do: 1}}
+			},
+			[]view.Command{{Command: "resubmit"}},
+			[]view.Command{resolve(core.Happened)},
 		},
-			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}}, nil},
+		{
+			"a refused command had the ID trial", 0, t0 + 70_000, func(t *protocol.Task) {
+				t.Commands.Verdicts = []protocol.Verdict{{ID: "trial", Command: "resubmit"}}
+			},
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}},
+			nil,
+		},
 	} {
 		task, def := stopped(c.retention)
 		if c.edit != nil {
@@ -110,8 +143,10 @@ func TestAcceptsLater(t *testing.T) {
 	from := t0 + 60_501
 	want := []view.LaterCommand{{Command: view.Command{Command: "close"}, From: from}}
 	for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-		want = append(want, view.LaterCommand{Command: view.Command{Command: "resolve", Step: "charge",
-			Fact: fact}, From: from})
+		want = append(want, view.LaterCommand{Command: view.Command{
+			Command: "resolve", Step: "charge",
+			Fact: fact,
+		}, From: from})
 	}
 	for at, want := range map[core.Time][]view.LaterCommand{t0 + 10_000: want, from - 1: want, from: nil} {
 		got := view.Detailed(task, def, nil, at.Std())
@@ -137,7 +172,8 @@ func TestInputs(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	task.Steps[0] = protocol.Step{Name: "charge", State: core.Pending}
-	task.ProcessState, task.Phase = core.Processing, ""
+	task.ProcessState = core.Processing
+	task.Phase = ""
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
 		t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
@@ -159,12 +195,20 @@ func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 		shown   bool
 	}{
 		{"not moved", protocol.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.End.At + 1}, true},
-		{"the move was refused", protocol.Verdict{ID: "m", Command: "move", Accepted: false, At: task.End.At + 1},
-			true},
-		{"moved in the run before", protocol.Verdict{ID: "m", Command: "move", Accepted: true,
-			At: task.End.At - 1}, true},
-		{"moved after its end", protocol.Verdict{ID: "m", Command: "move", Accepted: true, At: task.End.At + 1},
-			false},
+		{
+			"the move was refused",
+			protocol.Verdict{ID: "m", Command: "move", Accepted: false, At: task.End.At + 1},
+			true,
+		},
+		{"moved in the run before", protocol.Verdict{
+			ID: "m", Command: "move", Accepted: true,
+			At: task.End.At - 1,
+		}, true},
+		{
+			"moved after its end",
+			protocol.Verdict{ID: "m", Command: "move", Accepted: true, At: task.End.At + 1},
+			false,
+		},
 	} {
 		task.Commands.Verdicts = []protocol.Verdict{x.verdict}
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
@@ -184,7 +228,10 @@ func TestPinned(t *testing.T) {
 	move := view.Command{Command: "move", Definition: "latest"}
 	child := &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
 	is := func(s core.State) func(*protocol.Task) {
-		return func(t *protocol.Task) { t.ProcessState, t.Phase = s, "" }
+		return func(t *protocol.Task) {
+			t.ProcessState = s
+			t.Phase = ""
+		}
 	}
 	for name, c := range map[string]struct {
 		edit     func(*protocol.Task)
@@ -192,15 +239,23 @@ func TestPinned(t *testing.T) {
 		named    bool
 		offers   []view.Command
 	}{
-		"in Error": {func(*protocol.Task) {}, func(*core.Definition) {}, true,
-			[]view.Command{resubmit, move}},
-		"the same": {func(*protocol.Task) {}, func(d *core.Definition) { d.Hash = "abc" },
-			false, nil},
+		"in Error": {
+			func(*protocol.Task) {}, func(*core.Definition) {}, true,
+			[]view.Command{resubmit, move},
+		},
+		"the same": {
+			func(*protocol.Task) {}, func(d *core.Definition) { d.Hash = "abc" },
+			false, nil,
+		},
 		"not known": {func(*protocol.Task) {}, nil, false, nil},
-		"a step in doubt is different": {func(*protocol.Task) {},
-			func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
-		"Compensated": {is(core.Compensated), func(*core.Definition) {}, true,
-			[]view.Command{resubmit, move}},
+		"a step in doubt is different": {
+			func(*protocol.Task) {},
+			func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil,
+		},
+		"Compensated": {
+			is(core.Compensated), func(*core.Definition) {}, true,
+			[]view.Command{resubmit, move},
+		},
 		"a child in Error": {func(t *protocol.Task) {
 			t.Parent = child
 		}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
@@ -222,7 +277,8 @@ func TestPinned(t *testing.T) {
 		var deployed *core.Definition
 		if c.deployed != nil {
 			d := *def
-			d.Hash, d.Steps = "def", slices.Clone(def.Steps)
+			d.Hash = "def"
+			d.Steps = slices.Clone(def.Steps)
 			c.deployed(&d)
 			deployed = &d
 		}
@@ -239,8 +295,11 @@ func TestPinned(t *testing.T) {
 func TestPlanOf(t *testing.T) {
 	task, def := stopped(0)
 	other := *def
-	other.Hash, other.Steps = "def", append(slices.Clone(def.Steps), core.StepDefinition{Name: "ship",
-		Agent: "payment", Operation: "ship", Grade: core.Idempotent, Timeout: core.Second})
+	other.Hash = "def"
+	other.Steps = append(slices.Clone(def.Steps), core.StepDefinition{
+		Name:  "ship",
+		Agent: "payment", Operation: "ship", Grade: core.Idempotent, Timeout: core.Second,
+	})
 	other.Link()
 	for _, c := range []struct {
 		name   string

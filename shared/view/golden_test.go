@@ -19,24 +19,33 @@ func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }
 
 // everyKind returns a definition with a step of each kind.
 func everyKind() *core.Definition {
-	d := &core.Definition{Name: "all", Hash: "hash",
+	d := &core.Definition{
+		Name: "all", Hash: "hash",
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{},
 		Steps: []core.StepDefinition{
-			{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced,
-				Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
-			{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"},
-				PointOfNoReturn: true},
+			{
+				Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced,
+				Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`),
+			},
+			{
+				Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"},
+				PointOfNoReturn: true,
+			},
 			{Name: "pause", Wait: &core.Wait{}},
 			{Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}},
 			{Name: "paid", Answer: &core.Answer{Event: "bought"}},
 			{Name: "never", Fail: &core.Fail{}},
-			{Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2},
-				Input: json.RawMessage(`"t"`)},
-			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}}, {
+			{
+				Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2},
+				Input: json.RawMessage(`"t"`),
+			},
+			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}},
+			{
 				Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent,
 				Undo: &core.Undo{Operation: "recall"},
 			},
-		}}
+		},
+	}
 	d.Link()
 	return d
 }
@@ -44,10 +53,13 @@ func everyKind() *core.Definition {
 // underWay returns a task of everyKind whose steps are all in progress.
 func underWay() *protocol.Task {
 	began := func(name string, state core.State, at int) protocol.Step {
-		return protocol.Step{Name: name, State: state, Attempt: 1, First: protocol.First{Nth: 1, At: second(at)},
-			Claim: protocol.Claim{At: second(at)}}
+		return protocol.Step{
+			Name: name, State: state, Attempt: 1, First: protocol.First{Nth: 1, At: second(at)},
+			Claim: protocol.Claim{At: second(at)},
+		}
 	}
-	t := &protocol.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
+	t := &protocol.Task{
+		OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
 		ProcessState: core.Processing, Run: 1, Commands: protocol.Commands{Number: 3, Verdicts: []protocol.Verdict{
 			{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)},
 			{ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)},
@@ -55,45 +67,68 @@ func underWay() *protocol.Task {
 		Start: protocol.Start{Seq: 1, At: second(1)}, Created: second(0),
 		Deadline: protocol.Deadline{At: second(900)}, Undo: protocol.Reversal{CancelAsked: true},
 		Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
-		Attempts: protocol.Attempts{Last: []protocol.Attempt{{Step: "fenced", Number: 1, Began: second(2),
-			Ended:   second(3),
-			Outcome: core.OutcomeRetryLater, Code: "busy"},
-			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5),
-				Outcome: protocol.OutcomeSuperseded}}, Earlier: protocol.Earlier{Failed: 1, Later: 2, Overdue: 3,
-			Superseded: 4}},
-		Steps: []protocol.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
+		Attempts: protocol.Attempts{Last: []protocol.Attempt{
+			{
+				Step: "fenced", Number: 1, Began: second(2),
+				Ended:   second(3),
+				Outcome: core.OutcomeRetryLater, Code: "busy",
+			},
+			{
+				Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5),
+				Outcome: protocol.OutcomeSuperseded,
+			},
+		}, Earlier: protocol.Earlier{
+			Failed: 1, Later: 2, Overdue: 3,
+			Superseded: 4,
+		}},
+		Steps: []protocol.Step{
+			began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
 			began("pause", core.Waiting, 12), began("agree", core.Waiting, 13),
 			began("paid", core.Processed, 14),
-			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15),
-			began("child", core.Processing, 16), began("again", core.Pending, 17)}}
+			{Name: "never", State: core.Pending},
+			began("parts", core.Waiting, 15),
+			began("child", core.Processing, 16), began("again", core.Pending, 17),
+		},
+	}
 	at := func(name string) *protocol.Step { return t.Step(name) }
-	*at("fenced") = protocol.Step{Name: "fenced", State: core.Processing, Attempt: 2,
-		First: protocol.First{Nth: 1, At: second(2)}, Claim: protocol.Claim{At: second(10), StopBy: second(50),
-			By: "i", Progress: &protocol.StepProgress{Percent: 40, Note: "packing", At: second(20)}},
+	*at("fenced") = protocol.Step{
+		Name: "fenced", State: core.Processing, Attempt: 2,
+		First: protocol.First{Nth: 1, At: second(2)}, Claim: protocol.Claim{
+			At: second(10), StopBy: second(50),
+			By: "i", Progress: &protocol.StepProgress{Percent: 40, Note: "packing", At: second(20)},
+		},
 		CompleteBy: second(60),
 		Stops:      protocol.Stops{Do: second(70)},
 		Failures:   protocol.Failures{Do: 1}, Error: &protocol.StepError{
 			Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3),
 		},
-		Corrected: &protocol.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
-			At: second(9)}}
+		Corrected: &protocol.Corrected{
+			Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
+			At: second(9),
+		},
+	}
 	at("plain").Finish.At = second(12)
 	at("plain").Finish.Seq = 3
 	at("plain").Output = json.RawMessage(`{"m":1}`)
 	at("plain").NoEffect = second(12)
-	at("plain").Error, at("plain").Resolved = &protocol.StepError{Code: core.CodeNotYet, Message: "soon",
-		At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
+	at("plain").Error, at("plain").Resolved = &protocol.StepError{
+		Code: core.CodeNotYet, Message: "soon",
+		At: second(11),
+	}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").Wait.At = second(300)
 	at("agree").CompleteBy, at("agree").Wait.At = second(600), second(600)
-	at("agree").Answers = &protocol.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
+	at("agree").Answers = &protocol.Answers{
+		Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
 		Reminded: 1, Votes: []protocol.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
 		Verdicts: []protocol.Verdict{
 			{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)},
 			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},
 			{ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)},
-		}}
+		},
+	}
 	at("paid").Answers, at("paid").Finish.At = &protocol.Answers{
-		Votes: []protocol.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
+		Votes: []protocol.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}},
+	}, second(33)
 	at("parts").Children = &protocol.Children{
 		Count: 9, Next: 6,
 		Open: []protocol.OpenChild{
@@ -103,8 +138,10 @@ func underWay() *protocol.Task {
 		},
 		Failed: 1, FailedAt: []int{1}, Reason: "part 1: late",
 	}
-	at("child").Children = &protocol.Children{Count: 1, Next: 1,
-		Open: []protocol.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
+	at("child").Children = &protocol.Children{
+		Count: 1, Next: 1,
+		Open: []protocol.OpenChild{{Index: 0, State: string(core.ChildExpired)}},
+	}
 	at("again").Failures.Do, at("again").Wait.At, at("again").Claim.Agent = 1, second(80), "van"
 	return t
 }
@@ -116,8 +153,10 @@ func TestShown(t *testing.T) {
 	show := func(name string, x *protocol.Task, def *core.Definition) {
 		v := view.Detailed(x, def, json.RawMessage(`{"total":1}`), second(100).Std())
 		fmt.Fprintf(&b, "== %s\n", name)
-		steps, messages := v.Steps, v.Messages
-		v.Steps, v.Messages = nil, nil
+		steps := v.Steps
+		messages := v.Messages
+		v.Steps = nil
+		v.Messages = nil
 		line := func(what any) {
 			text, err := json.Marshal(what)
 			if err != nil {
@@ -154,7 +193,8 @@ func TestShown(t *testing.T) {
 	x.Undo.Reason = protocol.Reason{Step: "plain", Code: "timeout", Text: "no answer"}
 	show("in Error, and its agents are at work", x, def)
 	x = underWay()
-	x.ProcessState, x.Undo.Why = core.Compensating, protocol.WhyCancel
+	x.ProcessState = core.Compensating
+	x.Undo.Why = protocol.WhyCancel
 	for _, name := range []string{"fenced", "parts", "child", "again"} {
 		x.Step(name).Claim.Undo, x.Step(name).Failures.Undo, x.Step(name).Claim.At = true, 1, second(90)
 	}
@@ -173,15 +213,21 @@ func TestShown(t *testing.T) {
 		x.Steps[i].Wait.At = 0
 	}
 	show("processed", x, def)
-	x.ProcessState, x.Closing = core.Closed, &protocol.Closing{By: "ann", Reason: "refunded"}
+	x.ProcessState = core.Closed
+	x.Closing = &protocol.Closing{By: "ann", Reason: "refunded"}
 	show("closed", x, def)
-	x.ProcessState, x.Erased = core.Processed, &protocol.Erasure{By: "ann", Reason: "asked to", At: second(800)}
-	x.Commands.Verdicts = []protocol.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann",
+	x.ProcessState = core.Processed
+	x.Erased = &protocol.Erasure{By: "ann", Reason: "asked to", At: second(800)}
+	x.Commands.Verdicts = []protocol.Verdict{{
+		ID: "e-1", Command: "erase", Accepted: true, By: "ann",
 		Note: "asked to",
-		At:   second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
+		At:   second(800),
+	}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
 	show("erased", x, def)
-	show("cancelled before it came", &protocol.Task{OrderID: "o", ProcessState: core.Cancelled,
-		Created: second(0), End: protocol.End{At: second(0)}}, nil)
+	show("cancelled before it came", &protocol.Task{
+		OrderID: "o", ProcessState: core.Cancelled,
+		Created: second(0), End: protocol.End{At: second(0)},
+	}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
 	if err != nil {
 		t.Fatal(err)
@@ -235,13 +281,18 @@ func TestOverdue(t *testing.T) {
 // A task waits for the unattended queues of the agents that its steps have asked, or will ask again.
 func TestAwait(t *testing.T) {
 	v := view.Of(underWay(), everyKind())
-	v.Await([]view.Unattended{{Queue: "requests-stock", Agent: "stock"},
-		{Queue: "requests-mail", Agent: "mail"}, {Queue: "requests-van", Agent: "van"}})
+	v.Await([]view.Unattended{
+		{Queue: "requests-stock", Agent: "stock"},
+		{Queue: "requests-mail", Agent: "mail"},
+		{Queue: "requests-van", Agent: "van"},
+	})
 	if len(v.Unattended) != 2 || v.Unattended[0].Agent != "stock" || v.Unattended[1].Agent != "van" {
 		t.Errorf("%+v", v.Unattended)
 	}
-	v = view.Task{Steps: []view.Step{{Agent: "van", State: core.Compensating},
-		{Agent: "mail", State: core.Pending}}}
+	v = view.Task{Steps: []view.Step{
+		{Agent: "van", State: core.Compensating},
+		{Agent: "mail", State: core.Pending},
+	}}
 	v.Await([]view.Unattended{{Agent: "mail"}, {Agent: "van"}})
 	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "van" {
 		t.Errorf("an undo waits for %+v", v.Unattended)

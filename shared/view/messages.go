@@ -75,7 +75,8 @@ func messagesOf(t *protocol.Task, def *core.Definition) []Message {
 	}
 	for _, v := range t.Commands.Verdicts {
 		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
-			x.Text, x.Code = verdictText(v), verdictWord(v)
+			x.Text = verdictText(v)
+			x.Code = verdictWord(v)
 		})
 	}
 	m.end()
@@ -111,7 +112,10 @@ func (m *messages) attempt(a Attempt) {
 	if a.Agent == "" {
 		return // the step calls no agent
 	}
-	of := func(x *Message) { x.Step, x.Attempt = a.Step, a.Number }
+	of := func(x *Message) {
+		x.Step = a.Step
+		x.Attempt = a.Number
+	}
 	m.add(a.Began, sent, MessageRequest, a.Agent, operation(d, a.Operation == core.UndoOp), of)
 	if a.Outcome == core.OutcomeFailed || a.Outcome == core.OutcomeRetryLater {
 		m.add(a.Ended, received, MessageReply, a.Agent, string(a.Outcome),
@@ -135,7 +139,10 @@ func (m *messages) step(s *protocol.Step, d *core.StepDefinition) {
 	if s.FirstClaim() == 0 {
 		return
 	}
-	of := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
+	of := func(x *Message) {
+		x.Step = s.Name
+		x.Attempt = s.Attempt
+	}
 	switch {
 	case d != nil && d.Each != nil:
 		m.children(s)
@@ -159,7 +166,10 @@ func (m *messages) step(s *protocol.Step, d *core.StepDefinition) {
 	}
 	if s.Finish.Seq > 0 {
 		m.add(s.Finish.At, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
-			func(x *Message) { x.Step, x.Seq = s.Name, s.Finish.Seq })
+			func(x *Message) {
+				x.Step = s.Name
+				x.Seq = s.Finish.Seq
+			})
 	}
 }
 
@@ -175,7 +185,10 @@ func (m *messages) calls(s *protocol.Step, d *core.StepDefinition) {
 			return a.Step == s.Name && (a.Number == number || a.Began == began)
 		})
 	}
-	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
+	last := func(x *Message) {
+		x.Step = s.Name
+		x.Attempt = s.Attempt
+	}
 	if !listed(s.Attempt, s.Claim.At) {
 		m.add(s.Claim.At, sent, MessageRequest, agent, operation(d, s.Claim.Undo), func(x *Message) {
 			if last(x); s.InFlight() {
@@ -192,7 +205,8 @@ func (m *messages) calls(s *protocol.Step, d *core.StepDefinition) {
 	}
 	if s.Finish.At != 0 {
 		m.add(s.Finish.At, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
-			if x.Step = s.Name; !s.Claim.Undo {
+			x.Step = s.Name
+			if !s.Claim.Undo {
 				x.Attempt = s.Attempt
 			}
 		})
@@ -208,12 +222,15 @@ func (m *messages) children(s *protocol.Step) {
 	if c == nil {
 		return
 	}
-	what, ended := "start", c.Next-len(c.Open)
+	what := "start"
+	ended := c.Next - len(c.Open)
 	if s.Claim.Undo {
-		what, ended = "undo", max(0, c.Count-c.Cursor-len(c.Open))
+		what = "undo"
+		ended = max(0, c.Count-c.Cursor-len(c.Open))
 	}
 	m.add(s.Claim.At, sent, MessageChildren, "", what, func(x *Message) {
-		x.Step, x.Attempt = s.Name, s.Attempt
+		x.Step = s.Name
+		x.Attempt = s.Attempt
 		x.Text = fmt.Sprintf("%s, %d of them have reported their ends",
 			Count(ended+len(c.Open), "child order"), ended)
 	})
@@ -227,7 +244,9 @@ func (m *messages) end() {
 		return
 	}
 	reported := func(x *Message) {
-		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0, t.End.ResendAt
+		x.Final = true
+		x.Unreported = t.End.ResendAt != 0
+		x.Until = t.End.ResendAt
 	}
 	if t.End.Seq > 0 {
 		for _, name := range t.EndReceivers(m.def) {
@@ -245,6 +264,10 @@ func (m *messages) end() {
 	}
 	if protocol.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
 		m.add(t.End.At, sent, MessageAlert, "", string(t.ProcessState),
-			func(x *Message) { reported(x); x.Code, x.Step = t.Reason.Code, t.Reason.Step })
+			func(x *Message) {
+				reported(x)
+				x.Code = t.Reason.Code
+				x.Step = t.Reason.Step
+			})
 	}
 }

@@ -182,8 +182,10 @@ type Earlier struct {
 
 func attemptsOf(t *protocol.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
 	for _, a := range t.Attempts.Last {
-		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
-			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
+		v := Attempt{
+			Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
+			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code,
+		}
 		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
 			v.Agent = d.Agent
 		}
@@ -193,8 +195,10 @@ func attemptsOf(t *protocol.Task, def *core.Definition) (list []Attempt, earlier
 		list = append(list, v)
 	}
 	if e := t.Attempts.Earlier; e != (protocol.Earlier{}) {
-		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
-			Superseded: e.Superseded}
+		earlier = &Earlier{
+			Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
+			Superseded: e.Superseded,
+		}
 	}
 	return list, earlier
 }
@@ -262,13 +266,16 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 		case s.State == core.Waiting && s.Answers != nil:
 			w.For = WaitAnswer
 		case s.State == core.Waiting:
-			w.For, w.Until = WaitTime, s.Wait.At
+			w.For = WaitTime
+			w.Until = s.Wait.At
 		case s.State == core.Pending && s.Wait.At != 0:
-			w.For, w.Until = WaitRetry, s.Wait.At
+			w.For = WaitRetry
+			w.Until = s.Wait.At
 		default:
 			continue
 		}
-		if all = append(all, w); len(all) == maxWaits {
+		all = append(all, w)
+		if len(all) == maxWaits {
 			break
 		}
 	}
@@ -345,12 +352,16 @@ type Definition struct {
 
 // DefinitionOf returns the view of a definition.
 func DefinitionOf(def *core.Definition) Definition {
-	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
-		Schema: def.Order}
+	v := Definition{
+		Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
+		Schema: def.Order,
+	}
 	for i := range def.Steps {
 		d := &def.Steps[i]
 		v.Steps[i] = stepOf(&protocol.Step{Name: d.Name, State: core.Pending}, d)
-		v.Steps[i].When, v.Steps[i].Timeout, v.Steps[i].OnFailure = d.When, d.Timeout, d.OnFailure
+		v.Steps[i].When = d.When
+		v.Steps[i].Timeout = d.Timeout
+		v.Steps[i].OnFailure = d.OnFailure
 	}
 	return v
 }
@@ -417,7 +428,8 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 		v.After = def.After
 		switch kind := def.Kind(); {
 		case def.Answer != nil:
-			v.Kind, v.Answers = KindApproval, answersOf(s, def.Answer)
+			v.Kind = KindApproval
+			v.Answers = answersOf(s, def.Answer)
 			if def.Answer.Event != "" {
 				v.Kind = KindEvent
 			}

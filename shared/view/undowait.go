@@ -28,13 +28,17 @@ func undoWaitOf(t *protocol.Task, def *core.Definition) *UndoWait {
 	case s.State == core.Compensating:
 		w.For = "undo"
 	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // parent and child talk by messages (P41)
-		w.For, w.Until = "children", s.Wait.At
+		w.For = "children"
+		w.Until = s.Wait.At
 	case s.State != core.UndoWait || s.Wait.At == 0:
 		return nil
 	case s.Claim.Undo:
-		w.For, w.Until = "retry", s.Wait.At
+		w.For = "retry"
+		w.Until = s.Wait.At
 	default:
-		w.For, w.Until, w.LastEffect = "quiet", s.Wait.At, s.Quiet()
+		w.For = "quiet"
+		w.Until = s.Wait.At
+		w.LastEffect = s.Quiet()
 	}
 	return &w
 }

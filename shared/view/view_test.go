@@ -18,12 +18,18 @@ const t0 = core.Time(1_800_000_000_000)
 
 var definition = func() *core.Definition {
 	d := &core.Definition{Name: "order", Steps: []core.StepDefinition{
-		{Name: "reserve", Agent: "inventory", Operation: "reserve", Grade: core.Fenced,
-			Undo: &core.Undo{Operation: "release"}},
-		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
-			Undo: &core.Undo{Operation: "refund"}},
-		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain,
-			After: []string{"reserve", "charge"}, PointOfNoReturn: true},
+		{
+			Name: "reserve", Agent: "inventory", Operation: "reserve", Grade: core.Fenced,
+			Undo: &core.Undo{Operation: "release"},
+		},
+		{
+			Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "refund"},
+		},
+		{
+			Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain,
+			After: []string{"reserve", "charge"}, PointOfNoReturn: true,
+		},
 	}}
 	d.Link()
 	return d
@@ -33,18 +39,26 @@ func task() *protocol.Task {
 	return &protocol.Task{
 		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating,
 		Undo: protocol.Reversal{Why: protocol.WhyFailure},
-		Run:  1, Commands: protocol.Commands{Number: 2,
-			Verdicts: []protocol.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
-				At: t0 + 6000}}}, Created: t0, Deadline: protocol.Deadline{At: t0 + 90_000},
+		Run:  1, Commands: protocol.Commands{
+			Number: 2,
+			Verdicts: []protocol.Verdict{{
+				ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
+				At: t0 + 6000,
+			}},
+		}, Created: t0, Deadline: protocol.Deadline{At: t0 + 90_000},
 		Steps: []protocol.Step{
-			{Name: "reserve", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1, At: t0 + 100},
+			{
+				Name: "reserve", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1, At: t0 + 100},
 				Claim: protocol.Claim{At: t0 + 100}, Stops: protocol.Stops{Do: t0 + 9000},
-				Finish: protocol.Finish{At: t0 + 200}},
-			{Name: "charge", State: core.Compensating, Attempt: 3,
+				Finish: protocol.Finish{At: t0 + 200},
+			},
+			{
+				Name: "charge", State: core.Compensating, Attempt: 3,
 				Claim: protocol.Claim{Undo: true, At: t0 + 5000}, First: protocol.First{Nth: 2, At: t0 + 100},
 				CompleteBy: t0 + 35_000, Stops: protocol.Stops{Do: t0 + 4000},
 				Failures: protocol.Failures{Do: 2, Undo: 1},
-				Error:    &protocol.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
+				Error:    &protocol.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2},
+			},
 			{Name: "mail", State: core.Pending},
 		},
 	}
@@ -126,24 +140,32 @@ func TestListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := port.Record{ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(),
-		Document: doc}
+	record := port.Record{
+		ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(),
+		Document: doc,
+	}
 	if got := view.Listed(&record); !reflect.DeepEqual(got, view.SummaryOf(x)) || got.Damaged != "" {
 		t.Errorf("%+v", got)
 	}
 	for name, bad := range map[string]struct {
 		id  string
 		doc string
-	}{"no JSON": {"o-1", "{"}, "newer": {"o-1", `{"Schema":9}`}, "another's": {"o-2", string(doc)},
-		"none": {"o-1", ""}} {
-		record.ID, record.Document = bad.id, []byte(bad.doc)
+	}{
+		"no JSON": {"o-1", "{"}, "newer": {"o-1", `{"Schema":9}`}, "another's": {"o-2", string(doc)},
+		"none": {"o-1", ""},
+	} {
+		record.ID = bad.id
+		record.Document = []byte(bad.doc)
 		got := view.Listed(&record)
 		if got.Damaged == "" {
 			t.Errorf("%s: not said to be damaged", name)
 		}
-		if got.Damaged = ""; !reflect.DeepEqual(got,
-			view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer",
-				Created: t0}) {
+		got.Damaged = ""
+		if !reflect.DeepEqual(got,
+			view.Summary{
+				OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer",
+				Created: t0,
+			}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -174,17 +196,23 @@ func TestTimeline(t *testing.T) {
 // an end names the operator who asked for it instead of the failure.
 func TestTimelineOfCommands(t *testing.T) {
 	at := t0 + 7000
-	x := view.Task{State: core.Compensated, Why: protocol.WhyOperator, Ended: true, EndedAt: at + 1,
+	x := view.Task{
+		State: core.Compensated, Why: protocol.WhyOperator, Ended: true, EndedAt: at + 1,
 		Error: &view.TaskError{Message: "POST 503"},
-		Steps: []view.Step{{Name: "charge", State: core.Compensated, ClaimedAt: at,
-			Resolved: &core.Resolved{Fact: core.Undone, At: at}}},
-		Verdicts: []protocol.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}}}
+		Steps: []view.Step{{
+			Name: "charge", State: core.Compensated, ClaimedAt: at,
+			Resolved: &core.Resolved{Fact: core.Undone, At: at},
+		}},
+		Verdicts: []protocol.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}},
+	}
 	var got []string
 	for _, m := range view.Timeline(x) {
 		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
 	}
-	if want := []string{"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
-		"Compensated as the operator asked"}; !slices.Equal(got, want) {
+	if want := []string{
+		"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
+		"Compensated as the operator asked",
+	}; !slices.Equal(got, want) {
 		t.Errorf("timeline %q, want %q", got, want)
 	}
 }
@@ -201,29 +229,39 @@ func TestUndoWait(t *testing.T) {
 		change func(*protocol.Step)
 		want   *view.UndoWait
 	}{
-		{"its undo was asked for", func(*protocol.Step) {},
-			&view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
-		{"it is being done", func(s *protocol.Step) {
-			s.State, s.Claim.Undo = core.Processing, false
-		}, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
-		{"a call may take effect", func(s *protocol.Step) {
-			s.State, s.Claim.Undo, s.Wait.At = core.UndoWait, false,
-				t0+5001
+		{
+			"its undo was asked for", func(*protocol.Step) {},
+			&view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000},
 		},
-			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001}},
+		{"it is being done", func(s *protocol.Step) {
+			s.State = core.Processing
+			s.Claim.Undo = false
+		}, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
+		{
+			"a call may take effect", func(s *protocol.Step) {
+				s.State = core.UndoWait
+				s.Claim.Undo = false
+				s.Wait.At = t0 + 5001
+			},
+			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001},
+		},
 		{"its undo failed", func(s *protocol.Step) {
-			s.State, s.Wait.At = core.UndoWait, t0+6000
+			s.State = core.UndoWait
+			s.Wait.At = t0 + 6000
 		}, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
 		{"the Scheduler is about to go on", func(s *protocol.Step) { s.State = core.Failed }, nil},
-		{"it is undone, and the one before is fenced", func(s *protocol.Step) { s.State = core.Compensated },
-			nil},
+		{
+			"it is undone, and the one before is fenced", func(s *protocol.Step) { s.State = core.Compensated },
+			nil,
+		},
 	} {
 		if got := undo(tt.change); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("%s: it waits for %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 	stopped := task()
-	stopped.ProcessState, stopped.Phase = core.Error, core.Undoing
+	stopped.ProcessState = core.Error
+	stopped.Phase = core.Undoing
 	if got := view.Of(stopped, definition).UndoWait; got != nil {
 		t.Errorf("an order in Error waits for %+v", got)
 	}

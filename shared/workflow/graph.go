@@ -44,7 +44,8 @@ func Graph(d *core.Definition) string {
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {
-	d, end := drawingOf(s), "\n"
+	d := drawingOf(s)
+	end := "\n"
 	if s.PointOfNoReturn {
 		end = ":::noReturn\n"
 	}
@@ -130,8 +131,10 @@ func answerText(s *core.StepDefinition) string {
 	if a.TimeoutValue != nil {
 		return text + ", then takes " + string(a.TimeoutValue)
 	}
-	return text + ", then " + map[core.Policy]string{core.OnFailureUndo: "undoes the order",
-		core.OnFailureStop: "stops for the operator"}[a.OnTimeout]
+	return text + ", then " + map[core.Policy]string{
+		core.OnFailureUndo: "undoes the order",
+		core.OnFailureStop: "stops for the operator",
+	}[a.OnTimeout]
 }
 
 func graphArrows(b *strings.Builder, s *core.StepDefinition) {
@@ -148,7 +151,8 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	}
 	// The step that asks comes first. It has the predecessors and the condition of the waiting step.
 	if s.Answer != nil && s.Answer.Ask != "" {
-		before, arrow = []string{node(s.Answer.Ask)}, "-->"
+		before = []string{node(s.Answer.Ask)}
+		arrow = "-->"
 	}
 	for _, from := range before {
 		fmt.Fprintf(b, "  %s %s %s\n", from, arrow, node(s.Name))

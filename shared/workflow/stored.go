@@ -57,12 +57,14 @@ func Seal(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	d.Schema, d.Tokens = core.DefinitionSchema, x.MakesTokens()
+	d.Schema = core.DefinitionSchema
+	d.Tokens = x.MakesTokens()
 	data, err := Encode(d)
 	if err != nil {
 		return err
 	}
-	d.Hash, d.Expr = Hash(data), x
+	d.Hash = Hash(data)
+	d.Expr = x
 	d.Link()
 	return nil
 }

@@ -105,9 +105,13 @@ func TestImports(t *testing.T) {
 
 // The graph shows every condition unchanged.
 func TestGraphEscapesTexts(t *testing.T) {
-	d := &core.Definition{Name: "w", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "o"},
-		{Name: "b", Agent: "x", Operation: "o", After: []string{"a"},
-			When: "order.a < 5 && order.b > \"x|y;z#`\"\n"}}}
+	d := &core.Definition{Name: "w", Steps: []core.StepDefinition{
+		{Name: "a", Agent: "x", Operation: "o"},
+		{
+			Name: "b", Agent: "x", Operation: "o", After: []string{"a"},
+			When: "order.a < 5 && order.b > \"x|y;z#`\"\n",
+		},
+	}}
 	const want = `-->|"if order.a #lt; 5 #amp;#amp; order.b #gt; #quot;x#124;y#59;z#35;#96;#quot; "|`
 	if graph := workflow.Graph(d); !strings.Contains(graph, want) {
 		t.Errorf("no %s in\n%s", want, graph)

@@ -87,7 +87,10 @@ func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } 
 // Breaks makes the check fail if this invariant does not break. The check then uses no tapes. Use it in a
 // test that demonstrates a defect of a workflow.
 func Breaks(invariant string) Option {
-	return func(c *check) { c.wanted, c.corpus = invariant, "" }
+	return func(c *check) {
+		c.wanted = invariant
+		c.corpus = ""
+	}
 }
 
 // Check reads a workflow file and runs the workflow with faults. If a run breaks an invariant, Check fails

@@ -93,7 +93,8 @@ func TestAccount(t *testing.T) {
 
 // start checks what the run needs and where it would run, before anything is made.
 func start(t *testing.T) *check {
-	endpoint, account := os.Getenv(varEmulator), os.Getenv(varAccount)
+	endpoint := os.Getenv(varEmulator)
+	account := os.Getenv(varAccount)
 	if endpoint != "" {
 		if err := stack.Loopback(endpoint); err != nil {
 			t.Fatal(err)
@@ -136,9 +137,11 @@ func start(t *testing.T) *check {
 	}
 	now := time.Now()
 	name := strconv.FormatInt(now.Unix(), 36) // six letters and digits until 2038
-	c := &check{TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account,
+	c := &check{
+		TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account,
 		partition: strings.Split(*me.Arn, ":")[1],
-		prefix:    "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir()}
+		prefix:    "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir(),
+	}
 	c.binary = c.file("stepkeeper")
 	c.Logf("%s in account %s, %s; it ends by %s", c.prefix, account, config.Region,
 		now.Add(deadline).Format(time.TimeOnly))
@@ -157,7 +160,8 @@ func (c *check) write(name, text string) {
 
 // deploy synthesises the app of infra with a workflow and an agent for each name, and deploys it as deployer.
 func (c *check) deploy(topic, secret string, names ...string) {
-	agents, workflows := "agents:\n", ""
+	agents := "agents:\n"
+	workflows := ""
 	for _, name := range names {
 		agents += fmt.Sprintf(
 			"  %s: {aws: {publish: %q, deduplicates: true}, operations: {do: {}}}\n",
@@ -250,7 +254,8 @@ func (c *check) emulate(a *stack.Assembly) {
 
 // resources makes the topic that agents publish to, and the secret of one agent.
 func (c *check) resources() (topic, secret string) {
-	topics, secrets := sns.NewFromConfig(c.config), secretsmanager.NewFromConfig(c.config)
+	topics := sns.NewFromConfig(c.config)
+	secrets := secretsmanager.NewFromConfig(c.config)
 	made, err := topics.CreateTopic(c.ctx, &sns.CreateTopicInput{Name: aws.String(c.prefix + "-work")})
 	if err != nil {
 		c.Fatal(err)
@@ -266,7 +271,8 @@ func (c *check) resources() (topic, secret string) {
 		})
 	})
 	kept, err := secrets.CreateSecret(c.ctx, &secretsmanager.CreateSecretInput{
-		Name: aws.String(c.prefix + "-token"), SecretString: aws.String("1")})
+		Name: aws.String(c.prefix + "-token"), SecretString: aws.String("1"),
+	})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -277,8 +283,10 @@ func (c *check) resources() (topic, secret string) {
 			"aws secretsmanager delete-secret --force-delete-without-recovery --secret-id "+secret,
 			func() error {
 				_, err := secrets.DeleteSecret(context.WithoutCancel(c.ctx),
-					&secretsmanager.DeleteSecretInput{SecretId: &secret,
-						ForceDeleteWithoutRecovery: aws.Bool(true)})
+					&secretsmanager.DeleteSecretInput{
+						SecretId:                   &secret,
+						ForceDeleteWithoutRecovery: aws.Bool(true),
+					})
 				return err
 			},
 		)
@@ -359,7 +367,8 @@ func (p *printed) Errorf(format string, args ...any) { p.text += fmt.Sprintf(for
 
 func TestALeftStackKeepsItsBootstrap(t *testing.T) {
 	for _, kept := range []bool{false, true} {
-		removed, out := false, &printed{TB: t}
+		removed := false
+		out := &printed{TB: t}
 		c := &check{TB: out, prefix: "SkCheck1", kept: kept}
 		c.finally("role", "aws iam delete-role", func() error { removed = true; return nil })
 		if removed == kept || kept != strings.Contains(out.text, "LEFT: role: the stack SkCheck1 is left") {
@@ -417,7 +426,8 @@ func (c *check) command(who string, env []string, args ...string) string {
 
 func (c *check) try(ctx context.Context, who string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env, cmd.WaitDelay = env, time.Minute
+	cmd.Env = env
+	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
 	c.note(who, string(out))
 	c.last = string(out)

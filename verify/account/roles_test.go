@@ -49,8 +49,10 @@ func TestDenials(t *testing.T) {
 api error AccessDenied: Access Denied
 ok`
 	got := denials("operator", text+"\n"+text)
-	want := []string{"operator     sqs:SendMessage                    arn:aws:sqs:q",
-		"operator     api error AccessDenied: Access Denied"}
+	want := []string{
+		"operator     sqs:SendMessage                    arn:aws:sqs:q",
+		"operator     api error AccessDenied: Access Denied",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -62,7 +64,8 @@ func (c *check) roleARN(name string) string {
 
 // role makes a role that the account's administrators may assume. An inline policy "" means none.
 func (c *check) role(name, inline string) {
-	roles, full := iam.NewFromConfig(c.config), c.prefix+"-"+name
+	roles := iam.NewFromConfig(c.config)
+	full := c.prefix + "-" + name
 	_, err := roles.CreateRole(
 		c.ctx,
 		&iam.CreateRoleInput{RoleName: &full, AssumeRolePolicyDocument: aws.String(
@@ -81,16 +84,21 @@ func (c *check) role(name, inline string) {
 	if inline == "" {
 		return
 	}
-	if _, err := roles.PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{RoleName: &full,
-		PolicyName: aws.String("check"), PolicyDocument: &inline}); err != nil {
+	if _, err := roles.PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
+		RoleName:   &full,
+		PolicyName: aws.String("check"), PolicyDocument: &inline,
+	}); err != nil {
 		c.Fatal(err)
 	}
 }
 
 func (c *check) removeRole(name string) error {
-	ctx, roles := context.WithoutCancel(c.ctx), iam.NewFromConfig(c.config)
-	_, _ = roles.DeleteRolePolicy(ctx, &iam.DeleteRolePolicyInput{RoleName: &name,
-		PolicyName: aws.String("check")}) // DeleteRole fails if it is still there
+	ctx := context.WithoutCancel(c.ctx)
+	roles := iam.NewFromConfig(c.config)
+	_, _ = roles.DeleteRolePolicy(ctx, &iam.DeleteRolePolicyInput{
+		RoleName:   &name,
+		PolicyName: aws.String("check"),
+	}) // DeleteRole fails if it is still there
 	_, err := roles.DeleteRole(ctx, &iam.DeleteRoleInput{RoleName: &name})
 	return err
 }
@@ -103,7 +111,8 @@ func (c *check) roleEnv(name string) []string {
 		var err error
 		out, err = sts.NewFromConfig(c.config).
 			AssumeRole(context.WithoutCancel(c.ctx), &sts.AssumeRoleInput{
-				RoleArn: &arn, RoleSessionName: aws.String("account-check")})
+				RoleArn: &arn, RoleSessionName: aws.String("account-check"),
+			})
 		return err == nil
 	})
 	env := slices.DeleteFunc(
@@ -135,11 +144,14 @@ func (c *check) bootstrap() {
 		c.Fatal("the documents have no policies: ", err)
 	}
 	c.role("deployer", place.Replace(person))
-	policies, toolkit := iam.NewFromConfig(c.config), c.prefix+"-CDKToolkit"
+	policies := iam.NewFromConfig(c.config)
+	toolkit := c.prefix + "-CDKToolkit"
 	made, err := policies.CreatePolicy(
 		c.ctx,
-		&iam.CreatePolicyInput{PolicyName: aws.String(c.prefix + "-deploy"),
-			PolicyDocument: aws.String(place.Replace(string(document)))},
+		&iam.CreatePolicyInput{
+			PolicyName:     aws.String(c.prefix + "-deploy"),
+			PolicyDocument: aws.String(place.Replace(string(document))),
+		},
 	)
 	if err != nil {
 		c.Fatal(err)
@@ -186,8 +198,10 @@ func (c *check) removeBootstrap(toolkit, bucket string) error {
 		if len(all) == 0 {
 			break
 		}
-		if _, err := objects.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &bucket,
-			Delete: &s3types.Delete{Objects: all}}); err != nil {
+		if _, err := objects.DeleteObjects(ctx, &s3.DeleteObjectsInput{
+			Bucket: &bucket,
+			Delete: &s3types.Delete{Objects: all},
+		}); err != nil {
 			return err
 		}
 	}
@@ -215,12 +229,14 @@ func (c *check) attach() {
 		default:
 			continue
 		}
-		full, actions := c.prefix+"-"+role, `"cloudformation:DescribeStacks"`
+		full := c.prefix + "-" + role
+		actions := `"cloudformation:DescribeStacks"`
 		if role == "operator" {
 			actions += `,"iam:GetRole","iam:SimulatePrincipalPolicy","lambda:ListEventSourceMappings"`
 		}
 		if _, err := iam.NewFromConfig(c.config).AttachRolePolicy(c.ctx, &iam.AttachRolePolicyInput{
-			RoleName: &full, PolicyArn: &value}); err != nil {
+			RoleName: &full, PolicyArn: &value,
+		}); err != nil {
 			c.Fatal(err)
 		}
 		c.Cleanup(func() { // before the stack goes, because IAM keeps policies that a role has
@@ -236,9 +252,11 @@ func (c *check) attach() {
 		}
 		// MiniStack looks at no resource for these actions, and asks for the last instead of
 		// lambda:GetEventSourceMapping.
-		if _, err := iam.NewFromConfig(c.config).PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{RoleName: &full,
+		if _, err := iam.NewFromConfig(c.config).PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
+			RoleName:   &full,
 			PolicyName: aws.String("check"), PolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{` +
-				`"Effect":"Allow","Resource":"*","Action":[` + actions + `]}]}`)}); err != nil {
+				`"Effect":"Allow","Resource":"*","Action":[` + actions + `]}]}`),
+		}); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -315,8 +333,10 @@ func (c *check) console() {
 	for address == "" && lines.Scan() {
 		address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`).FindString(lines.Text())
 	}
-	for _, page := range []string{"/", "/orders", "/orders/" + c.prefix, "/incidents", "/waiting", "/answers",
-		"/health", "/dead-letters", "/dead-letters/replies"} {
+	for _, page := range []string{
+		"/", "/orders", "/orders/" + c.prefix, "/incidents", "/waiting", "/answers",
+		"/health", "/dead-letters", "/dead-letters/replies",
+	} {
 		resp, err := http.Get(address + page)
 		if err != nil {
 			c.Fatal(err)

@@ -85,7 +85,8 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 				defer mu.Unlock()
 				calls[c.Key]++
 				return nil, nil
-			}}}}, map[string]string{"nightly": nightly, "customer": customer})
+			}}},
+		}, map[string]string{"nightly": nightly, "customer": customer})
 	if err != nil {
 		return r, err
 	}
@@ -134,7 +135,8 @@ func (r *family) run(ctx context.Context, opts embedded.Options, first bool, eno
 			return err
 		}
 		r.LargestKB = max(r.LargestKB, float64(state.Size(t))/1000)
-		if r.ParentDone = t.ProcessState == core.Processed; r.ParentDone || t.Terminal() || enough() {
+		r.ParentDone = t.ProcessState == core.Processed
+		if r.ParentDone || t.Terminal() || enough() {
 			return nil
 		}
 		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {

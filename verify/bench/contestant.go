@@ -51,7 +51,8 @@ func serve(ctx context.Context, dir string) (*served, error) {
 		stop()
 		return nil, err
 	case url := <-address:
-		if s.client, err = client.New(url); err != nil {
+		s.client, err = client.New(url)
+		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 		return s, nil

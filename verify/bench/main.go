@@ -59,10 +59,17 @@ var parts = []struct {
 	// measure measures one part. The folder dir is empty.
 	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
-	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP},
-	{"alone", measureAlone}, {"ready", measureReady},
-	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes},
-	{"children", measureChildren}, {"stored", measureStored},
+	{"core", measureCore},
+	{"throughput", measureFloorAndThroughput},
+	{"http", measureHTTP},
+	{"alone", measureAlone},
+	{"ready", measureReady},
+	{"memory", measureMemory},
+	{"sweep", measureSweep},
+	{"timers", measureTimers},
+	{"routes", measureRoutes},
+	{"children", measureChildren},
+	{"stored", measureStored},
 }
 
 func main() {

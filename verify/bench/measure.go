@@ -33,8 +33,10 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	if err != nil {
 		return err
 	}
-	reply := core.Reply{Step: "reserve", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
-		Output: []byte(`{"ok":true}`)}
+	reply := core.Reply{
+		Step: "reserve", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: []byte(`{"ok":true}`),
+	}
 	var failed error
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
@@ -68,8 +70,10 @@ func turns(o options, warm int, figure func(load.Result) float64, all ...contest
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {
 		for k, run := range all {
-			r, err := run(load.Request{Prefix: fmt.Sprint("turn-", turn), Orders: o.orders,
-				Concurrency: o.concurrency})
+			r, err := run(load.Request{
+				Prefix: fmt.Sprint("turn-", turn), Orders: o.orders,
+				Concurrency: o.concurrency,
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -102,8 +106,9 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	if err != nil {
 		return err
 	}
-	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(got[0]), load.Median(got[1]),
-		ratio(got[1], got[0])
+	f.FloorOrdersPerS = load.Median(got[0])
+	f.OrdersPerS = load.Median(got[1])
+	f.RatioToFloor = ratio(got[1], got[0])
 	fmt.Fprintf(w,
 		"throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, "+
 			"%d at a time, %.0f)\n",
@@ -146,12 +151,16 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 	if err != nil {
 		return err
 	}
-	o.orders, o.concurrency, o.repeats = 1, 1, 500
+	o.orders = 1
+	o.concurrency = 1
+	o.repeats = 500
 	got, err := turns(o, 100, func(r load.Result) float64 { return r.P50MS }, inProcess(ctx, s), bare.Measure)
 	if err != nil {
 		return err
 	}
-	f.P50MS, f.P99MS, f.FloorP50MS = load.Median(got[0]), load.Percentile(got[0], 0.99), load.Median(got[1])
+	f.P50MS = load.Median(got[0])
+	f.P99MS = load.Percentile(got[0], 0.99)
+	f.FloorP50MS = load.Median(got[1])
 	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS,
 		f.FloorP50MS)
 	return errors.Join(s.Close(), bare.Close())
@@ -186,9 +195,13 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	if err := os.WriteFile(agents, []byte("agents:\n  shop: {external: true}\n"), 0o600); err != nil {
 		return 0, err
 	}
-	p := process.Process{Name: "stepkeeper dev", Binary: binary, Log: filepath.Join(dir, "log"),
-		Args: []string{"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows,
-			"--agents", agents}}
+	p := process.Process{
+		Name: "stepkeeper dev", Binary: binary, Log: filepath.Join(dir, "log"),
+		Args: []string{
+			"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows,
+			"--agents", agents,
+		},
+	}
 	took, err := p.Start(ctx)
 	if err != nil {
 		return 0, err
@@ -297,7 +310,9 @@ func measureStored(ctx context.Context, o options, dir string, f *figures, w io.
 	if err != nil {
 		return err
 	}
-	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = load.Median(got[0]), ratio(got[0], got[1]), o.stored
+	f.OrdersPerS1MStored = load.Median(got[0])
+	f.RatioStored = ratio(got[0], got[1])
+	f.StoredOrders = o.stored
 	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored,
 		f.OrdersPerS1MStored, f.RatioStored)
 	return errors.Join(full.Close(), bare.Close())

@@ -50,7 +50,8 @@ func (d *doorway) operations() map[string]worker.Operations {
 	all := map[string]worker.Operations{}
 	for _, agent := range []string{"near", "far"} {
 		all[agent] = worker.Operations{worker.AnyOperation: {
-			Run: func(ctx context.Context, c worker.Call) (any, error) { return d.call(ctx, agent, c) }}}
+			Run: func(ctx context.Context, c worker.Call) (any, error) { return d.call(ctx, agent, c) },
+		}}
 	}
 	return all
 }
@@ -125,7 +126,8 @@ func routesOnce(ctx context.Context, o options, dir, wrong, text string) (r rout
 	if err != nil {
 		return r, err
 	}
-	opts.Inside.Concurrency, opts.Log = 8, slog.New(slog.DiscardHandler)
+	opts.Inside.Concurrency = 8
+	opts.Log = slog.New(slog.DiscardHandler)
 	s, err := embedded.Open(ctx, opts)
 	if err != nil {
 		return r, err
@@ -163,7 +165,8 @@ func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error 
 	r.Far = d.calls["far"]
 	r.Effects = len(d.effects)
 	if len(took) > 0 {
-		r.P50MS, r.MaxMS = load.Percentile(took, 0.5), load.Percentile(took, 1)
+		r.P50MS = load.Percentile(took, 0.5)
+		r.MaxMS = load.Percentile(took, 1)
 	}
 	return nil
 }

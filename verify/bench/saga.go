@@ -35,7 +35,8 @@ func operations() map[string]worker.Operations {
 // runtimeOptions writes the workflows into the folder dir. It returns the options of a runtime in this
 // folder.
 func runtimeOptions(dir string, ops map[string]worker.Operations,
-	workflows map[string]string) (embedded.Options, error) {
+	workflows map[string]string,
+) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
 	if err := os.MkdirAll(flows, 0o700); err != nil {
 		return embedded.Options{}, err
@@ -52,7 +53,8 @@ func runtimeOptions(dir string, ops map[string]worker.Operations,
 }
 
 func openRuntime(ctx context.Context, dir string,
-	ops map[string]worker.Operations) (*embedded.Runtime, error) {
+	ops map[string]worker.Operations,
+) (*embedded.Runtime, error) {
 	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
 	if err != nil {
 		return nil, err
@@ -130,8 +132,11 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary
-		if page, cursor, err = s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000,
-			Cursor: cursor}); err != nil {
+		page, cursor, err = s.List(ctx, port.Query{
+			State: string(core.Processed), Limit: 1000,
+			Cursor: cursor,
+		})
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)

@@ -89,7 +89,8 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 // storeTasks stores n new tasks. If end is true, the tasks have ended. Otherwise the first step of each task
 // is overdue.
 func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string,
-	end bool) error {
+	end bool,
+) error {
 	long := time.Now().Add(-time.Hour)
 	if !end {
 		long = time.Now().Add(
@@ -99,14 +100,17 @@ func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n in
 		var changes []state.Change
 		for i := from; i < min(n, from+500); i++ {
 			id := fmt.Sprintf("%s-%d", prefix, i)
-			d, err := protocol.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
-				ContentHash: "x"}, protocol.At{Now: core.TimeOf(long), By: "bench"})
+			d, err := protocol.Decide(def, []byte(body), nil, core.Submitted{
+				OrderID: id, Workflow: def.Name,
+				ContentHash: "x",
+			}, protocol.At{Now: core.TimeOf(long), By: "bench"})
 			if err != nil {
 				return err
 			}
 			t := *d.Task
 			if end {
-				t.ProcessState, t.Due = core.Processed, 0
+				t.ProcessState = core.Processed
+				t.Due = 0
 			}
 			t.Version = 1
 			changes = append(changes, state.Change{Task: &t, Order: []byte(body)})

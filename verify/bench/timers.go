@@ -44,7 +44,8 @@ func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.
 	if time.Now().After(until.Std()) {
 		return errors.New("the submissions took longer than the wait: measure fewer --timers")
 	}
-	if f.TimersRSSMB, err = peakMemory(); err != nil {
+	f.TimersRSSMB, err = peakMemory()
+	if err != nil {
 		return err
 	}
 	if err := noneIn(ctx, s, core.Processing); err != nil {
@@ -61,8 +62,9 @@ func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.
 	for i := range all {
 		late = append(late, ms(all[i].EndedAt.Sub(until).Std()))
 	}
-	f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS = o.timers, load.Percentile(late, 0.5),
-		load.Percentile(late, 1)
+	f.Timers = o.timers
+	f.TimerLateP50MS = load.Percentile(late, 0.5)
+	f.TimerLateMaxMS = load.Percentile(late, 1)
 	fmt.Fprintf(w,
 		"timers                  %d due in one second: the median ends %.0f ms late, the last %.0f ms; "+
 			"%.0f MB while they wait\n",

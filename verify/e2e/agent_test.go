@@ -77,8 +77,10 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &courierProcess{t: t, cmd: exec.Command(self), exited: make(chan struct{}),
-		journal: filepath.Join(dir, "journal")}
+	c := &courierProcess{
+		t: t, cmd: exec.Command(self), exited: make(chan struct{}),
+		journal: filepath.Join(dir, "journal"),
+	}
 	log := &buffer{}
 	c.cmd.Stderr = log
 	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "AWS_ENDPOINT_URL_SQS="+p.url,

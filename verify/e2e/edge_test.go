@@ -29,40 +29,75 @@ func TestBadInput(t *testing.T) {
 		status  int
 		want    string // in the detail
 	}{
-		{"another origin", good, map[string]string{"Origin": "https://evil.example"}, http.StatusForbidden,
-			"evil.example"},
+		{
+			"another origin", good,
+			map[string]string{"Origin": "https://evil.example"},
+			http.StatusForbidden,
+			"evil.example",
+		},
 		{"an opaque origin", good, map[string]string{"Origin": "null"}, http.StatusForbidden, "origin"},
-		{"another site", good, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden,
-			"cross-site"},
-		{"a foreign host", good, map[string]string{"Host": "rebound.example:80"}, http.StatusForbidden,
-			"rebound.example"},
-		{"a form of a page", good, map[string]string{"Content-Type": "text/plain"},
-			http.StatusUnsupportedMediaType, "text/plain"},
-		{"10,000 deep", with(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)), nil,
-			http.StatusBadRequest, "nested"},
+		{
+			"another site", good,
+			map[string]string{"Sec-Fetch-Site": "cross-site"},
+			http.StatusForbidden,
+			"cross-site",
+		},
+		{
+			"a foreign host", good,
+			map[string]string{"Host": "rebound.example:80"},
+			http.StatusForbidden,
+			"rebound.example",
+		},
+		{
+			"a form of a page", good,
+			map[string]string{"Content-Type": "text/plain"},
+			http.StatusUnsupportedMediaType, "text/plain",
+		},
+		{
+			"10,000 deep", with(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)), nil,
+			http.StatusBadRequest, "nested",
+		},
 		{"10,000 deep and open", strings.Repeat(`{"a":`, 10_000), nil, http.StatusBadRequest, "nested"},
-		{"over the limit", with(`"` + strings.Repeat("x", 64<<10) + `"`), nil,
-			http.StatusRequestEntityTooLarge, "65536"},
-		{"far over the limit", with(`"` + strings.Repeat("x", 8<<20) + `"`), nil,
-			http.StatusRequestEntityTooLarge, "an order may have 65536"},
+		{
+			"over the limit", with(`"` + strings.Repeat("x", 64<<10) + `"`), nil,
+			http.StatusRequestEntityTooLarge, "65536",
+		},
+		{
+			"far over the limit", with(`"` + strings.Repeat("x", 8<<20) + `"`), nil,
+			http.StatusRequestEntityTooLarge, "an order may have 65536",
+		},
 		{"malformed", `{"schema":1,`, nil, http.StatusBadRequest, "JSON"},
 		{"wrong UTF-8", with("\"\xff\""), nil, http.StatusBadRequest, "UTF-8"},
-		{"unknown field", `{"schema":1,"orderId":"x","workflow":"pair","order":1,"colour":1}`, nil,
-			http.StatusBadRequest, "colour"},
+		{
+			"unknown field", `{"schema":1,"orderId":"x","workflow":"pair","order":1,"colour":1}`, nil,
+			http.StatusBadRequest, "colour",
+		},
 		{"unknown workflow", `{"schema":1,"orderId":"x","workflow":"nothing","order":1}`, nil, 0, "nothing"},
 		{"no ID", `{"schema":1,"workflow":"pair","order":1}`, nil, http.StatusBadRequest, "orderId"},
-		{"an empty ID", `{"schema":1,"orderId":"","workflow":"pair","order":1}`, nil, http.StatusBadRequest,
-			"orderId"},
-		{"a long ID", `{"schema":1,"orderId":"` + strings.Repeat("i", 300) + `","workflow":"pair","order":1}`,
-			nil, http.StatusBadRequest, "orderId"},
-		{"a path as ID", `{"schema":1,"orderId":"../x","workflow":"pair","order":1}`, nil,
-			http.StatusBadRequest, "orderId"},
-		{"a control character", `{"schema":1,"orderId":"a\u0000b","workflow":"pair","order":1}`, nil,
-			http.StatusBadRequest, "orderId"},
-		{"unknown reply-to", `{"schema":1,"orderId":"x","workflow":"pair","order":1,"replyTo":"unknown"}`,
-			nil, 0, "unknown"},
-		{"other content", `{"schema":1,"orderId":"good","workflow":"pair","order":{"n":2}}`, nil,
-			http.StatusConflict, "other content"},
+		{
+			"an empty ID", `{"schema":1,"orderId":"","workflow":"pair","order":1}`, nil, http.StatusBadRequest,
+			"orderId",
+		},
+		{
+			"a long ID", `{"schema":1,"orderId":"` + strings.Repeat("i", 300) + `","workflow":"pair","order":1}`,
+			nil, http.StatusBadRequest, "orderId",
+		},
+		{
+			"a path as ID", `{"schema":1,"orderId":"../x","workflow":"pair","order":1}`, nil,
+			http.StatusBadRequest, "orderId",
+		},
+		{
+			"a control character", `{"schema":1,"orderId":"a\u0000b","workflow":"pair","order":1}`, nil,
+			http.StatusBadRequest, "orderId",
+		},
+		{
+			"unknown reply-to", `{"schema":1,"orderId":"x","workflow":"pair","order":1,"replyTo":"unknown"}`,
+			nil, 0, "unknown",
+		},
+		{
+			"other content", `{"schema":1,"orderId":"good","workflow":"pair","order":{"n":2}}`, nil,
+			http.StatusConflict, "other content",
+		},
 	} {
 		res, text := p.post([]byte(c.body), c.headers)
 		if c.status != 0 && res.StatusCode != c.status || res.StatusCode/100 != 4 {

@@ -148,7 +148,8 @@ func TestStopOnAFullDisk(t *testing.T) {
 		t.Skipf("SKIPPED: NO DISK IS FILLED HERE: mounting a tmpfs needs root: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(s.path("data"), syscall.MNT_DETACH) })
-	ballast, full := s.path("data/ballast"), make([]byte, 16<<20)
+	ballast := s.path("data/ballast")
+	full := make([]byte, 16<<20)
 	var ids []string
 	for round := range 6 {
 		p := s.start()

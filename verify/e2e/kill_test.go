@@ -24,7 +24,8 @@ func seed(t *testing.T) uint64 {
 	n := rand.Uint64N(1_000_000)
 	if given := os.Getenv("STEPKEEPER_E2E_SEED"); given != "" {
 		var err error
-		if n, err = strconv.ParseUint(given, 10, 64); err != nil {
+		n, err = strconv.ParseUint(given, 10, 64)
+		if err != nil {
 			t.Fatalf("STEPKEEPER_E2E_SEED: %v", err)
 		}
 	}
@@ -36,9 +37,11 @@ func seed(t *testing.T) uint64 {
 // again each time; then the services' ledgers are audited.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	lines, kills := 700, 21
+	lines := 700
+	kills := 21
 	if testing.Short() {
-		lines, kills = 150, 5
+		lines = 150
+		kills = 5
 	}
 	dir := t.TempDir()
 	orders := filepath.Join(dir, "orders.jsonl")
@@ -47,8 +50,10 @@ func TestKilledAtRandom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{orders: text,
-		filepath.Join(dir, "order.yaml"): string(order)} {
+	for name, content := range map[string]string{
+		orders:                           text,
+		filepath.Join(dir, "order.yaml"): string(order),
+	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +101,8 @@ func stopped(t *testing.T, dir string) string {
 // one's readiness (P27). The bound here is looser, for machines with much else to do; the figure is
 // printed. It is that of the orders' own documents, so that no poll is in the way.
 func TestEveryOrderContinuesAfterKill(t *testing.T) {
-	n, bound := 2000, 5*time.Second
+	n := 2000
+	bound := 5 * time.Second
 	if testing.Short() {
 		n = 500
 	}
@@ -117,7 +123,8 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 	for _, id := range ids {
 		task := p.get(id) // its next version was that of its first step's reply
 		after := max(0, task.Steps[0].FinishedAt.Std().Sub(p.readyAt))
-		last, sum = max(last, after), sum+after
+		last = max(last, after)
+		sum = sum + after
 	}
 	t.Logf(
 		"%d orders under way: ready %d ms after the start; their next versions %d ms (mean) and %d ms "+
@@ -150,11 +157,14 @@ func TestClientOutlivesRestart(t *testing.T) {
 	s := newSite(t, shop.agents(), pairOnly, "--listen", freeAddress(t))
 	p := s.start()
 	const n = 1000
-	middle, back := make(chan struct{}), make(chan struct{})
+	middle := make(chan struct{})
+	back := make(chan struct{})
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
-			if !yield(client.Order{ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair",
-				Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{
+				ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair",
+				Content: map[string]int{"n": i},
+			}) {
 				return
 			}
 			if i == n/3 { // the rest is for the next process
@@ -197,9 +207,11 @@ func TestClientOutlivesRestart(t *testing.T) {
 // Killed at any moment, before it is ready too, while a client sends: every order is acknowledged,
 // comes to the right end, and has its effects exactly once or not at all.
 func TestKilledAtAnyMoment(t *testing.T) {
-	n, kills := 1200, 25
+	n := 1200
+	kills := 25
 	if testing.Short() {
-		n, kills = 300, 6
+		n = 300
+		kills = 6
 	}
 	shop := newService(t)
 	shop.never = "7}" // every tenth order
@@ -234,8 +246,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				case <-time.After(100 * time.Millisecond):
 				}
 			}
-			if !yield(client.Order{ID: fmt.Sprintf("any-%d", i), Workflow: "pair",
-				Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{
+				ID: fmt.Sprintf("any-%d", i), Workflow: "pair",
+				Content: map[string]int{"n": i},
+			}) {
 				return
 			}
 		}
@@ -348,7 +362,8 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	p := s.start()
 	second := s.command()
 	var out, errs bytes.Buffer
-	second.Stdout, second.Stderr = &out, &errs
+	second.Stdout = &out
+	second.Stderr = &errs
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}

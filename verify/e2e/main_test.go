@@ -31,7 +31,8 @@ func buildAndRun(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "stepkeeper")
 	build := exec.Command("go", "build", "-o", binary, "../../cmd/stepkeeper")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	build.Stdout = os.Stderr
+	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
 		return 1

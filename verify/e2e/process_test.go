@@ -123,7 +123,8 @@ func (s *site) start() *process {
 		s.t.Fatalf("no ready line but %q: %v", line, err)
 	}
 	p.url = ready.URL
-	if p.client, err = client.New(p.url); err != nil {
+	p.client, err = client.New(p.url)
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	return p
@@ -156,8 +157,10 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 	ids := make([]string, 0, n)
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
-			if !yield(client.Order{ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: workflow,
-				Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{
+				ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: workflow,
+				Content: map[string]int{"n": i},
+			}) {
 				return
 			}
 		}
@@ -255,7 +258,9 @@ func try(ctx context.Context, stdin string, args ...string) (said, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {

@@ -34,7 +34,8 @@ func TestPythonAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := exec.Command(python, "-m", "unittest")
-	tests.Dir, tests.Env = example, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder)
+	tests.Dir = example
+	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder)
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Errorf("its own tests: %v\n%s", err, out)
 	}
@@ -43,9 +44,11 @@ func TestPythonAgent(t *testing.T) {
 	for order, variables := range map[string][]string{
 		"looked-up": nil,
 		// The prefix would lead the search astray: nothing is looked up.
-		"given": {"STEPKEEPER_QUEUE_PREFIX=none-", "STEPKEEPER_REQUESTS_URL=" + address("requests-coats"),
+		"given": {
+			"STEPKEEPER_QUEUE_PREFIX=none-", "STEPKEEPER_REQUESTS_URL=" + address("requests-coats"),
 			"STEPKEEPER_REPLIES_URL=" + address("replies"),
-			"STEPKEEPER_QUARANTINE_URL=" + address("quarantine")},
+			"STEPKEEPER_QUARANTINE_URL=" + address("quarantine"),
+		},
 	} {
 		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.url))
 		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t,
@@ -65,7 +68,8 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 	t.Helper()
 	agent := exec.Command(python, "agent.py")
 	log := &buffer{}
-	agent.Dir, agent.Stderr = folder, log
+	agent.Dir = folder
+	agent.Stderr = log
 	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder,
 		"AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)

@@ -90,8 +90,10 @@ func (c *sdk) take(ctx context.Context, queue string, handle func(body string) e
 	if err != nil {
 		return err
 	}
-	out, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: u, MaxNumberOfMessages: 10,
-		WaitTimeSeconds: 2})
+	out, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: u, MaxNumberOfMessages: 10,
+		WaitTimeSeconds: 2,
+	})
 	if err != nil {
 		return err
 	}
@@ -100,8 +102,10 @@ func (c *sdk) take(ctx context.Context, queue string, handle func(body string) e
 		if err := handle(*m.Body); err != nil {
 			return err
 		}
-		done = append(done, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
-			ReceiptHandle: m.ReceiptHandle})
+		done = append(done, types.DeleteMessageBatchRequestEntry{
+			Id:            aws.String(fmt.Sprint(i)),
+			ReceiptHandle: m.ReceiptHandle,
+		})
 	}
 	if len(done) > 0 {
 		_, err = c.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: u, Entries: done})
@@ -153,7 +157,8 @@ func courier(t *testing.T, p *process, answer func(request map[string]any) map[s
 				for _, field := range []string{"task", "run", "step", "attempt", "operation"} {
 					reply[field] = request[field]
 				}
-				reply["schema"], reply["waited"] = 1, 0
+				reply["schema"] = 1
+				reply["waited"] = 0
 				text, err := json.Marshal(reply)
 				if err != nil {
 					return err
@@ -184,8 +189,10 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 		keys[request["key"].(string)]++
 		if input, _ := request["input"].(map[string]any); input["to"] == "nowhere" &&
 			request["operation"] == "do" {
-			return map[string]any{"outcome": "failed",
-				"error": map[string]any{"code": "no-address", "message": "no such address"}}
+			return map[string]any{
+				"outcome": "failed",
+				"error":   map[string]any{"code": "no-address", "message": "no such address"},
+			}
 		}
 		return map[string]any{"outcome": "done", "output": map[string]any{"signature": "Ada"}}
 	})

@@ -34,7 +34,8 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	operation := strings.TrimPrefix(r.URL.Path, "/")
 	s.mu.Lock()
 	s.calls[operation]++
-	gate, delay := s.gate, s.delay
+	gate := s.gate
+	delay := s.delay
 	s.mu.Unlock()
 	input, err := io.ReadAll(r.Body)
 	if err != nil {

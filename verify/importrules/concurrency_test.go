@@ -14,8 +14,10 @@ import (
 
 // single are the rooms whose handlers the simulator runs step by step: a goroutine or a channel in
 // them would be a choice that it cannot replay.
-var single = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state",
-	"functions/scheduler", "functions/supervisor"}
+var single = []string{
+	"shared/core", "shared/protocol", "shared/engine", "shared/state",
+	"functions/scheduler", "functions/supervisor",
+}
 
 func TestNoGoroutines(t *testing.T) {
 	for _, room := range single {

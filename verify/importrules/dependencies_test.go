@@ -50,7 +50,8 @@ func reasons(text string, modules []string) []string {
 		for _, line := range reasonLine.FindAllStringSubmatch(text, -1) {
 			for name := range strings.SplitSeq(line[1], ", ") {
 				if m == name || strings.HasPrefix(m, name+"/") {
-					used[name], covered = true, covered || strings.TrimSpace(line[2]) != ""
+					used[name] = true
+					covered = covered || strings.TrimSpace(line[2]) != ""
 				}
 			}
 		}

@@ -130,8 +130,10 @@ func standard(path string) bool {
 const lambdaTag = "lambda.norpc"
 
 // deployed are the functions that ship, and an agent as its author gives it in a folder.
-var deployed = []string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap",
-	"functions/agent/bootstrap", "examples/agent-go"}
+var deployed = []string{
+	"functions/scheduler/bootstrap", "functions/supervisor/bootstrap",
+	"functions/agent/bootstrap", "examples/agent-go",
+}
 
 // checking are those that check the values of events.
 var checking = []string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap"}
@@ -194,15 +196,18 @@ func list(t *testing.T, tags string) []Package {
 	var packages []Package
 	for line := range strings.Lines(string(out)) {
 		if fields := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(fields) == 3 {
-			packages = append(packages, Package{Path: fields[0], Imports: strings.Fields(fields[1]),
-				Deps: strings.Fields(fields[2])})
+			packages = append(packages, Package{
+				Path: fields[0], Imports: strings.Fields(fields[1]),
+				Deps: strings.Fields(fields[2]),
+			})
 		}
 	}
 	return packages
 }
 
 func TestImportRules(t *testing.T) {
-	packages, rules := list(t, ""), rules(t)
+	packages := list(t, "")
+	rules := rules(t)
 	for _, breach := range Check(packages, rules) {
 		t.Error(breach)
 	}
@@ -239,7 +244,8 @@ func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
 		t.Fatalf("there is no package %s", application)
 	}
 	for _, service := range []string{"scheduler", "sts"} {
-		path, used := "github.com/aws/aws-sdk-go-v2/service/"+service, false
+		path := "github.com/aws/aws-sdk-go-v2/service/" + service
+		used := false
 		for _, p := range packages {
 			if !slices.Contains(p.Imports, path) {
 				continue
@@ -289,8 +295,10 @@ func TestRulesCatch(t *testing.T) {
 		{"the engine knows an actor", m + "shared/engine", m + "functions/scheduler", true},
 		{"the engine knows DynamoDB", m + "shared/engine", m + "shared/dynamo", true},
 		{"scheduler runs the engine", m + "functions/scheduler", m + "shared/engine", false},
-		{"the Scheduler's function wires", m + "functions/scheduler/bootstrap/wiring", m + "shared/dynamo",
-			false},
+		{
+			"the Scheduler's function wires", m + "functions/scheduler/bootstrap/wiring", m + "shared/dynamo",
+			false,
+		},
 		{"memory runs a scheduler", m + "dev/memory", m + "functions/scheduler", true},
 		{"memory leans on SQLite", m + "dev/memory", m + "dev/sqlite", true},
 		{"DynamoDB speaks SQS", m + "shared/dynamo", m + "shared/sqs", true},
@@ -317,19 +325,27 @@ func TestRulesCatch(t *testing.T) {
 		{"audit trusts the engine", m + "demo/audit", m + "shared/core", true},
 		{"audit reads ledgers", m + "demo/audit", "modernc.org/sqlite", false},
 		{"the worker knows the construct", m + "functions/agent/worker", m + "infra", true},
-		{"a function's wiring knows the CDK", m + "functions/scheduler/bootstrap/wiring",
-			"github.com/aws/aws-cdk-go/awscdk/v2/awslambda", true},
+		{
+			"a function's wiring knows the CDK", m + "functions/scheduler/bootstrap/wiring",
+			"github.com/aws/aws-cdk-go/awscdk/v2/awslambda", true,
+		},
 		{"settings know jsii", m + "shared/deployment", "github.com/aws/jsii-runtime-go", true},
 		{"the construct knows the settings", m + "infra", m + "shared/deployment", false},
 		{"a function reads YAML", m + "functions/agent/bootstrap", "github.com/goccy/go-yaml/parser", true},
-		{"the Scheduler checks the values of events", m + "functions/scheduler/bootstrap/wiring",
-			jsonSchema + "/v6", false},
+		{
+			"the Scheduler checks the values of events", m + "functions/scheduler/bootstrap/wiring",
+			jsonSchema + "/v6", false,
+		},
 		{"an agent checks schemas", m + "functions/agent/bootstrap", jsonSchema + "/v6", true},
-		{"a function traces", m + "functions/supervisor/bootstrap", "go.opentelemetry.io/otel/sdk/trace",
-			true},
+		{
+			"a function traces", m + "functions/supervisor/bootstrap", "go.opentelemetry.io/otel/sdk/trace",
+			true,
+		},
 		{"an agent's folder brings SQLite", m + "examples/agent-go", "modernc.org/sqlite/lib", true},
-		{"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs",
-			false},
+		{
+			"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs",
+			false,
+		},
 		{"the doctor brings all of IAM", m + "client/aws/operate", "github.com/aws/aws-sdk-go-v2/service/iam", true},
 		{"the doctor asks who calls", m + "client/aws/operate", "github.com/aws/aws-sdk-go-v2/service/sts", false},
 		{"a name that only starts alike", m + "shared/corecheck", m + "shared/port", false},

@@ -45,20 +45,32 @@ func engines(o options) ([]engine, error) {
 		return nil, err
 	}
 	return []engine{
-		{name: "floor: five writes on SQLite", version: "modernc.org/sqlite " + sqlite,
-			program: program("floor"), orders: 40_000, settings: at(nil, nil, 64, 256)},
-		{name: "Stepkeeper in process", version: commit(),
-			program: program("bench"), orders: 15_000, settings: at([]string{"contestant"}, nil, 64, 256)},
-		{name: "Stepkeeper over HTTP", version: commit(),
+		{
+			name: "floor: five writes on SQLite", version: "modernc.org/sqlite " + sqlite,
+			program: program("floor"), orders: 40_000, settings: at(nil, nil, 64, 256),
+		},
+		{
+			name: "Stepkeeper in process", version: commit(),
+			program: program("bench"), orders: 15_000, settings: at([]string{"contestant"}, nil, 64, 256),
+		},
+		{
+			name: "Stepkeeper over HTTP", version: commit(),
 			program: program("bench"), orders: 8_000, settings: at([]string{"contestant", "--http"}, nil, 64,
-				256)},
-		{name: "Restate", version: "server " + server + ", sdk-go " + sdk,
+				256),
+		},
+		{
+			name: "Restate", version: "server " + server + ", sdk-go " + sdk,
 			program: program("restate"), orders: 3_000,
-			settings: restateSettings(o.server)},
-		{name: "DBOS, FULL", version: dbos,
-			program: program("dbos"), orders: 2_000, settings: dbosSettings("FULL")},
-		{name: "DBOS, NORMAL", version: dbos,
-			program: program("dbos"), orders: 2_000, settings: dbosSettings("NORMAL")},
+			settings: restateSettings(o.server),
+		},
+		{
+			name: "DBOS, FULL", version: dbos,
+			program: program("dbos"), orders: 2_000, settings: dbosSettings("FULL"),
+		},
+		{
+			name: "DBOS, NORMAL", version: dbos,
+			program: program("dbos"), orders: 2_000, settings: dbosSettings("NORMAL"),
+		},
 	}, nil
 }
 

@@ -123,15 +123,20 @@ func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f fi
 	if err != nil {
 		return f, err
 	}
-	began, before, busy := time.Now(), processorTime(c.PID()), machineTime()
+	began := time.Now()
+	before := processorTime(c.PID())
+	busy := machineTime()
 	got, err := c.Measure(load.Request{Prefix: "load", Orders: orders, Concurrency: concurrency})
 	if err != nil {
 		return f, err
 	}
 	cpu := processorTime(c.PID()) - before
 	busy = machineTime() - busy
-	f.aloneMS, f.ordersPerS, f.loadMS = alone.P50MS, got.OrdersPerS, got.P50MS
-	f.cpuMS, f.memoryMB = cpu*1000/float64(orders), peakMemory(c.PID())
+	f.aloneMS = alone.P50MS
+	f.ordersPerS = got.OrdersPerS
+	f.loadMS = got.P50MS
+	f.cpuMS = cpu * 1000 / float64(orders)
+	f.memoryMB = peakMemory(c.PID())
 	f.foreign = max(0, busy-cpu) / (time.Since(began).Seconds() * float64(processors()))
 	return f, nil
 }

@@ -85,7 +85,8 @@ func machineTime() (seconds float64) {
 }
 
 func machine() string {
-	model, memory := "unknown processor", ""
+	model := "unknown processor"
+	memory := ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {

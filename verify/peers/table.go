@@ -68,7 +68,8 @@ func tables(all []engine, machine string) string {
 	}
 	b.WriteString("\n")
 	b.WriteString("Each engine at its best setting; in brackets the ratio to the floor of the same run:\n\n")
-	floor, ours := all[0].best(), all[1:min(3, len(all))]
+	floor := all[0].best()
+	ours := all[1:min(3, len(all))]
 	b.WriteString("| engine | version | best setting |")
 	for _, e := range ours {
 		fmt.Fprintf(&b, " orders/s of %s ÷ its |", e.name)

@@ -9,16 +9,26 @@ import (
 
 func example() []engine {
 	return []engine{
-		{name: "floor", version: "1",
+		{
+			name: "floor", version: "1",
 			settings: []setting{{name: "64 at once", turns: []figures{
-				{ordersPerS: 900, aloneMS: 1}, {ordersPerS: 1000, aloneMS: 1},
-				{ordersPerS: 1100, aloneMS: 1}}}}},
-		{name: "ours", version: "3",
-			settings: []setting{{name: "64 at once", turns: []figures{{ordersPerS: 100}}}}},
+				{ordersPerS: 900, aloneMS: 1},
+				{ordersPerS: 1000, aloneMS: 1},
+				{ordersPerS: 1100, aloneMS: 1},
+			}}},
+		},
+		{
+			name: "ours", version: "3",
+			settings: []setting{{name: "64 at once", turns: []figures{{ordersPerS: 100}}}},
+		},
 		{name: "other", version: "2", settings: []setting{
 			{name: "slow", turns: []figures{{ordersPerS: 100}, {ordersPerS: 100}, {ordersPerS: 5000}}},
-			{name: "fast", turns: []figures{{ordersPerS: 200, aloneMS: 12}, {ordersPerS: 250, aloneMS: 12},
-				{ordersPerS: 260, aloneMS: 12}}}}},
+			{name: "fast", turns: []figures{
+				{ordersPerS: 200, aloneMS: 12},
+				{ordersPerS: 250, aloneMS: 12},
+				{ordersPerS: 260, aloneMS: 12},
+			}},
+		}},
 	}
 }
 

@@ -41,8 +41,10 @@ func (t *injector) run(ctx context.Context, all []processFault) error {
 			return err
 		}
 		t.AtWork()
-		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
-			Who: h.Who, For: h.For})
+		t.say("%s", processFault{
+			At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
+			Who: h.Who, For: h.For,
+		})
 		if err := t.one(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", h.What, err)
 		}
@@ -149,7 +151,8 @@ const almostNothing = 4096
 // fullDisk limits the size of a process's files to almost nothing, for a time after the process notices. felt
 // waits until the process notices. It is nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
-	felt func(context.Context) error) error {
+	felt func(context.Context) error,
+) error {
 	if err := limitFiles(p.Pid(), almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)

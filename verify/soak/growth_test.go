@@ -61,7 +61,8 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 	if json.NewDecoder(res.Body).Decode(&health) != nil {
 		return s, false
 	}
-	s.Goroutines, s.HeapBytes = health.Counts["process-goroutines"], health.Counts["process-heap-bytes"]
+	s.Goroutines = health.Counts["process-goroutines"]
+	s.HeapBytes = health.Counts["process-heap-bytes"]
 	files, _ := filepath.Glob(g.site.File(filepath.Join("data", "*"))) // the pattern is well formed
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
@@ -89,10 +90,11 @@ func (g *growth) lives() []Life {
 		}
 		l := &all[len(all)-1]
 		l.Last = s
-		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines),
-			max(l.Most.HeapBytes, s.HeapBytes)
-		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files),
-			max(l.Most.Threads, s.Threads)
+		l.Most.Goroutines = max(l.Most.Goroutines, s.Goroutines)
+		l.Most.HeapBytes = max(l.Most.HeapBytes, s.HeapBytes)
+		l.Most.RSS = max(l.Most.RSS, s.RSS)
+		l.Most.Files = max(l.Most.Files, s.Files)
+		l.Most.Threads = max(l.Most.Threads, s.Threads)
 		l.Most.DataBytes = max(l.Most.DataBytes, s.DataBytes)
 	}
 	return all

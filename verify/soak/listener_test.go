@@ -133,7 +133,8 @@ func newForwarder(ctx context.Context, behind func() string) (*cutListener, erro
 		go carry(up, c, done)
 		go carry(c, up, done)
 		<-done // one side has ended, and the rest from the other side is not needed
-		_, _ = c.Close(), up.Close()
+		_ = c.Close()
+		_ = up.Close()
 		<-done
 	})
 	return d, nil

@@ -65,7 +65,8 @@ func newCaller(t *testing.T, what string) *caller {
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
 	var err error
-	if c.proxy, err = newProxy(ctx, "inventory", service.URL, 1, []share{{what, 1}}); err != nil {
+	c.proxy, err = newProxy(ctx, "inventory", service.URL, 1, []share{{what, 1}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -84,7 +85,8 @@ func (c *caller) call() (string, error) {
 		c.t.Fatal(err)
 	}
 	// As the HTTP agent does: a body that cannot be had again, so that no call is repeated unseen.
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader([]byte("five mugs"))), 9
+	req.Body = io.NopCloser(bytes.NewReader([]byte("five mugs")))
+	req.ContentLength = 9
 	req.Header.Set("Idempotency-Key", "o-1/0/reserve")
 	res, err := c.http.Do(req)
 	if err != nil {

@@ -94,8 +94,10 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 	d.outdated[s.OrderID] = true
 	if err == nil && verdict.Accepted {
-		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID,
-			What: "an undo with another command number", Expected: "refused", Found: "accepted"})
+		d.wrong = append(d.wrong, audit.Violation{
+			Order: s.OrderID,
+			What:  "an undo with another command number", Expected: "refused", Found: "accepted",
+		})
 	}
 }
 

@@ -43,11 +43,26 @@ type share struct {
 // give no guarantee in these cases (docs/explanation/protocol.md, Grades).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // faults that leave an effect in doubt need the operator, so there are fewer
-		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},
-			{held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
+		return []share{
+			{cutBefore, 0.01},
+			{cutAfter, 0.004},
+			{cutWithin, 0.002},
+			{delayed, 0.01},
+			{held, 0.002},
+			{halfClosed, 0.003},
+			{halfService, 0.01},
+		}
 	}
-	all := []share{{cutBefore, 0.01}, {cutAfter, 0.01}, {cutWithin, 0.01}, {delayed, 0.02}, {held, 0.005},
-		{duplicated, 0.03}, {halfClosed, 0.01}, {halfService, 0.01}}
+	all := []share{
+		{cutBefore, 0.01},
+		{cutAfter, 0.01},
+		{cutWithin, 0.01},
+		{delayed, 0.02},
+		{held, 0.005},
+		{duplicated, 0.03},
+		{halfClosed, 0.01},
+		{halfService, 0.01},
+	}
 	if fenced {
 		all = append(all, share{replayed, 0.02}, share{lateCall, 0.01})
 	}
@@ -93,9 +108,12 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx,
-		calls: map[string]int{}, counts: map[string]int{}}
-	if p.cutListener, err = newCutListener(ctx); err == nil {
+	p := &proxy{
+		service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx,
+		calls: map[string]int{}, counts: map[string]int{},
+	}
+	p.cutListener, err = newCutListener(ctx)
+	if err == nil {
 		p.cutListener.attend(p.serve)
 	}
 	return p, err
@@ -145,7 +163,8 @@ func (p *proxy) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.ContentLength = int64(len(body))
 		text, err := httputil.DumpRequest(r, true)
 		if err != nil {
 			return

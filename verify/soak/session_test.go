@@ -177,7 +177,8 @@ func (s *session) first(ctx context.Context, report *Report) error {
 
 // settle blocks until every order has a response and every order has ended.
 func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(),
-	operatorLoop *sync.WaitGroup) error {
+	operatorLoop *sync.WaitGroup,
+) error {
 	sent := make(chan struct{})
 	go func() { sending.Wait(); close(sent) }()
 	select {
@@ -225,7 +226,9 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 	}
 	s.site.front.cut()
 	rest, small := s.growth.rest(ctx, r.Before)
-	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.site.Restarts()
+	r.Rest = rest
+	r.Lives = s.growth.lives()
+	r.Restarts = s.site.Restarts()
 	if err := s.site.stop(); err != nil {
 		return err
 	}
@@ -245,19 +248,23 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 }
 
 func (s *session) counts(r *Report) {
-	r.Faults, r.Services = s.injector.counts, map[string]int{}
+	r.Faults = s.injector.counts
+	r.Services = map[string]int{}
 	for _, name := range services.Names() {
 		for what, n := range s.site.proxies[name].did() {
 			r.Faults[what] += n
 		}
 		c := s.site.Fleet.Counts(name)
-		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After,
-			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
+		for what, n := range map[string]int{
+			"failed before the effect": c.Before, "failed after it": c.After,
+			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late,
+		} {
 			r.Services[what] += n
 		}
 	}
-	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved,
-		len(s.operatorLoop.outdated)
+	r.Resubmitted = s.operatorLoop.resubmitted()
+	r.Resolved = s.operatorLoop.Resolved
+	r.Outdated = len(s.operatorLoop.outdated)
 	r.GoneOn = s.operatorLoop.gone + s.operatorLoop.resumed()
 	r.UndoneByOperator = len(s.operatorLoop.Undone)
 }
@@ -271,7 +278,8 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 	if err != nil {
 		return err
 	}
-	r.Effects, r.Reversals = result.Effects, result.Reversals
+	r.Effects = result.Effects
+	r.Reversals = result.Reversals
 	r.Violations = append(append(append(r.Violations, result.Violations...), s.app.Violations()...),
 		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
@@ -296,5 +304,6 @@ func (r *Report) judge(small bool, o Options) {
 	if !small {
 		why = append(why, "the engine holds more at rest than before the first order")
 	}
-	r.Why, r.Passed = strings.Join(why, "; "), len(why) == 0
+	r.Why = strings.Join(why, "; ")
+	r.Passed = len(why) == 0
 }

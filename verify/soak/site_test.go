@@ -45,26 +45,32 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 		r.Lie = o.Lie[name]
 		rates[name] = r
 	}
-	workflows, clock := filepath.Join(dir, "workflows"), filepath.Join(dir, "engine.clock")
+	workflows := filepath.Join(dir, "workflows")
+	clock := filepath.Join(dir, "engine.clock")
 	var err error
-	if s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates},
-		"--clock-offset", clock); err != nil {
+	s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates},
+		"--clock-offset", clock)
+	if err != nil {
 		return s, err
 	}
 	s.Engine.Patience = readyPatience
 	for _, name := range services.Names() {
 		w := faultShares(name == services.Inventory, name != services.Shipping)
-		if s.proxies[name], err = newProxy(ctx, name, s.Fleet.URL(name), o.Seed, w); err != nil {
+		s.proxies[name], err = newProxy(ctx, name, s.Fleet.URL(name), o.Seed, w)
+		if err != nil {
 			return s, err
 		}
 	}
-	if s.front, err = newForwarder(ctx, s.address); err != nil {
+	s.front, err = newForwarder(ctx, s.address)
+	if err != nil {
 		return s, err
 	}
-	if s.api, err = client.New(s.front.url(), client.WithRetry(1000, time.Minute)); err != nil {
+	s.api, err = client.New(s.front.url(), client.WithRetry(1000, time.Minute))
+	if err != nil {
 		return s, err
 	}
-	if s.once, err = client.New(s.front.url(), client.WithRetry(1, time.Second)); err != nil {
+	s.once, err = client.New(s.front.url(), client.WithRetry(1, time.Second))
+	if err != nil {
 		return s, err
 	}
 	return s, s.files(o)
@@ -121,7 +127,8 @@ func (s *site) address() string { return strings.TrimPrefix(s.Engine.URL(), "htt
 
 // start starts engine and agents.
 func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
-	if engine, err = s.Start(ctx); err != nil {
+	engine, err = s.Start(ctx)
+	if err != nil {
 		return engine, err
 	}
 	for _, name := range outside {

@@ -64,8 +64,10 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(ctx, Options{Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
-		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout}); err != nil {
+	if _, err := Run(ctx, Options{
+		Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
+		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout,
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -79,7 +81,8 @@ func buildAndRun(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "stepkeeper")
 	build := exec.Command("go", "build", "-o", program, "../../cmd/stepkeeper")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	build.Stdout = os.Stderr
+	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
 		return 1

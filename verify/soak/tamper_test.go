@@ -26,19 +26,27 @@ type forgery struct {
 }
 
 var forgeries = []forgery{
-	{"a charge is lost", services.Payment,
+	{
+		"a charge is lost", services.Payment,
 		`DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger WHERE kind = 'do' AND key LIKE :order)`,
-		false},
+		false,
+	},
 	{"a reservation is made twice", services.Inventory, `INSERT INTO ledger (kind, key, amount, unit, output, at)
 		SELECT kind, key, amount, unit, output, at FROM ledger WHERE kind = 'do' AND key LIKE :order LIMIT 1`, false},
-	{"a confirmation was never sent", services.Notification, `DELETE FROM ledger WHERE key LIKE :order`,
-		false},
-	{"a refund is lost", services.Payment, `DELETE FROM ledger WHERE kind = 'undo' AND key LIKE :order`,
-		true},
+	{
+		"a confirmation was never sent", services.Notification, `DELETE FROM ledger WHERE key LIKE :order`,
+		false,
+	},
+	{
+		"a refund is lost", services.Payment, `DELETE FROM ledger WHERE kind = 'undo' AND key LIKE :order`,
+		true,
+	},
 	{"a parcel of an undone order", services.Shipping, `INSERT INTO ledger (kind, key, amount, unit, output, at)
 		VALUES ('do', replace(:order, '%', '') || '0/book-shipment', 1, 'parcel', '{}', '')`, true},
-	{"another amount", services.Payment,
-		`UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
+	{
+		"another amount", services.Payment,
+		`UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false,
+	},
 }
 
 // falsify copies the books, falsifies each copy in one way, and audits it. It returns the number of falsified

@@ -92,5 +92,7 @@ func (a *account) may(c awsstub.Call) (int, string) {
 func written(units float64) *watch {
 	return &watch{values: map[string]map[int]float64{
 		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {
-			1: 60, 7: units * 60, 8: 30}}}
+			1: 60, 7: units * 60, 8: 30,
+		},
+	}}
 }

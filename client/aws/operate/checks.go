@@ -33,10 +33,12 @@ const (
 
 // Checks runs the health checks of the stack. It sends no messages and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
-	checks := []client.Check{{Name: "stack", Result: client.CheckOK,
+	checks := []client.Check{{
+		Name: "stack", Result: client.CheckOK,
 		Text: fmt.Sprintf("%s in %s has %s and %s",
 			t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"),
-			view.Count(len(t.Outputs.Requests), "agent"))}}
+			view.Count(len(t.Outputs.Requests), "agent")),
+	}}
 	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx),
 		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
@@ -100,7 +102,8 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			oldest = due[0].At
 		}
 	}
-	since, allowed := now.Sub(last).Round(time.Second), missedSweepsAllowed*t.Outputs.SweepInterval
+	since := now.Sub(last).Round(time.Second)
+	allowed := missedSweepsAllowed * t.Outputs.SweepInterval
 	text := fmt.Sprintf("the Supervisor ran within the last %s", allowed)
 	switch {
 	case last.IsZero():
@@ -109,14 +112,17 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 		text = fmt.Sprintf("the Supervisor last ran %s ago", since)
 	}
 	sweeps := client.Checked("sweeps", since <= allowed, text, fix)
-	late, text := time.Duration(0), "no order waits for a sweep"
+	late := time.Duration(0)
+	text = "no order waits for a sweep"
 	if !oldest.IsZero() {
 		late = now.Sub(oldest).Round(time.Second)
 		text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
 	}
-	return []client.Check{sweeps,
+	return []client.Check{
+		sweeps,
 		client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
-			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
+			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor"),
+	}
 }
 
 func (t *transport) checkDamaged(ctx context.Context) []client.Check {
@@ -164,8 +170,10 @@ func (t *transport) checkSchedules(ctx context.Context) []client.Check {
 		case err != nil && !errors.Is(err, schedule.ErrUnreadable):
 			checks = append(checks, client.NotChecked(name, stack.Failed(ctx, t.ReadUse(), err)))
 		case err != nil:
-			checks = append(checks, client.Check{Name: name, Result: client.CheckFailed, Text: err.Error(),
-				Fix: "look at the log of the Supervisor"})
+			checks = append(checks, client.Check{
+				Name: name, Result: client.CheckFailed, Text: err.Error(),
+				Fix: "look at the log of the Supervisor",
+			})
 		default:
 			checks = append(checks, client.Checked(name, problem == "", cmp.Or(problem, "its next start is known"),
 				"compare `stepkeeper schedules` with what should have started, and submit what is missing"))
@@ -185,14 +193,18 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case !errors.Is(err, port.ErrNotFound):
 			// The condition lets ErrNotFound pass, because the Scheduler stores a definition with the
 			// workflow's first order.
-			return client.Check{Name: "definitions", Result: client.CheckFailed,
+			return client.Check{
+				Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
-				Fix:  "use the stepkeeper that the stack was deployed with"}
+				Fix:  "use the stepkeeper that the stack was deployed with",
+			}
 		}
 	}
-	return client.Check{Name: "definitions", Result: client.CheckOK,
+	return client.Check{
+		Name: "definitions", Result: client.CheckOK,
 		Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored,
-			len(t.Outputs.Workflows))}
+			len(t.Outputs.Workflows)),
+	}
 }
 
 // checkAccount compares the account's Lambda quotas with the needs of the functions. It also compares the
@@ -203,8 +215,10 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	}
 	room, metadata, err := roomOf(ctx, t.aws.functions, t.Outputs)
 	if err != nil {
-		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
-			t.checkClock(ctx)}
+		return []client.Check{
+			client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
+			t.checkClock(ctx),
+		}
 	}
 	text := room.String()
 	if !room.Fits() {
@@ -226,8 +240,10 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		_, metadata, err := readMapping(ctx, t.aws.functions, uuid)
 		if err != nil {
 			return client.NotChecked("clock", stack.Failed(ctx,
-				stack.Use{Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
-					Policy: t.Outputs.Operator}, err))
+				stack.Use{
+					Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
+					Policy: t.Outputs.Operator,
+				}, err))
 		}
 		return clockOf(metadata)
 	}

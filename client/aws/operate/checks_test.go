@@ -35,7 +35,8 @@ func (s *supervisor) LeaseUntil(_ context.Context, name string) (time.Time, erro
 }
 
 func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before time.Time, _ *port.Due,
-	_ int) ([]port.Due, error) {
+	_ int,
+) ([]port.Due, error) {
 	if b != port.DueBucket || shard != 2 || s.due.IsZero() || s.due.After(before) {
 		return nil, nil
 	}
@@ -91,26 +92,36 @@ func TestChecks(t *testing.T) {
 			w.Parts.Outputs.Deployment = "Shop/Engine"
 			a.metrics = &watch{}
 		}, "statuses", client.CheckOK, "every status was sent within 2h0m0s", ""},
-		{"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.Deployment = "Shop/Engine"
-			const search = `SEARCH('{Stepkeeper,Deployment,ReplyTo} Deployment="Shop/Engine" ` +
-				`MetricName="StatusesNotSent"', 'Sum', 3600)`
-			a.metrics = &watch{values: map[string]map[int]float64{search: {5: 3}},
-				labels: map[string]string{search: "shop"}}
-		}, "reply-to shop", client.CheckFailed, "6 status messages could not be sent within 2h0m0s; the orders",
-			"see that its queue or bus exists"},
-		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-		}, "queue intake", client.CheckFailed,
+		{
+			"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
+				w.Parts.Outputs.Deployment = "Shop/Engine"
+				const search = `SEARCH('{Stepkeeper,Deployment,ReplyTo} Deployment="Shop/Engine" ` +
+					`MetricName="StatusesNotSent"', 'Sum', 3600)`
+				a.metrics = &watch{
+					values: map[string]map[int]float64{search: {5: 3}},
+					labels: map[string]string{search: "shop"},
+				}
+			}, "reply-to shop", client.CheckFailed, "6 status messages could not be sent within 2h0m0s; the orders",
+			"see that its queue or bus exists",
+		},
+		{
+			"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
+			}, "queue intake", client.CheckFailed,
 			"no consumer, 0 messages waiting: its event source mapping is disabled",
-			"aws resume"},
-		{"the mapping of the queue between tasks is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Outputs.Tasks, w.Parts.Outputs.Mappings = "url", map[string]string{port.Tasks: "m-tasks"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
-				port.Tasks: func() (port.Depth, error) { return port.Depth{Visible: 3}, nil }}}
-		}, "queue tasks", client.CheckFailed,
+			"aws resume",
+		},
+		{
+			"the mapping of the queue between tasks is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Outputs.Tasks = "url"
+				w.Parts.Outputs.Mappings = map[string]string{port.Tasks: "m-tasks"}
+				w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+					port.Tasks: func() (port.Depth, error) { return port.Depth{Visible: 3}, nil },
+				}}
+			}, "queue tasks", client.CheckFailed,
 			"no consumer, 3 messages waiting: its event source mapping is disabled",
-			"aws resume"},
+			"aws resume",
+		},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 			w.Parts.Queues = counted{
@@ -122,101 +133,147 @@ func TestChecks(t *testing.T) {
 				},
 			}
 		}, "consumers", client.CheckUnknown, "requests-mail", ""},
-		{"the Supervisor never came",
+		{
+			"the Supervisor never came",
 			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
-			"sweeps", client.CheckFailed, "has never run", "NoSweeps"},
-		{"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
-			s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
+			"sweeps", client.CheckFailed, "has never run", "NoSweeps",
 		},
-			"sweeps", client.CheckFailed, "last ran 3m10s ago", "NoSweeps"},
-		{"the leases cannot be read",
+		{
+			"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+				s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
+			},
+			"sweeps", client.CheckFailed, "last ran 3m10s ago", "NoSweeps",
+		},
+		{
+			"the leases cannot be read",
 			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
-			"sweeps", client.CheckUnknown, "denied", ""},
-		{"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
-			s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
+			"sweeps", client.CheckUnknown, "denied", "",
 		},
-			"overdue", client.CheckFailed, "5m20s past", "Supervisor"},
+		{
+			"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+				s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
+			},
+			"overdue", client.CheckFailed, "5m20s past", "Supervisor",
+		},
 		{"every agent calls", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Schedules = recorded{}
 		}, "outages", client.CheckOK, "every agent calls its service", ""},
-		{"a breaker is open", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Schedules = recorded{text: `{"open":[{"agent":"bank","operation":"charge",` +
-				`"opened":"2026-03-01T06:00:00.000Z","first":{"code":"breaker-open","message":"refused"}},` +
-				`{"agent":"mail","operation":"send","over":"2026-03-01T06:00:00.000Z","wakes":true}]}`}
-		}, "agent bank charge", client.CheckFailed,
+		{
+			"a breaker is open", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Schedules = recorded{text: `{"open":[{"agent":"bank","operation":"charge",` +
+					`"opened":"2026-03-01T06:00:00.000Z","first":{"code":"breaker-open","message":"refused"}},` +
+					`{"agent":"mail","operation":"send","over":"2026-03-01T06:00:00.000Z","wakes":true}]}`}
+			}, "agent bank charge", client.CheckFailed,
 			"breaker-open since 2026-03-01T06:00:00.000Z, its steps wait, uncounted: refused",
-			"repair the service behind agent bank charge"},
+			"repair the service behind agent bank charge",
+		},
 		{"the outages cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Schedules = recorded{err: errors.New("denied")}
 		}, "outages", client.CheckUnknown, "denied", ""},
-		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Definitions = damagedDefinitions{}
-			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
-		}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read",
-			"deployed with"},
-		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
+		{
+			"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Definitions = damagedDefinitions{}
+				w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
+			}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read",
+			"deployed with",
+		},
+		{
+			"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
 			"concurrency", client.CheckFailed,
 			"10 at a time, and the account allows 9 in this Region: invocations above the " +
 				"limit are throttled",
-			"higher quota"},
-		{"others have reserved what the functions need",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
+			"higher quota",
+		},
+		{
+			"others have reserved what the functions need",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.limit = 1000
+				a.unreserved = 7
+			},
 			"concurrency", client.CheckFailed,
-			"may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota"},
-		{"the code storage is nearly full",
+			"may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota",
+		},
+		{
+			"the code storage is nearly full",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
 			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB",
-			"Function and layer storage"},
-		{"the stack is of older code",
+			"Function and layer storage",
+		},
+		{
+			"the stack is of older code",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
 			"version", client.CheckFailed, "the stack was built from v1.2.3",
-			"use the stepkeeper that the stack was built from"},
-		{"the stack is of newer code",
+			"use the stepkeeper that the stack was built from",
+		},
+		{
+			"the stack is of newer code",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
 			"version", client.CheckFailed, "what only the newer one writes cannot be read",
-			"update the stack"},
-		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Outputs.Release = view.Release{}
+			"update the stack",
 		},
-			"version", client.CheckUnknown, "not checked: the stack does not report its version", "update"},
-		{"orders may not be sent",
+		{
+			"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Outputs.Release = view.Release{}
+			},
+			"version", client.CheckUnknown, "not checked: the stack does not report its version", "update",
+		},
+		{
+			"orders may not be sent",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
 			"message path", client.CheckFailed,
 			"IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)",
-			"arn:aws:iam::1:policy/App"},
+			"arn:aws:iam::1:policy/App",
+		},
 		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"},
-				":7:IntakeHigh"
+			w.Parts.Outputs.High = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"}
+			a.denied = ":7:IntakeHigh"
 		}, "message path", client.CheckFailed, "to the queue intake-high", ""},
-		{"commands may not be sent",
+		{
+			"commands may not be sent",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
-			"message path", client.CheckFailed, "to the queue control", ""},
-		{"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
-			"message path", client.CheckUnknown, "not checked: ", ""},
-		{"IAM leaves a queue out",
+			"message path", client.CheckFailed, "to the queue control", "",
+		},
+		{
+			"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
+			"message path", client.CheckUnknown, "not checked: ", "",
+		},
+		{
+			"IAM leaves a queue out",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
-			"message path", client.CheckUnknown, "did not answer for 1 of 2", ""},
-		{"a role of single sign-on may send nothing",
+			"message path", client.CheckUnknown, "did not answer for 1 of 2", "",
+		},
+		{
+			"a role of single sign-on may send nothing",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
+				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+				a.denied = "Intake"
 				a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
 					"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
 			}, "message path", client.CheckFailed,
 			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
-				"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
-		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
-		}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send",
-			""},
-		{"the path of a role of single sign-on may not be asked",
+				"/eu-west-1/AWSReservedSSO_Admin_abc to send", "",
+		},
+		{
+			"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.denied = "Intake"
+				a.roles = map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
+			}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send",
+			"",
+		},
+		{
+			"the path of a role of single sign-on may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
 			}, "message path", client.CheckUnknown,
-			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
-		{"the account itself calls",
+			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", "",
+		},
+		{
+			"the account itself calls",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
-			"message path", client.CheckUnknown, "neither a role nor a user", ""},
-		{"a queue is nearly full of messages in flight",
+			"message path", client.CheckUnknown, "neither a role nor a user", "",
+		},
+		{
+			"a queue is nearly full of messages in flight",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 				w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 				w.Parts.Queues = counted{
@@ -228,8 +285,10 @@ func TestChecks(t *testing.T) {
 					},
 				}
 			}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000",
-			"receive less at a time"},
-		{"a queue's messages in flight cannot be counted",
+			"receive less at a time",
+		},
+		{
+			"a queue's messages in flight cannot be counted",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 				w.Parts.Queues = counted{
 					w.Parts.Queues,
@@ -239,31 +298,42 @@ func TestChecks(t *testing.T) {
 						},
 					},
 				}
-			}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
-		{"a table is written to as fast as the account may",
+			}, "messages in flight", client.CheckUnknown, "not checked: ", "",
+		},
+		{
+			"a table is written to as fast as the account may",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.metrics = written(80) },
 			"table writes", client.CheckFailed,
 			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of " +
 				"this account)",
-			"Table-level write throughput limit"},
-		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.noLimits = true
-			a.metrics = written(32_000)
+			"Table-level write throughput limit",
 		},
+		{
+			"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.noLimits = true
+				a.metrics = written(32_000)
+			},
 			"table writes", client.CheckFailed,
 			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",
-			"higher quota"},
-		{"metrics may not be read", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.metrics = &watch{denied: true}
+			"higher quota",
 		},
-			"table writes", client.CheckUnknown, "not checked: ", ""},
-		{"the account may not be asked",
+		{
+			"metrics may not be read", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.metrics = &watch{denied: true}
+			},
+			"table writes", client.CheckUnknown, "not checked: ", "",
+		},
+		{
+			"the account may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
-			"concurrency", client.CheckUnknown, "the permission lambda:GetAccountSettings on the account is missing", ""},
-		{"nobody has subscribed to alerts", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
-		}, "alerts", client.CheckFailed, "the topic has no subscriber",
-			"aws sns subscribe --topic-arn arn:alerts --protocol email"},
+			"concurrency", client.CheckUnknown, "the permission lambda:GetAccountSettings on the account is missing", "",
+		},
+		{
+			"nobody has subscribed to alerts", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
+			}, "alerts", client.CheckFailed, "the topic has no subscriber",
+			"aws sns subscribe --topic-arn arn:alerts --protocol email",
+		},
 		{"nobody has confirmed the mail about alarms", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			a.subscribers["arn:alarms"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}
 		}, "alarms", client.CheckFailed, "1 subscription that waits for its confirmation", "the link in the mail"},
@@ -274,15 +344,18 @@ func TestChecks(t *testing.T) {
 		{"the topic may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			delete(a.subscribers, "arn:alerts")
 		}, "alerts", client.CheckUnknown, "the permission sns:GetTopicAttributes on the topic arn:alerts is missing", ""},
-		{"the tables may not be read",
+		{
+			"the tables may not be read",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
-			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
+			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := stacktest.New(t, stacktest.Memory())
-			s, a := &supervisor{
+			s := &supervisor{
 				last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute),
-			}, &account{
+			}
+			a := &account{
 				limit: 10, unreserved: 8, code: 79, tableLimit: 100, metrics: written(79),
 				caller: "arn:aws:sts::7:assumed-role/ops/ann",
 				subscribers: map[string]map[string]string{
@@ -300,12 +373,15 @@ func TestChecks(t *testing.T) {
 				}
 				o.Workflows = map[string]string{"Order": task.Definition, "Halt": "none"}
 			}
-			o.Concurrency, o.Shared, o.SweepInterval = 10, 8, time.Minute
+			o.Concurrency = 10
+			o.Shared = 8
+			o.SweepInterval = time.Minute
 			o.Release = view.Built()
 			o.Release.Version = "v1.2.3"
 			o.Dead = map[string]string{port.Intake: "url"}
-			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control",
-				"arn:aws:iam::1:policy/App"
+			o.Intake = "https://sqs/7/Intake"
+			o.Control = "https://sqs/7/Control"
+			o.Application = "arn:aws:iam::1:policy/App"
 			none := func() (port.Depth, error) { return port.Depth{}, nil }
 			w.Parts.Queues = counted{
 				w.Parts.Queues,
@@ -320,7 +396,8 @@ func TestChecks(t *testing.T) {
 			w.Parts.Sweeps = s
 			config := awsstub.Config(t, a.answer)
 			w.Parts.Config = &config
-			o.Alerts, o.Alarms = "arn:alerts", "arn:alarms"
+			o.Alerts = "arn:alerts"
+			o.Alarms = "arn:alarms"
 			c.change(w, s, a)
 			checks, err := w.Client().Checks(t.Context())
 			if err != nil {
@@ -368,6 +445,7 @@ type deniedTasks struct{ aws.Tasks }
 func (deniedTasks) Load(context.Context, []string) ([]*port.Record, []error) {
 	return []*port.Record{nil}, []error{errors.New("AccessDenied")}
 }
+
 func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
 	return nil, port.ErrNotFound
 }
@@ -415,9 +493,11 @@ func TestChecksOfDeadLetters(t *testing.T) {
 func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values := golden(t)
 	values["EngineMappings"] += ",requests-card-payment=x,tasks=y"
-	values["EngineTaskMessagesUrl"], values["EngineTaskMessagesDeadUrl"] = "t", "t-dead"
+	values["EngineTaskMessagesUrl"] = "t"
+	values["EngineTaskMessagesDeadUrl"] = "t-dead"
 	values["EngineSweepSeconds"] = "120"
-	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
+	values["EngineRequestsCardPaymentUrl"] = "u"
+	values["EngineRequestsCardPaymentDeadUrl"] = "u-dead"
 	o, err := aws.ReadOutputs(values, "")
 	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
 		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||

@@ -50,7 +50,8 @@ func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
 	all, err := q.Receive(t.Context(), 100, 0, 0)
 	for i := range all {
 		body, failure := all[i].Bytes()
-		bodies, err = append(bodies, string(body)), errors.Join(err, failure)
+		bodies = append(bodies, string(body))
+		err = errors.Join(err, failure)
 	}
 	require.NoError(t, err)
 	return bodies
@@ -91,8 +92,10 @@ func TestRedriveOnAStack(t *testing.T) {
 	if seen[0].OrderID != "acme:1" {
 		seen[0] = seen[1]
 	}
-	h := client.Handling{Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why",
-		Rate: 1000}
+	h := client.Handling{
+		Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why",
+		Rate: 1000,
+	}
 	got := map[string]client.Handled{}
 	h.Record = reported(got)
 	require.NoError(t, s.Redrive(t.Context(), h))
@@ -160,8 +163,10 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 	} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		got := map[string]client.Handled{}
-		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada",
-			Reason: "why", Rate: 1000, Record: reported(got)})
+		err := s.Redrive(t.Context(), client.Handling{
+			Queue: port.Replies, All: true, By: "ada",
+			Reason: "why", Rate: 1000, Record: reported(got),
+		})
 		require.ErrorIs(t, err, client.ErrForbidden, action)
 		require.ErrorContains(t, err, "the permission "+action+
 			" "+on)

@@ -61,8 +61,10 @@ var unasked = []string{"sts:GetCallerIdentity", "lambda:GetAccountSettings", "dy
 
 func newGuard(t *testing.T, policy string) *guard {
 	t.Helper()
-	g := &guard{seen: map[string]bool{},
-		tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{}}
+	g := &guard{
+		seen:   map[string]bool{},
+		tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{},
+	}
 	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
 	var template struct {
 		Resources map[string]templateResource
@@ -144,8 +146,10 @@ func (g *guard) ref(id string) string {
 	case "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function":
 		return "Shop-" + id
 	}
-	return map[string]string{"AWS::Partition": "aws", "AWS::Region": "eu-central-1",
-		"AWS::AccountId": accountID, "AWS::StackId": stackARN}[id]
+	return map[string]string{
+		"AWS::Partition": "aws", "AWS::Region": "eu-central-1",
+		"AWS::AccountId": accountID, "AWS::StackId": stackARN,
+	}[id]
 }
 
 func (g *guard) attribute(id, name string) string {
@@ -170,7 +174,8 @@ func (g *guard) config(t *testing.T) sdk.Config {
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
 		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("guard",
 			func(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (
-				out middleware.InitializeOutput, m middleware.Metadata, err error) {
+				out middleware.InitializeOutput, m middleware.Metadata, err error,
+			) {
 				out.Result, err = g.call(ctx, in.Parameters)
 				return out, m, err
 			}), middleware.After)
@@ -182,16 +187,21 @@ func (g *guard) config(t *testing.T) sdk.Config {
 func (g *guard) call(ctx context.Context, in any) (any, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	services := map[string]string{"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation",
-		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts", "SNS": "sns"}
+	services := map[string]string{
+		"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation",
+		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts", "SNS": "sns",
+	}
 	action := services[awsmiddleware.GetServiceID(ctx)] + ":" +
 		strings.TrimSuffix(middleware.GetOperationName(ctx), "Batch")
 	resource := g.resource(in)
-	if g.seen[action] = true; g.evaluates && !g.allows(action, resource) &&
+	g.seen[action] = true
+	if g.evaluates && !g.allows(action, resource) &&
 		!slices.Contains(unasked, action) {
 		g.denied = append(g.denied, action+" on "+resource)
-		return nil, &smithy.GenericAPIError{Code: "AccessDenied",
-			Message: "User: ann is not authorized to perform: " + action + " on resource: " + resource}
+		return nil, &smithy.GenericAPIError{
+			Code:    "AccessDenied",
+			Message: "User: ann is not authorized to perform: " + action + " on resource: " + resource,
+		}
 	}
 	return g.answer(in)
 }
@@ -325,7 +335,8 @@ func (g *guard) table(in any) any {
 	case *dynamodb.GetItemInput:
 		for _, id := range x.Key {
 			return &dynamodb.GetItemOutput{
-				Item: g.tables[*x.TableName][id.(*dynamotypes.AttributeValueMemberS).Value]}
+				Item: g.tables[*x.TableName][id.(*dynamotypes.AttributeValueMemberS).Value],
+			}
 		}
 	case *dynamodb.QueryInput:
 		return &dynamodb.QueryOutput{}
@@ -341,8 +352,10 @@ func (g *guard) queue(in any) (any, error) {
 		out := &sqs.SendMessageBatchOutput{}
 		for _, e := range x.Entries {
 			sum := md5.Sum([]byte(*e.MessageBody)) //nolint:gosec // SQS's checksum
-			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{Id: e.Id,
-				MD5OfMessageBody: sdk.String(hex.EncodeToString(sum[:]))})
+			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{
+				Id:               e.Id,
+				MD5OfMessageBody: sdk.String(hex.EncodeToString(sum[:])),
+			})
 		}
 		return out, nil
 	case *sqs.ReceiveMessageInput:
@@ -367,8 +380,10 @@ func (g *guard) queue(in any) (any, error) {
 	case *sqs.ChangeMessageVisibilityInput:
 		return &sqs.ChangeMessageVisibilityOutput{}, nil
 	case *sqs.GetQueueAttributesInput:
-		return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{"ApproximateNumberOfMessages": "1",
-			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "0"}}, nil
+		return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
+			"ApproximateNumberOfMessages":           "1",
+			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "0",
+		}}, nil
 	}
 	return nil, fmt.Errorf("the test does not answer %T", in)
 }

@@ -30,9 +30,12 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 	}
 	store := stack.Store(c, outputs)
 	return Over(Parts{
-		Parts: stack.Parts{Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
-			Queues: stack.Addresses(c, outputs)},
-		Sweeps: store, Config: &c}, opts...), nil
+		Parts: stack.Parts{
+			Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
+			Queues: stack.Addresses(c, outputs),
+		},
+		Sweeps: store, Config: &c,
+	}, opts...), nil
 }
 
 // Sweeps reads overdue tasks and the leases of sweeps. *dynamo.Store implements this interface.

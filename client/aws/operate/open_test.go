@@ -101,7 +101,8 @@ func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
 	form, _ := url.ParseQuery(string(body))
 	text := "denied to ann"
 	if name := form.Get("StackName"); code == "" && name != "Shop" && name != stackARN {
-		code, text = "ValidationError", "Stack with id "+name+" does not exist"
+		code = "ValidationError"
+		text = "Stack with id " + name + " does not exist"
 	}
 	w.Header().Set("Content-Type", "text/xml")
 	if code != "" {
@@ -159,13 +160,15 @@ func TestReadOutputs(t *testing.T) {
 	values["EngineFairQueues"] = "true"
 	values["EnginePaused"] = "true"
 	values["EngineScheduled"] = "order,report"
-	values["EngineConcurrency"], values["EngineMappings"] = "40", "control=m-1,intake=m-2,replies=m-3"
+	values["EngineConcurrency"] = "40"
+	values["EngineMappings"] = "control=m-1,intake=m-2,replies=m-3"
 	values["EngineMappings2"] = "requests-inventory=m-4,requests-notification=,requests-payment=m-5"
 	values["EngineMappings3"] = "requests-shipping=m-6"
 	delete(values, "EngineSweepSeconds") // as an older stack
 	values["AppIntakeUrl"] = "of something else"
 	at := func(name string) string { return "https://x/Engine" + name }
-	want := aws.Outputs{Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
+	want := aws.Outputs{
+		Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
 		Replies: at("RepliesUrl"),
 		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
@@ -173,14 +176,19 @@ func TestReadOutputs(t *testing.T) {
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
 		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
 		High: map[string]string{},
-		Mappings: map[string]string{"control": "m-1", "intake": "m-2", "replies": "m-3",
+		Mappings: map[string]string{
+			"control": "m-1", "intake": "m-2", "replies": "m-3",
 			"requests-inventory": "m-4", "requests-notification": "", "requests-payment": "m-5",
-			"requests-shipping": "m-6"},
+			"requests-shipping": "m-6",
+		},
 		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
-		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
-			"missed-sweeps": at("MissedSweepsUrl")},
+		Dead: map[string]string{
+			"quarantine":    at("QuarantineUrl"),
+			"missed-sweeps": at("MissedSweepsUrl"),
+		},
 		SweepInterval: time.Minute, Deployment: "Shop/Engine",
-		Alerts: at("AlertsTopic"), Alarms: at("AlarmsTopic")} // no workflow has children, so no Tasks
+		Alerts: at("AlertsTopic"), Alarms: at("AlarmsTopic"),
+	} // no workflow has children, so no Tasks
 	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
 		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
 		want.Dead["requests-"+strings.ToLower(agent)] = at("Requests" + agent + "DeadUrl")
@@ -233,8 +241,10 @@ func without(t *testing.T, key string) map[string]string {
 // environment keeps the user's own AWS settings out of the tests.
 func environment(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
-		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL",
+	} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -298,10 +308,14 @@ func TestMissingPermissions(t *testing.T) {
 		most       int32 // calls of the action
 		call       func(s *client.Client) error
 	}{
-		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
-			func(s *client.Client) error { return get(t, s, "o") }},
-		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
-			func(s *client.Client) error { return submitted(t, s, "o") }},
+		{
+			"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return get(t, s, "o") },
+		},
+		{
+			"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return submitted(t, s, "o") },
+		},
 		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
 			_, err := s.Submit(t.Context(), order("o", "order", ""))
 			return err
@@ -346,8 +360,10 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 	environment(t)
 	c := newCloud(t)
 	c.outputs = golden(t)
-	for body, want := range map[string]error{"<html>bad gateway</html>": client.ErrConnection,
-		"{}": client.ErrUnavailable} {
+	for body, want := range map[string]error{
+		"<html>bad gateway</html>": client.ErrConnection,
+		"{}":                       client.ErrUnavailable,
+	} {
 		c.dynamo = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.WriteString(w, body)
@@ -424,7 +440,8 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	}
 	queues := httptest.NewServer(w.Handler)
 	t.Cleanup(queues.Close)
-	c.sqs, c.dynamo = proxy(t, queues.URL), proxy(t, os.Getenv(dynamotest.Variable))
+	c.sqs = proxy(t, queues.URL)
+	c.dynamo = proxy(t, os.Getenv(dynamotest.Variable))
 	s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL})
 	require.NoError(t, err)
 	submit(t, s, order("o", "order", ""))

@@ -98,7 +98,8 @@ func (s switcher) schedule(ctx context.Context) error {
 	if rule := s.outputs.Rule; rule != "" {
 		return s.rule(ctx, rule)
 	}
-	name, schedules := s.outputs.Schedule, scheduler.NewFromConfig(s.Config)
+	name := s.outputs.Schedule
+	schedules := scheduler.NewFromConfig(s.Config)
 	is, err := schedules.GetSchedule(ctx, &scheduler.GetScheduleInput{Name: &name})
 	if err != nil {
 		return s.failed(ctx, "scheduler:GetSchedule", "schedule "+name, err)

@@ -42,12 +42,15 @@ const schedule = `{"Name":"Shop-Sweeps","GroupName":"default","ScheduleExpressio
 func newSwitches(t *testing.T) *switches {
 	t.Helper()
 	environment(t)
-	s := &switches{cloud: newCloud(t), states: map[string]string{"m-intake": "Enabled",
-		"m-payment": "Enabled", "schedule": "ENABLED"}}
+	s := &switches{cloud: newCloud(t), states: map[string]string{
+		"m-intake":  "Enabled",
+		"m-payment": "Enabled", "schedule": "ENABLED",
+	}}
 	s.outputs = golden(t)
 	maps.DeleteFunc(s.outputs, func(key, _ string) bool { return strings.HasPrefix(key, "EngineMappings") })
 	s.outputs["EngineMappings"] = "intake=m-intake,requests-mail=,requests-payment=m-payment"
-	s.outputs["EngineRequestsMailUrl"], s.outputs["EngineRequestsMailDeadUrl"] = "https://x/m", "https://x/d"
+	s.outputs["EngineRequestsMailUrl"] = "https://x/m"
+	s.outputs["EngineRequestsMailDeadUrl"] = "https://x/d"
 	s.outputs["EngineScheduleName"] = "Shop-Sweeps"
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -76,7 +79,8 @@ func (s *switches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		state := s.states[id]
 		if s.slow == id && r.Method == http.MethodPut {
-			s.slow, state = "", "Disabling"
+			s.slow = ""
+			state = "Disabling"
 		}
 		fmt.Fprintf(w, `{"UUID":%q,"State":%q}`, id, state)
 	case strings.HasPrefix(r.URL.Path, "/schedules/") && r.Method == http.MethodGet:
@@ -97,15 +101,20 @@ func (s *switches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // switched off by hand. An update of the schedule repeats all that the schedule has.
 func TestPauseAndResume(t *testing.T) {
 	s := newSwitches(t)
-	s.slow, s.states["m-intake"] = "m-payment", "Disabled"
-	want := operate.Switched{Schedule: "Shop-Sweeps", Queues: []string{"intake", "requests-payment"},
-		External: []string{"requests-mail"}}
+	s.slow = "m-payment"
+	s.states["m-intake"] = "Disabled"
+	want := operate.Switched{
+		Schedule: "Shop-Sweeps", Queues: []string{"intake", "requests-payment"},
+		External: []string{"requests-mail"},
+	}
 	for range 2 { // the second call finds everything done
 		done, err := operate.Pause(t.Context(), s.config, "Shop")
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(want, done))
-		require.Equal(t, map[string]string{"m-intake": "Disabled", "m-payment": "Disabled",
-			"schedule": "DISABLED"}, s.states)
+		require.Equal(t, map[string]string{
+			"m-intake": "Disabled", "m-payment": "Disabled",
+			"schedule": "DISABLED",
+		}, s.states)
 	}
 	done, err := operate.Resume(t.Context(), s.config, "Shop")
 	require.NoError(t, err)
@@ -148,9 +157,11 @@ func TestPauseRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "deploy it again with this version")
 	require.Equal(t, "Enabled", s.states["m-intake"])
 
-	for denied, want := range map[string]string{"PUT /schedules/": "scheduler:UpdateSchedule",
+	for denied, want := range map[string]string{
+		"PUT /schedules/":  "scheduler:UpdateSchedule",
 		"GET /schedules/":  "scheduler:GetSchedule",
-		"PUT /2015-03-31/": "lambda:UpdateEventSourceMapping on the event source mapping of requests-payment"} {
+		"PUT /2015-03-31/": "lambda:UpdateEventSourceMapping on the event source mapping of requests-payment",
+	} {
 		s := newSwitches(t)
 		s.denied = denied
 		_, err := operate.Pause(t.Context(), s.config, "Shop")

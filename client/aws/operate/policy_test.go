@@ -59,8 +59,10 @@ func guarded(t *testing.T, policy string) *guard {
 // verdict, the guard ends the wait when the command has been sent.
 func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	letter := func(queue string) client.Handling {
-		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000,
-			Record: func(client.Handled) error { return nil }}
+		return client.Handling{
+			Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000,
+			Record: func(client.Handled) error { return nil },
+		}
 	}
 	command := func(do func(t *testing.T, c *client.Client) error) func(t *testing.T,
 		c *client.Client) error {
@@ -195,9 +197,11 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 // make the calls of applications, and no others. The ARNs are those that IAM sees: stack/NAME/* for a stack
 // that is named.
 func TestPoliciesAllowWhatIsCalled(t *testing.T) {
-	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
+	application := []string{
+		"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
 		"schedules",
-		"definition", "plan of a move", "plan of a move with documents"}
+		"definition", "plan of a move", "plan of a move with documents",
+	}
 	for _, policy := range []string{"Application", "Operator"} {
 		seen := map[string]bool{}
 		for _, stack := range []string{"Shop", stackARN} {
@@ -280,7 +284,8 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 		}
 		w.Held.Store(true)
 		w.Parts.Outputs.IntakeCommands = reads
-		intake, control := waiting(t, w, port.Intake), waiting(t, w, port.Control)
+		intake := waiting(t, w, port.Intake)
+		control := waiting(t, w, port.Control)
 		g := &guard{}
 		ctx := g.untilSent(t)
 		w.Parts.Tasks = looking{w.Store, func() {

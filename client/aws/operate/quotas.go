@@ -34,7 +34,8 @@ func near(n, limit float64) bool { return n >= quotaShare*limit }
 // the queue's messages.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
-	most, of := 0, port.Intake
+	most := 0
+	of := port.Intake
 	var queues []string
 	for _, queue := range t.schedulerQueues() {
 		queues = append(queues, t.queuesOf(queue)...)
@@ -49,7 +50,8 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			return client.NotChecked(name, err)
 		}
 		if depth.InFlight > most {
-			most, of = depth.InFlight, queue
+			most = depth.InFlight
+			of = queue
 		}
 	}
 	return client.Checked(name, !near(float64(most), mostInFlight),
@@ -70,14 +72,16 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 		if err != nil {
 			return client.NotChecked(name, err)
 		}
-		t.statistics.peak, t.statistics.peakTill = peak, now.Add(peakHold)
+		t.statistics.peak = peak
+		t.statistics.peakTill = now.Add(peakHold)
 	}
-	limit, whose := float64(defaultTableWrites),
-		"AWS's default, because dynamodb:DescribeLimits is not allowed"
+	limit := float64(defaultTableWrites)
+	whose := "AWS's default, because dynamodb:DescribeLimits is not allowed"
 	if t.aws != nil {
 		if out, err := t.aws.tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
 			out.TableMaxWriteCapacityUnits != nil {
-			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
+			limit = float64(*out.TableMaxWriteCapacityUnits)
+			whose = "of this account"
 		}
 	}
 	return client.Checked(name, !near(t.statistics.peak, limit), fmt.Sprintf(
@@ -91,8 +95,10 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 // table's index, and returns the higher value.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []*metric
-	for _, of := range [][]string{{"TableName", t.Outputs.Orders},
-		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+	for _, of := range [][]string{
+		{"TableName", t.Outputs.Orders},
+		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName},
+	} {
 		metrics = append(metrics, ofTable("ConsumedWriteCapacityUnits", of))
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)

@@ -42,28 +42,35 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		queue := queues[r.EvalResourceName]
 		delete(queues, r.EvalResourceName)
 		if r.EvalDecision != "allowed" {
-			return client.Check{Name: name, Result: client.CheckFailed,
+			return client.Check{
+				Name: name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
 					r.EvalDecision),
 				Fix: "attach the policy " + t.Outputs.Senders(queue) +
-					" to it; an explicitDeny stands in another policy of it"}
+					" to it; an explicitDeny stands in another policy of it",
+			}
 		}
 	}
 	if len(queues) > 0 || len(arns) == 0 {
 		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), len(arns)))
 	}
-	return client.Check{Name: name, Result: client.CheckOK,
+	return client.Check{
+		Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
 			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
-				"not checked", who)}
+				"not checked", who),
+	}
 }
 
 // sendQueues returns the ARNs of the queues that take orders and commands, and the queues' names by ARN. The
 // sequence is fixed, so that each run names the same queue first.
 func (t *transport) sendQueues(who arn.ARN) (arns []string, names map[string]string) {
 	names = map[string]string{}
-	for _, queue := range []struct{ name, place string }{{port.Intake, t.Outputs.Intake},
-		{port.High(port.Intake), t.Outputs.High[port.Intake]}, {port.Control, t.Outputs.Control}} {
+	for _, queue := range []struct{ name, place string }{
+		{port.Intake, t.Outputs.Intake},
+		{port.High(port.Intake), t.Outputs.High[port.Intake]},
+		{port.Control, t.Outputs.Control},
+	} {
 		u, err := url.Parse(queue.place)
 		if err != nil || queue.place == "" {
 			continue
@@ -72,8 +79,10 @@ func (t *transport) sendQueues(who arn.ARN) (arns []string, names map[string]str
 		if !found {
 			continue
 		}
-		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
-			Resource: resource}.String()
+		of := arn.ARN{
+			Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
+			Resource: resource,
+		}.String()
 		arns = append(arns, of)
 		names[of] = queue.name
 	}
@@ -117,7 +126,8 @@ func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, erro
 		return a, fmt.Errorf("the caller %s is neither a role nor a user", caller)
 	}
 	role, _, _ := strings.Cut(rest, "/")
-	a.Service, a.Resource = "iam", "role/"+role
+	a.Service = "iam"
+	a.Resource = "role/" + role
 	var found struct {
 		Arn string `xml:"GetRoleResult>Role>Arn"`
 	}

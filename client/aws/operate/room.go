@@ -83,9 +83,11 @@ func roomOf(ctx context.Context, functions *direct.Client, o stack.Outputs) (Roo
 		return Room{}, middleware.Metadata{},
 			errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
-	r := Room{Needs: o.Concurrency, Limit: limit.ConcurrentExecutions, Shared: o.Shared,
+	r := Room{
+		Needs: o.Concurrency, Limit: limit.ConcurrentExecutions, Shared: o.Shared,
 		Unreserved: limit.ConcurrentExecutions, codeLimit: limit.TotalCodeSize,
-		code: settings.AccountUsage.TotalCodeSize}
+		code: settings.AccountUsage.TotalCodeSize,
+	}
 	if limit.UnreservedConcurrentExecutions != nil {
 		r.Unreserved = *limit.UnreservedConcurrentExecutions
 	}

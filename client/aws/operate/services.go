@@ -25,9 +25,11 @@ type services struct {
 }
 
 func newServices(c sdk.Config) *services {
-	return &services{functions: direct.New(c, direct.Lambda), metrics: direct.New(c, direct.CloudWatch),
+	return &services{
+		functions: direct.New(c, direct.Lambda), metrics: direct.New(c, direct.CloudWatch),
 		rights: direct.New(c, direct.IAM), topics: direct.New(c, direct.SNS),
-		tables: dynamo.NewClient(c), caller: sts.NewFromConfig(c)}
+		tables: dynamo.NewClient(c), caller: sts.NewFromConfig(c),
+	}
 }
 
 // mapping is the answer of Lambda about an event source mapping.
@@ -42,10 +44,13 @@ func pathOf(uuid string) string {
 
 // readMapping reads an event source mapping. The metadata has the time of AWS.
 func readMapping(ctx context.Context, functions *direct.Client, uuid string) (m mapping,
-	metadata middleware.Metadata, err error) {
+	metadata middleware.Metadata, err error,
+) {
 	const operation = "GetEventSourceMapping"
-	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodGet,
-		Path: pathOf(uuid)})
+	response, err := functions.Do(ctx, direct.Request{
+		Operation: operation, Method: http.MethodGet,
+		Path: pathOf(uuid),
+	})
 	if err != nil {
 		return m, metadata, err
 	}
@@ -59,8 +64,10 @@ func enableMapping(ctx context.Context, functions *direct.Client, uuid string, e
 	if err != nil {
 		return m, err
 	}
-	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodPut,
-		Path: pathOf(uuid), Body: body, Header: http.Header{"Content-Type": {"application/json"}}})
+	response, err := functions.Do(ctx, direct.Request{
+		Operation: operation, Method: http.MethodPut,
+		Path: pathOf(uuid), Body: body, Header: http.Header{"Content-Type": {"application/json"}},
+	})
 	if err != nil {
 		return m, err
 	}
@@ -79,10 +86,13 @@ type lambdaAccount struct {
 
 // readAccount reads the quotas of the account. The metadata has the time of AWS.
 func readAccount(ctx context.Context, functions *direct.Client) (a lambdaAccount, metadata middleware.Metadata,
-	err error) {
+	err error,
+) {
 	const operation = "GetAccountSettings"
-	response, err := functions.Do(ctx, direct.Request{Operation: operation, Method: http.MethodGet,
-		Path: "/2016-08-19/account-settings"})
+	response, err := functions.Do(ctx, direct.Request{
+		Operation: operation, Method: http.MethodGet,
+		Path: "/2016-08-19/account-settings",
+	})
 	if err != nil {
 		return a, metadata, err
 	}
@@ -117,6 +127,8 @@ func readMetrics(ctx context.Context, metrics *direct.Client, in url.Values) (al
 
 // metricTimes returns the part of a GetMetricData request with the times.
 func metricTimes(from, to time.Time) url.Values {
-	return url.Values{"StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)},
-		"ScanBy": {"TimestampAscending"}}
+	return url.Values{
+		"StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)},
+		"ScanBy": {"TimestampAscending"},
+	}
 }

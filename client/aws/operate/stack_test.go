@@ -93,10 +93,12 @@ func get(t *testing.T, c *client.Client, id string) error {
 	_, err := c.Get(t.Context(), id)
 	return err
 }
+
 func submitted(t *testing.T, c *client.Client, id string) error {
 	_, err := c.Submitted(t.Context(), id)
 	return err
 }
+
 func waited(t *testing.T, c *client.Client, id string) error {
 	_, err := c.Wait(t.Context(), id)
 	return err
@@ -357,10 +359,17 @@ func TestAnswersOnAStack(t *testing.T) {
 		for _, a := range []struct {
 			by, value, id string
 			accepted      bool
-		}{{"ann", "stay", "a1", false}, {"ann", "go", "a2", true}, {"ann", "halt", "a3", false},
-			{"bob", "go", "a4", true}, {"bob", "go", "a4", true}} {
-			v, err := c.Answer(t.Context(), "o", client.Reply{Step: "approve", Value: a.value, By: a.by,
-				Run: -1}, client.CommandID(a.id))
+		}{
+			{"ann", "stay", "a1", false},
+			{"ann", "go", "a2", true},
+			{"ann", "halt", "a3", false},
+			{"bob", "go", "a4", true},
+			{"bob", "go", "a4", true},
+		} {
+			v, err := c.Answer(t.Context(), "o", client.Reply{
+				Step: "approve", Value: a.value, By: a.by,
+				Run: -1,
+			}, client.CommandID(a.id))
 			require.NoError(t, err)
 			require.Equal(t, a.accepted, v.Accepted)
 			require.Equal(t, a.id, v.ID)
@@ -412,7 +421,8 @@ func TestNoVerdict(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "no-verdict", e.Code)
 	var u *client.Undecided
-	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
+	short := &ending{Context: t.Context(), ended: make(chan struct{})}
+	before := waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
 		// the command is queued, and the client looks for its verdict
 		if waiting(t, w, port.Intake) > before {
@@ -500,7 +510,8 @@ type recorded struct {
 
 func (r recorded) Entry(context.Context, string) (e port.LedgerEntry, err error) {
 	if r.text != "" {
-		e.Version, e.Output = 1, json.RawMessage(r.text)
+		e.Version = 1
+		e.Output = json.RawMessage(r.text)
 	}
 	return e, r.err
 }
@@ -514,9 +525,14 @@ func TestSchedulesOfAStack(t *testing.T) {
 		is   error
 	}{
 		{recorded{}, client.Schedule{Workflow: "order"}, nil},
-		{recorded{text: `{"cron":"0 6 * * *","overlap":"skip","next":"2026-03-01T06:00:00.000Z","started":3}`},
-			client.Schedule{Workflow: "order", Cron: "0 6 * * *", Overlap: "skip", Started: 3,
-				Next: time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)}, nil},
+		{
+			recorded{text: `{"cron":"0 6 * * *","overlap":"skip","next":"2026-03-01T06:00:00.000Z","started":3}`},
+			client.Schedule{
+				Workflow: "order", Cron: "0 6 * * *", Overlap: "skip", Started: 3,
+				Next: time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC),
+			},
+			nil,
+		},
 		{recorded{text: `{"cron":6}`}, client.Schedule{}, client.ErrInternal},
 		{recorded{text: `{"starts":{"at":"today"}}`}, client.Schedule{}, client.ErrInternal},
 		{recorded{err: errors.New("the table is gone")}, client.Schedule{}, client.ErrInternal},
@@ -534,7 +550,8 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	c := w.Client()
 	o := order("o", "order", "")
-	o.Priority, o.Deadline = message.PriorityHigh, time.Now().Add(time.Hour)
+	o.Priority = message.PriorityHigh
+	o.Deadline = time.Now().Add(time.Hour)
 	all := slices.Values([]client.Order{o})
 	require.NoError(t, c.SubmitAll(t.Context(), all, func(r client.Result) {
 		if !r.Queued {
@@ -556,7 +573,8 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
 		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
-		parts.Outputs.FairQueues, parts.Queues = fair, queues
+		parts.Outputs.FairQueues = fair
+		parts.Queues = queues
 		submit(t, aws.Over(parts), order("acme:1001", "order", "good"))
 		q, err := queues.Queue(port.Intake)
 		require.NoError(t, err)
@@ -579,7 +597,8 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
 		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
-		parts.Outputs.High, parts.Queues = high, queues
+		parts.Outputs.High = high
+		parts.Queues = queues
 		c := aws.Over(parts)
 		q, err := queues.Queue(port.Intake)
 		require.NoError(t, err)
@@ -606,7 +625,8 @@ func TestDeployedDefinition(t *testing.T) {
 	x, err := c.Wait(t.Context(), "fail")
 	require.NoError(t, err)
 	require.Equal(t, core.Compensated, x.State)
-	own, other := x.Definition, strings.Repeat("0", 32)
+	own := x.Definition
+	other := strings.Repeat("0", 32)
 	t.Run("its own definition is deployed", func(t *testing.T) {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": own}
 		x, err := w.Client().Get(t.Context(), "fail")
@@ -658,7 +678,8 @@ func TestDeployedDefinition(t *testing.T) {
 // The orders that were set aside are listed alone, though their documents can be read again.
 func TestDamagedOrdersAreListed(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
-		c, ctx := w.Client(), t.Context()
+		c := w.Client()
+		ctx := t.Context()
 		for _, id := range []string{"bad", "good"} {
 			submit(t, c, order(id, "ask", ""))
 			started(t, c, id)

@@ -54,14 +54,18 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 		return t.statistics.all, nil
 	}
 	from := now.Truncate(time.Minute).Add(-covered)
-	s := &client.Statistics{From: core.TimeOf(from), Interval: core.Minute, Series: []view.Series{},
+	s := &client.Statistics{
+		From: core.TimeOf(from), Interval: core.Minute, Series: []view.Series{},
 		Agents: t.agentsNow(ctx),
 		Unknown: []string{
 			"orders that ended, and those in flight, over time: no metric of a stack counts them, because " +
 				"each is billed",
-			"replies of agents: likewise"}}
+			"replies of agents: likewise",
+		},
+	}
 	var err error
-	if s.Overdue, err = t.overdue(ctx, now); err != nil {
+	s.Overdue, err = t.overdue(ctx, now)
+	if err != nil {
 		s.Unknown = append(s.Unknown, "overdue orders: "+err.Error())
 	}
 	within, cancel := context.WithTimeout(ctx, metricsTime)
@@ -72,7 +76,8 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	if ctx.Err() != nil { // the errors above come from the end of the caller's context
 		return nil, ctx.Err()
 	}
-	t.statistics.all, t.statistics.until = s, now.Add(statisticsHold)
+	t.statistics.all = s
+	t.statistics.until = now.Add(statisticsHold)
 	return s, nil
 }
 
@@ -85,7 +90,8 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 			if err != nil {
 				a.Unknown = err.Error()
 			}
-			a.Waiting, a.InFlight = a.Waiting+depth.Visible, a.InFlight+depth.InFlight
+			a.Waiting = a.Waiting + depth.Visible
+			a.InFlight = a.InFlight + depth.InFlight
 		}
 		all = append(all, a)
 	}
@@ -143,8 +149,10 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	}
 	results, err := readMetrics(ctx, t.aws.metrics, in)
 	if err != nil {
-		return stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
-			Policy: t.Outputs.Operator}, err)
+		return stack.Failed(ctx, stack.Use{
+			Action: "cloudwatch:GetMetricData", On: "metrics",
+			Policy: t.Outputs.Operator,
+		}, err)
 	}
 	for _, r := range results {
 		m := byID[r.ID]
@@ -181,16 +189,20 @@ func (m *metric) ask(in url.Values, query string) {
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
-			all = append(all, &metric{namespace: "AWS/SQS", name: name, statistic: statistic,
-				dimensions: []string{"QueueName", path.Base(u)}})
+			all = append(all, &metric{
+				namespace: "AWS/SQS", name: name, statistic: statistic,
+				dimensions: []string{"QueueName", path.Base(u)},
+			})
 		}
 	}
 	return all
 }
 
 func (t *transport) own(name, statistic string, dimensions ...string) *metric {
-	return &metric{namespace: deployment.MetricNamespace, name: name, statistic: statistic,
-		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...)}
+	return &metric{
+		namespace: deployment.MetricNamespace, name: name, statistic: statistic,
+		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...),
+	}
 }
 
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
@@ -199,12 +211,14 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	inError := &metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
 		deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
 		deployment.MetricDeployment, t.Outputs.Deployment, deployment.MetricInError)}
-	waiting, oldest := make([][]*metric, len(s.Agents)), make([][]*metric, len(s.Agents))
+	waiting := make([][]*metric, len(s.Agents))
+	oldest := make([][]*metric, len(s.Agents))
 	notCalled := make([]*metric, len(s.Agents))
 	all := slices.Clone(received)
 	for i := range s.Agents {
 		agent := s.Agents[i].Agent
-		queue, url := port.Requests(agent), t.Outputs.Requests[agent]
+		queue := port.Requests(agent)
+		url := t.Outputs.Requests[agent]
 		waiting[i] = t.ofQueue(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")
 		oldest[i] = t.ofQueue(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")
 		notCalled[i] = t.own(deployment.MetricNotCalled, "Sum", deployment.MetricAgent, agent)
@@ -221,8 +235,10 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their "+
 			"service: deploy the stack again, its outputs do not have the name of its metrics")
 	} else {
-		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
-			Values: t.inError(swept.values, inError.values)})
+		s.Series = append(s.Series, view.Series{
+			Kind: view.SeriesOrders, Of: string(core.Error),
+			Values: t.inError(swept.values, inError.values),
+		})
 	}
 	for i := range s.Agents {
 		a := &s.Agents[i]
@@ -256,7 +272,8 @@ func series(kind, of string, metrics []*metric) view.Series {
 // number holds until the next sweep is due.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
-	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
+	holds := int((t.Outputs.SweepInterval + time.Minute - 1) / time.Minute)
+	last := -1
 	for i := range all {
 		if swept[i] != nil {
 			last = i
@@ -293,7 +310,8 @@ func uncalledSince(values []*float64) (since int, is bool) {
 	last := minutes
 	for i := minutes - 1; i >= 0 && last-i <= int(uncalledFor/time.Minute); i-- {
 		if values[i] != nil && *values[i] > 0 {
-			last, is = i, true
+			last = i
+			is = true
 		}
 	}
 	return last, is

@@ -104,9 +104,13 @@ func watched(t *testing.T, w *watch) *stacktest.Deployment {
 	depth := func(n int) func() (port.Depth, error) {
 		return func() (port.Depth, error) { return port.Depth{Visible: n, InFlight: 1}, nil }
 	}
-	s.Parts.Queues = counted{s.Parts.Queues,
-		map[string]func() (port.Depth, error){port.Requests("mail"): depth(4),
-			port.High(port.Requests("mail")): depth(2)}}
+	s.Parts.Queues = counted{
+		s.Parts.Queues,
+		map[string]func() (port.Depth, error){
+			port.Requests("mail"):            depth(4),
+			port.High(port.Requests("mail")): depth(2),
+		},
+	}
 	s.Parts.Sweeps = &supervisor{Store: memory.NewStore(4), due: time.Now().Add(-10 * time.Minute)}
 	config := awsstub.Config(t, w.answer)
 	s.Parts.Config = &config
@@ -142,7 +146,8 @@ func TestStatistics(t *testing.T) {
 		"Stepkeeper OldestOverdue Maximum Deployment=Shop/Engine":                     {6: 0, 4: 0},
 		inErrorSearch: {4: 3},
 		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail": {
-			30: 1, 14: 2, 9: 1, 8: 0},
+			30: 1, 14: 2, 9: 1, 8: 0,
+		},
 	}}
 	stack := watched(t, w)
 	c := stack.Client()
@@ -212,12 +217,14 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	}
 	stack = watched(t, &watch{})
 	stack.Parts.Outputs.Deployment = ""
-	if s, err = stack.Client().Statistics(t.Context()); err != nil || len(s.Series) != 2 ||
+	s, err = stack.Client().Statistics(t.Context())
+	if err != nil || len(s.Series) != 2 ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
 		t.Errorf("%+v %v", s, err)
 	}
 	stack.Parts.Config = nil
-	if s, err = stack.Client().Statistics(t.Context()); err != nil ||
+	s, err = stack.Client().Statistics(t.Context())
+	if err != nil ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
 		t.Errorf("%+v %v", s, err)
 	}

@@ -46,16 +46,20 @@ func (t *transport) checkStatuses(ctx context.Context) []client.Check {
 	var checks []client.Check
 	for _, name := range slices.Sorted(maps.Keys(unsent)) {
 		if unsent[name] > 0 {
-			checks = append(checks, client.Check{Name: view.CheckReceiver + name, Result: client.CheckFailed,
+			checks = append(checks, client.Check{
+				Name: view.CheckReceiver + name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("%s could not be sent within %s; the orders go on, and the statuses are "+
 					"sent again", view.Count(unsent[name], "status message"), unsentWithin),
 				Fix: "see that its queue or bus exists, that it and its KMS key let the Scheduler send, and " +
-					"that it is deployed as a reply-to; stepkeeper show says the reason of each order"})
+					"that it is deployed as a reply-to; stepkeeper show says the reason of each order",
+			})
 		}
 	}
 	if len(checks) == 0 {
-		checks = append(checks, client.Check{Name: "statuses", Result: client.CheckOK,
-			Text: fmt.Sprintf("every status was sent within %s", unsentWithin)})
+		checks = append(checks, client.Check{
+			Name: "statuses", Result: client.CheckOK,
+			Text: fmt.Sprintf("every status was sent within %s", unsentWithin),
+		})
 	}
 	return checks
 }

@@ -48,19 +48,27 @@ func (t *transport) checkTopic(ctx context.Context, name, arn string) client.Che
 	}
 	switch {
 	case confirmed > 0:
-		return client.Check{Name: name, Result: client.CheckOK,
-			Text: fmt.Sprintf("the topic has %s", view.Count(confirmed, "subscriber"))}
+		return client.Check{
+			Name: name, Result: client.CheckOK,
+			Text: fmt.Sprintf("the topic has %s", view.Count(confirmed, "subscriber")),
+		}
 	case pending > 0:
-		return client.Check{Name: name, Result: client.CheckFailed,
+		return client.Check{
+			Name: name, Result: client.CheckFailed,
 			Text: fmt.Sprintf("nobody receives them: the topic has no confirmed subscriber, and %s that waits for "+
 				"its confirmation", view.Count(pending, "subscription")),
-			Fix: "follow the link in the mail from AWS Notifications"}
+			Fix: "follow the link in the mail from AWS Notifications",
+		}
 	case t.Outputs.Alarms == "":
-		return client.Check{Name: name, Result: client.CheckOK,
-			Text: "nobody receives them: the topic has no subscriber, and the deployment has no alarms, as for trials"}
+		return client.Check{
+			Name: name, Result: client.CheckOK,
+			Text: "nobody receives them: the topic has no subscriber, and the deployment has no alarms, as for trials",
+		}
 	}
-	return client.Check{Name: name, Result: client.CheckFailed,
+	return client.Check{
+		Name: name, Result: client.CheckFailed,
 		Text: "nobody receives them: the topic has no subscriber",
 		Fix: "set AlarmEmail and deploy again, or `aws sns subscribe --topic-arn " + arn +
-			" --protocol email --notification-endpoint ADDRESS --region " + t.Outputs.Region + "`"}
+			" --protocol email --notification-endpoint ADDRESS --region " + t.Outputs.Region + "`",
+	}
 }

@@ -107,7 +107,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 			all = append(all, l.found)
 		}
 		if l.err != nil {
-			unknown, why = append(unknown, queues[i]), errors.Join(why, l.err)
+			unknown = append(unknown, queues[i])
+			why = errors.Join(why, l.err)
 		}
 	}
 	slices.SortFunc(all, func(a, b client.Unattended) int { return strings.Compare(a.Queue, b.Queue) })
@@ -196,8 +197,10 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		return port.Depth{}, err
 	}
 	depth, err := q.Depth(ctx)
-	return depth, stack.Failed(ctx, stack.Use{Action: "sqs:GetQueueAttributes", On: "queue " + queue,
-		Policy: t.Outputs.Operator}, err)
+	return depth, stack.Failed(ctx, stack.Use{
+		Action: "sqs:GetQueueAttributes", On: "queue " + queue,
+		Policy: t.Outputs.Operator,
+	}, err)
 }
 
 // mapping reports whether the event source mapping of the queue u.Queue is off or missing. It then sets
@@ -220,8 +223,10 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		}
 		return true, nil
 	case err != nil:
-		return false, stack.Failed(ctx, stack.Use{Action: "lambda:GetEventSourceMapping",
-			On: "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator}, err)
+		return false, stack.Failed(ctx, stack.Use{
+			Action: "lambda:GetEventSourceMapping",
+			On:     "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator,
+		}, err)
 	}
 	switch m.State {
 	case "Disabled", "Disabling", "Deleting":

@@ -48,7 +48,8 @@ func (c counter) Depth(context.Context) (port.Depth, error) { return c.depth() }
 // left out.
 func TestQueueWithoutConsumerIsReported(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	depth, failure := port.Depth{}, error(nil)
+	depth := port.Depth{}
+	failure := error(nil)
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
 	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 		port.Requests("shop"): func() (port.Depth, error) { return depth, failure },
@@ -69,7 +70,8 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 		{"one is being handled", port.Depth{Visible: 3, InFlight: 1}, nil, 0},
 		{"it may not be looked at", port.Depth{Visible: 3}, errors.New("AccessDenied"), 0},
 	} {
-		depth, failure = x.depth, x.err
+		depth = x.depth
+		failure = x.err
 		task, err := c.Get(t.Context(), "o-1")
 		if err != nil || len(task.Unattended) != x.want {
 			t.Errorf("%s: %+v, %v", x.name, task.Unattended, err)
@@ -88,7 +90,8 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
 		}
 	}
-	depth, failure = port.Depth{Visible: 1}, nil
+	depth = port.Depth{Visible: 1}
+	failure = nil
 	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 ||
 		task.Unchecked != "" {
@@ -144,41 +147,65 @@ func TestStateOfMappingIsReported(t *testing.T) {
 		change func(c *cloud)
 		want   client.Unattended
 	}{
-		"disabled": {func(c *cloud) {
-			c.mapped["m-payment"] = disabled
-			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 12})
+		"disabled": {
+			func(c *cloud) {
+				c.mapped["m-payment"] = disabled
+				c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 12})
+			},
+			client.Unattended{
+				Queue: "requests-payment", Agent: "payment", Since: 1792000000500, Waiting: 12,
+				Reason: "its event source mapping is disabled", Fix: enable,
+			},
 		},
-			client.Unattended{Queue: "requests-payment", Agent: "payment", Since: 1792000000500, Waiting: 12,
-				Reason: "its event source mapping is disabled", Fix: enable}},
-		"disabled, and none waits": {func(c *cloud) { c.mapped["m-payment"] = `{"State":"Disabling"}` },
-			client.Unattended{Queue: "requests-payment", Agent: "payment",
-				Reason: "its event source mapping is disabling", Fix: enable}},
-		"of the Scheduler": {func(c *cloud) {
-			c.mapped["m-intake"] = `{"State":"Disabled"}`
-			c.outputs["EnginePaused"] = "true"
+		"disabled, and none waits": {
+			func(c *cloud) { c.mapped["m-payment"] = `{"State":"Disabling"}` },
+			client.Unattended{
+				Queue: "requests-payment", Agent: "payment",
+				Reason: "its event source mapping is disabling", Fix: enable,
+			},
 		},
-			client.Unattended{Queue: "intake", Reason: "its event source mapping is disabled",
-				Fix: "the stack was deployed with Paused: deploy it without"}},
-		"deleted": {func(c *cloud) { delete(c.mapped, "m-shipping") },
-			client.Unattended{Queue: "requests-shipping", Agent: "shipping",
+		"of the Scheduler": {
+			func(c *cloud) {
+				c.mapped["m-intake"] = `{"State":"Disabled"}`
+				c.outputs["EnginePaused"] = "true"
+			},
+			client.Unattended{
+				Queue: "intake", Reason: "its event source mapping is disabled",
+				Fix: "the stack was deployed with Paused: deploy it without",
+			},
+		},
+		"deleted": {
+			func(c *cloud) { delete(c.mapped, "m-shipping") },
+			client.Unattended{
+				Queue: "requests-shipping", Agent: "shipping",
 				Reason: "its event source mapping m-shipping is not there any more",
 				Fix: "a deployment without changes does not make it again: deploy once with the agent as " +
-					"External, and once as before (docs/how-to/check-health.md)"}},
-		"deleted, of the Scheduler": {func(c *cloud) { delete(c.mapped, "m-intake") },
-			client.Unattended{Queue: "intake",
+					"External, and once as before (docs/how-to/check-health.md)",
+			},
+		},
+		"deleted, of the Scheduler": {
+			func(c *cloud) { delete(c.mapped, "m-intake") },
+			client.Unattended{
+				Queue:  "intake",
 				Reason: "its event source mapping m-intake is not there any more",
 				Fix: "a deployment without changes does not make it again: make one by hand, with " +
-					"ReportBatchItemFailures (docs/how-to/check-health.md)"}},
+					"ReportBatchItemFailures (docs/how-to/check-health.md)",
+			},
+		},
 		"its function fails": {func(c *cloud) {
 			c.mapped["m-payment"] = `{"State":"Enabled","LastProcessingResult":"PROBLEM: Function call failed","FunctionArn":"arn:aws:lambda:eu-central-1:1:function:Shop-Pay"}`
 			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 2})
-		}, client.Unattended{Queue: "requests-payment", Agent: "payment", Waiting: 2,
+		}, client.Unattended{
+			Queue: "requests-payment", Agent: "payment", Waiting: 2,
 			Reason: "the last result of its event source mapping is PROBLEM: Function call failed",
-			Fix:    "look at the log of the function Shop-Pay"}},
-		"external": {func(c *cloud) {
-			c.sqs = depths(map[string]int{"EngineRequestsNotificationUrl": 3, "EngineIntakeUrl": 3})
+			Fix:    "look at the log of the function Shop-Pay",
+		}},
+		"external": {
+			func(c *cloud) {
+				c.sqs = depths(map[string]int{"EngineRequestsNotificationUrl": 3, "EngineIntakeUrl": 3})
+			},
+			client.Unattended{Queue: "requests-notification", Agent: "notification", Waiting: 3},
 		},
-			client.Unattended{Queue: "requests-notification", Agent: "notification", Waiting: 3}},
 		"all is well": {func(c *cloud) {
 			c.mapped["m-payment"] = `{"State":"Updating","LastProcessingResult":"OK"}`
 		}, client.Unattended{}},
@@ -200,8 +227,10 @@ func TestStateOfMappingIsReported(t *testing.T) {
 func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	c, open := stackOf(t)
 	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
-	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment",
-		"sqs:GetQueueAttributes": ""} {
+	for action, want := range map[string]string{
+		"lambda:GetEventSourceMapping": "requests-payment",
+		"sqs:GetQueueAttributes":       "",
+	} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		all, err := open().Unattended(t.Context(), "")
 		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") ||
@@ -261,14 +290,21 @@ func TestResultIsCachedForTenSeconds(t *testing.T) {
 		c := operate.Over(operate.Parts{Config: &config, Parts: aws.Parts{
 			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}},
 			Queues: counted{nil, map[string]func() (port.Depth, error){
-				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
+				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil },
+			}},
 		}})
 		for i, x := range []struct {
 			later  time.Duration
 			denied bool
 			calls  int
-		}{{0, false, 1}, {9 * time.Second, false, 1}, {2 * time.Second, true, 2}, {11 * time.Second, true, 2},
-			{48 * time.Second, false, 2}, {2 * time.Second, false, 3}} {
+		}{
+			{0, false, 1},
+			{9 * time.Second, false, 1},
+			{2 * time.Second, true, 2},
+			{11 * time.Second, true, 2},
+			{48 * time.Second, false, 2},
+			{2 * time.Second, false, 3},
+		} {
 			time.Sleep(x.later)
 			m.denied = x.denied
 			_, err := c.Unattended(t.Context(), "")
@@ -308,8 +344,10 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 		port.Replies: none, port.Requests("shop"): none, port.Requests("mail"): none,
 	}}
-	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop",
-		port.Requests("mail"): "m-mail"}
+	w.Parts.Outputs.Mappings = map[string]string{
+		port.Replies: "m-replies", port.Requests("shop"): "m-shop",
+		port.Requests("mail"): "m-mail",
+	}
 	config := awsstub.Config(t, off)
 	w.Parts.Config = &config
 	c := w.Client()
@@ -329,8 +367,10 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 		task.Unchecked != "" {
 		t.Errorf("%v %q", got, task.Unchecked)
 	}
-	for workflow, want := range map[string]string{"order": "[replies requests-shop]",
-		"": "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]"} {
+	for workflow, want := range map[string]string{
+		"order": "[replies requests-shop]",
+		"":      "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]",
+	} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
 		all, err := w.Client().Unattended(t.Context(), workflow)
 		if got := fmt.Sprint(queues(all)); err != nil || got != want {
@@ -344,19 +384,23 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
 	shop := port.Requests("shop")
-	w.Parts.Outputs.Requests, w.Parts.Outputs.High = map[string]string{"shop": "url"},
-		map[string]string{shop: "url-2", port.Intake: "url-3"}
+	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
+	w.Parts.Outputs.High = map[string]string{shop: "url-2", port.Intake: "url-3"}
 	none := func() (port.Depth, error) { return port.Depth{}, nil }
 	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
 	}}
-	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2",
-		port.High(port.Intake): "m-3"}
+	w.Parts.Outputs.Mappings = map[string]string{
+		shop: "m-1", port.High(shop): "m-2",
+		port.High(port.Intake): "m-3",
+	}
 	config := awsstub.Config(t, off)
 	w.Parts.Config = &config
 	c := w.Client()
-	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop),
-		message.PriorityNormal: shop} {
+	for priority, want := range map[string]string{
+		message.PriorityHigh:   port.High(shop),
+		message.PriorityNormal: shop,
+	} {
 		o := order("o-"+priority, "order", "never")
 		o.Priority = priority
 		submit(t, c, o)
@@ -387,20 +431,24 @@ func off(c awsstub.Call) (int, string) {
 }
 
 func TestRequestsOfTheOutputs(t *testing.T) {
-	values := map[string]string{"EngineVersion": "1", "EngineShards": "8",
+	values := map[string]string{
+		"EngineVersion": "1", "EngineShards": "8",
 		"EngineRequestsCardPaymentUrl":     "u-1",
 		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3",
-		"OtherRequestsSeatsUrl": "u-4"}
-	for _, name := range []string{"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl",
-		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
+		"OtherRequestsSeatsUrl": "u-4",
+	}
+	for _, name := range []string{
+		"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl",
+		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy",
+	} {
 		values["Engine"+name] = "x"
 	}
 	if _, err := aws.ReadOutputs(values, ""); err == nil || !strings.Contains(err.Error(), "EngineMappings") {
 		t.Errorf("%v", err)
 	}
 	// The order cannot always be seen from a name, so the mappings have it.
-	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5",
-		"intake=m-1,requests-card-payment=m-2,requests-seats="
+	values["EngineRequestsShop2Url"] = "u-5"
+	values["EngineMappings"] = "intake=m-1,requests-card-payment=m-2,requests-seats="
 	values["EngineMappings2"] = "requests-shop-2=m-3"
 	for _, queue := range []string{"Intake", "RequestsSeats", "RequestsShop2", "RequestsCardPaymentHigh"} {
 		values["Engine"+queue+"DeadUrl"] = "x"
@@ -410,8 +458,10 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 		!maps.Equal(o.Requests, want) {
 		t.Errorf("%v, %v; want %v", o.Requests, err, want)
 	}
-	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
-		"requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
+	if want := map[string]string{
+		"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
+		"requests-shop-2": "m-3",
+	}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
 		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
 	}
 	// The name of a high-priority queue does not count as the name of an agent (P46).
@@ -420,7 +470,8 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {
 		t.Errorf("%v", err)
 	}
-	values["EngineIntakeHighUrl"], values["EngineRequestsCardPaymentHighUrl"] = "u-6", "u-7"
+	values["EngineIntakeHighUrl"] = "u-6"
+	values["EngineRequestsCardPaymentHighUrl"] = "u-7"
 	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
 	o, err = aws.ReadOutputs(values, "")
 	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil ||

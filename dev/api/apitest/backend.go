@@ -32,10 +32,14 @@ const Now = core.Time(1_800_000_000_000)
 var Definition = linked(&core.Definition{
 	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
 	Steps: []core.StepDefinition{
-		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
-			Undo: &core.Undo{Operation: "refund"}},
-		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"charge"},
-			PointOfNoReturn: true},
+		{
+			Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "refund"},
+		},
+		{
+			Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"charge"},
+			PointOfNoReturn: true,
+		},
 	},
 })
 
@@ -82,15 +86,22 @@ type Backend struct {
 
 // New returns an empty backend.
 func New() *Backend {
-	return &Backend{change: make(chan struct{}), tasks: map[string]*protocol.Task{},
-		orders: map[string]json.RawMessage{}}
+	return &Backend{
+		change: make(chan struct{}), tasks: map[string]*protocol.Task{},
+		orders: map[string]json.RawMessage{},
+	}
 }
 
 // Busy makes the next n submissions return "busy".
 func (b *Backend) Busy(n int) { b.Fail(n, &api.BusyError{RetryAfter: time.Millisecond}) }
 
 // Fail makes the next n submissions return err.
-func (b *Backend) Fail(n int, err error) { b.locked(func() { b.failures, b.failure = n, err }) }
+func (b *Backend) Fail(n int, err error) {
+	b.locked(func() {
+		b.failures = n
+		b.failure = err
+	})
+}
 
 // Down makes every submission and command return err. A nil err makes them succeed again.
 func (b *Backend) Down(err error) { b.locked(func() { b.down = err }) }
@@ -113,7 +124,10 @@ func (b *Backend) Change(id string, f func(*protocol.Task)) {
 
 // End makes the task Processed.
 func (b *Backend) End(id string) {
-	b.Change(id, func(t *protocol.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
+	b.Change(id, func(t *protocol.Task) {
+		t.ProcessState = core.Processed
+		t.End.At = Now + 1000
+	})
 }
 
 // Seen returns the content of a submitted order. It returns nil for an unknown order.
@@ -176,14 +190,19 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		b.failures--
 		r.Err = b.failure
 	case known != nil && b.tasks[o.OrderID].ContentHash != hash:
-		r.Err = &core.Refusal{Code: "other-content",
+		r.Err = &core.Refusal{
+			Code: "other-content",
 			Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own",
-				o.OrderID)}
+				o.OrderID),
+		}
 	case known != nil:
-		r.Known, r.State = true, b.tasks[o.OrderID].ProcessState
+		r.Known = true
+		r.State = b.tasks[o.OrderID].ProcessState
 	case o.Workflow != Definition.Name:
-		r.Err = &message.Refusal{Code: "unknown-workflow", Field: "workflow",
-			Text: fmt.Sprintf("workflow %q is not known", o.Workflow)}
+		r.Err = &message.Refusal{
+			Code: "unknown-workflow", Field: "workflow",
+			Text: fmt.Sprintf("workflow %q is not known", o.Workflow),
+		}
 	default:
 		b.orders[o.OrderID] = o.Order
 		t := NewTask(o.OrderID)
@@ -202,9 +221,13 @@ func NewTask(id string) *protocol.Task {
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
 		Steps: []protocol.Step{
-			{Name: "charge", State: core.Processing, Claim: protocol.Claim{By: "s1", At: Now,
-				StopBy: Now + 30000}, Attempt: 1, First: protocol.First{Nth: 1, At: Now},
-				CompleteBy: Now + 30000, Stops: protocol.Stops{Do: Now + 30000}},
+			{
+				Name: "charge", State: core.Processing, Claim: protocol.Claim{
+					By: "s1", At: Now,
+					StopBy: Now + 30000,
+				}, Attempt: 1, First: protocol.First{Nth: 1, At: Now},
+				CompleteBy: Now + 30000, Stops: protocol.Stops{Do: Now + 30000},
+			},
 			{Name: "mail", State: core.Pending},
 		},
 	}
@@ -259,8 +282,10 @@ func (b *Backend) Task(ctx context.Context, id string) (*protocol.Task, *core.De
 }
 
 func damaged(t *protocol.Task) *protocol.Task {
-	return &protocol.Task{OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Created: t.Created,
-		ProcessState: t.ProcessState, Due: t.Due, Damaged: "the document is not JSON; restore it from a backup"}
+	return &protocol.Task{
+		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Created: t.Created,
+		ProcessState: t.ProcessState, Due: t.Due, Damaged: "the document is not JSON; restore it from a backup",
+	}
 }
 
 // Order implements api.Backend.
@@ -277,7 +302,8 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task)
 	handed(ctx)
 	for {
 		b.mu.Lock()
-		t, change := b.tasks[id], b.change
+		t := b.tasks[id]
+		change := b.change
 		b.mu.Unlock()
 		switch {
 		case b.broken("Wait") != nil:
@@ -305,7 +331,8 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task)
 func (b *Backend) Arrived(id string) {
 	for {
 		b.mu.Lock()
-		t, change := b.tasks[id], b.change
+		t := b.tasks[id]
+		change := b.change
 		b.mu.Unlock()
 		if t != nil {
 			return
@@ -359,14 +386,17 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	sort.Slice(found, func(i, k int) bool { return strings.Compare(found[i].OrderID, found[k].OrderID) < 0 })
 	next := ""
 	if len(found) > q.Limit {
-		found, next = found[:q.Limit], found[q.Limit-1].OrderID
+		found = found[:q.Limit]
+		next = found[q.Limit-1].OrderID
 	}
 	orders := make([]view.Summary, len(found))
 	for i, t := range found {
 		orders[i] = view.SummaryOf(t)
 		if b.Damaged == t.OrderID {
-			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow,
-				State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
+			orders[i] = view.Listed(&port.Record{
+				ID: t.OrderID, Workflow: t.Workflow,
+				State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{"),
+			})
 		}
 	}
 	return orders, next, b.broken("List")
@@ -389,12 +419,18 @@ func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTa
 // Statistics returns figures for one interval.
 func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 	ended := 3
-	return view.Statistics{From: Now, Interval: 10 * core.Second,
-		Series: []view.Series{{Kind: view.SeriesEnded, Of: string(core.Processed),
-			Values: []*int{&ended, nil}}},
-		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2,
-			NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}},
-		Overdue: &view.Overdue{}}, b.broken("Statistics")
+	return view.Statistics{
+		From: Now, Interval: 10 * core.Second,
+		Series: []view.Series{{
+			Kind: view.SeriesEnded, Of: string(core.Processed),
+			Values: []*int{&ended, nil},
+		}},
+		Agents: []view.AgentStatistics{{
+			Agent: "shop", Waiting: 2,
+			NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}},
+		}},
+		Overdue: &view.Overdue{},
+	}, b.broken("Statistics")
 }
 
 // Health reports that the backend is ready, unless NotOK is true.
@@ -403,8 +439,10 @@ func (b *Backend) Health(ctx context.Context) api.Health {
 	if b.NotOK {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
-	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"},
-		Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
+	return api.Health{
+		Ready: true, Checks: map[string]string{"store": "ok"},
+		Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken,
+	}
 }
 
 // Question returns port.ErrNotFound, because the backend has no tokens.
@@ -437,8 +475,10 @@ func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{{
 		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip,
 		Next:    1_800_000_000_000,
-		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z",
-			Decided: 1_799_900_030_000, Sent: true}},
+		Started: 3, Starts: []schedule.Start{{
+			At: 1_799_900_000_000, OrderID: "order-20270114T204640Z",
+			Decided: 1_799_900_030_000, Sent: true,
+		}},
 		Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before has not ended"}},
 	}}, b.broken("Schedules")
 }

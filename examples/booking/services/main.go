@@ -70,7 +70,8 @@ func (s *service) act(operation, key string, in input) (status int, code string)
 		case holder != "" && holder != key:
 			return http.StatusConflict, "seat-taken"
 		}
-		s.taken[in.Seat], s.done[key] = key, true
+		s.taken[in.Seat] = key
+		s.done[key] = true
 	case "charge":
 		if strings.Contains(in.Card, "declined") {
 			return http.StatusUnprocessableEntity, "card-declined"
@@ -97,8 +98,10 @@ func main() {
 	flag.Parse()
 	mux := http.NewServeMux()
 	for _, name := range []string{"seats", "payments"} {
-		mux.Handle("POST /"+name+"/{operation}", &service{done: map[string]bool{}, undone: map[string]bool{},
-			taken: map[string]string{}})
+		mux.Handle("POST /"+name+"/{operation}", &service{
+			done: map[string]bool{}, undone: map[string]bool{},
+			taken: map[string]string{},
+		})
 	}
 	listener, err := net.Listen("tcp", *listen)
 	if err != nil {

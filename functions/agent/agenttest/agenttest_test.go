@@ -87,7 +87,8 @@ func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
 func (s *shop) forget(key string) {
 	if s.remembers > 0 && slices.Contains(s.latest, key) &&
 		!slices.Contains(s.latest[max(0, len(s.latest)-s.remembers):], key) {
-		s.done[key+" "], s.done[key] = s.done[key], 0
+		s.done[key+" "] = s.done[key]
+		s.done[key] = 0
 	}
 	s.latest = append(s.latest, key)
 }
@@ -112,13 +113,17 @@ func (s *shop) giveBack(_ context.Context, c worker.Call) (any, error) {
 }
 
 func (s *shop) operations() worker.Operations {
-	s.done, s.undone, s.refused = map[string]int{}, map[string]int{}, map[string]bool{}
+	s.done = map[string]int{}
+	s.undone = map[string]int{}
+	s.refused = map[string]bool{}
 	return worker.Operations{"buy": {Run: s.buy}, "give-back": {Run: s.giveBack}}
 }
 
 func (s *shop) probe() agenttest.Probe {
-	return agenttest.Probe{Do: "buy", Undo: "give-back", Input: json.RawMessage(`{"seat":1}`),
-		Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
+	return agenttest.Probe{
+		Do: "buy", Undo: "give-back", Input: json.RawMessage(`{"seat":1}`),
+		Effects: s.effects, Refuse: s.refuse, Timeout: time.Second,
+	}
 }
 
 func TestEachGradeIsFound(t *testing.T) {
@@ -130,29 +135,49 @@ func TestEachGradeIsFound(t *testing.T) {
 		"a perfect one":          {&shop{}, agenttest.Fenced, ""},
 		"a fence needs no clock": {&shop{ignoresTime: true}, agenttest.Fenced, ""},
 		"no fence":               {&shop{noFence: true}, agenttest.Idempotent, "do after undo"},
-		"no fence and no sense of time": {&shop{noFence: true, ignoresTime: true}, agenttest.Plain,
-			"time over before the call"},
-		"keys are ignored": {&shop{ignoresKeys: true}, agenttest.Plain,
-			"duplicate: after a do and its duplicate there are 2 effects, not 1"},
-		"keys race": {&shop{keysRace: true}, agenttest.Plain,
-			"duplicates at the same time"},
-		"another answer each time": {&shop{countsAnew: true}, agenttest.Plain,
-			`"ticket":6}, and asked for again with the same key {`},
-		"undo fails on nothing": {&shop{failsOnNothing: true}, agenttest.Plain,
-			"undo before do"},
-		"undo undoes nothing": {&shop{undoesNothing: true}, agenttest.Plain,
-			"there are -1 effects, not 0"},
+		"no fence and no sense of time": {
+			&shop{noFence: true, ignoresTime: true}, agenttest.Plain,
+			"time over before the call",
+		},
+		"keys are ignored": {
+			&shop{ignoresKeys: true}, agenttest.Plain,
+			"duplicate: after a do and its duplicate there are 2 effects, not 1",
+		},
+		"keys race": {
+			&shop{keysRace: true}, agenttest.Plain,
+			"duplicates at the same time",
+		},
+		"another answer each time": {
+			&shop{countsAnew: true}, agenttest.Plain,
+			`"ticket":6}, and asked for again with the same key {`,
+		},
+		"undo fails on nothing": {
+			&shop{failsOnNothing: true}, agenttest.Plain,
+			"undo before do",
+		},
+		"undo undoes nothing": {
+			&shop{undoesNothing: true}, agenttest.Plain,
+			"there are -1 effects, not 0",
+		},
 		"undo counts each time": {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo"},
-		"refusals are remembered": {&shop{remembersRefusals: true}, agenttest.Plain,
+		"refusals are remembered": {
+			&shop{remembersRefusals: true}, agenttest.Plain,
 			"a refusal is not remembered: the do, resubmitted after a refusal, was answered failed: " +
-				"failed: sold out"},
-		"refuses and says done": {&shop{saysDone: true}, agenttest.Plain,
-			"the service was made to refuse, and the agent answered done"},
-		"keys are forgotten": {&shop{remembers: 20}, agenttest.Plain,
-			"key after many others"},
+				"failed: sold out",
+		},
+		"refuses and says done": {
+			&shop{saysDone: true}, agenttest.Plain,
+			"the service was made to refuse, and the agent answered done",
+		},
+		"keys are forgotten": {
+			&shop{remembers: 20}, agenttest.Plain,
+			"key after many others",
+		},
 		"undo does nothing at all": {&shop{undoIsNoop: true}, "", "an undo"},
-		"says NoEffect of an effect": {&shop{liesNone: true}, "",
-			"buy says NoEffect (I think not), and the effects went from 0 to 1"},
+		"says NoEffect of an effect": {
+			&shop{liesNone: true}, "",
+			"buy says NoEffect (I think not), and the effects went from 0 to 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := agenttest.Find(t, tt.shop.operations(), tt.shop.probe())
@@ -167,7 +192,8 @@ func TestEachGradeIsFound(t *testing.T) {
 // How many calls of others come before a key is asked for again is the probe's: fifty unless it says so.
 func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 	s := &shop{remembers: 20}
-	ops, probe := s.operations(), s.probe()
+	ops := s.operations()
+	probe := s.probe()
 	probe.Between = 5
 	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
 		t.Errorf("found %s", r)
@@ -183,8 +209,10 @@ func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 // A step without an undo is idempotent at best.
 func TestWithoutAnUndo(t *testing.T) {
 	s := &shop{}
-	ops, probe := s.operations(), s.probe()
-	probe.Undo, probe.Refuse = "", nil
+	ops := s.operations()
+	probe := s.probe()
+	probe.Undo = ""
+	probe.Refuse = nil
 	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Idempotent ||
 		!strings.Contains(r.String(), "no undo") {
 		t.Errorf("found %s", r)
@@ -211,9 +239,11 @@ func TestEarns(t *testing.T) {
 	}{
 		"as declared": {&shop{noFence: true}, agenttest.Idempotent, ""},
 		"better":      {&shop{}, agenttest.Plain, ""},
-		"worse": {&shop{noFence: true}, agenttest.Fenced,
+		"worse": {
+			&shop{noFence: true}, agenttest.Fenced,
 			"buy with give-back is not fenced:\n  do after undo: after an undo and then its do, " +
-				"which came late, there are 1 effects, not 0"},
+				"which came late, there are 1 effects, not 0",
+		},
 		"no such grade":   {&shop{}, "perfect", "no grade"},
 		"not worth a try": {&shop{undoIsNoop: true}, agenttest.Plain, "is not plain"},
 	} {
@@ -246,9 +276,11 @@ func TestNothingToGrade(t *testing.T) {
 		"it has no operations": func(_ *agenttest.Probe, ops worker.Operations) { clear(ops) },
 	} {
 		s := &shop{}
-		ops, probe := s.operations(), s.probe()
+		ops := s.operations()
+		probe := s.probe()
 		spoil(&probe, ops)
-		r, done := &recorder{TB: t}, make(chan struct{})
+		r := &recorder{TB: t}
+		done := make(chan struct{})
 		go func() { defer close(done); agenttest.Find(r, ops, probe) }()
 		if <-done; !strings.Contains(r.failed, want) {
 			t.Errorf("within this process: %s; want %q", r.failed, want)
@@ -256,7 +288,8 @@ func TestNothingToGrade(t *testing.T) {
 		ended := context.Canceled.Error()
 		if len(ops) > 0 {
 			_, err := o.Find(t.Context(), probe)
-			if ended = want; !strings.Contains(fmt.Sprint(err), want) {
+			ended = want
+			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("in a process of its own: %v; want %q", err, want)
 			}
 		}

@@ -46,8 +46,10 @@ type bench struct {
 
 func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
 	order := "agenttest-" + strings.ToLower(rand.Text())
-	return &bench{ctx: ctx, probe: probe, agent: agent, grade: grade, order: order,
-		key: core.Key(order, 0, "step"), subject: sub, alone: true}
+	return &bench{
+		ctx: ctx, probe: probe, agent: agent, grade: grade, order: order,
+		key: core.Key(order, 0, "step"), subject: sub, alone: true,
+	}
 }
 
 const insideName = "agent-under-test"
@@ -84,11 +86,14 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 		if err != nil {
 			return nil, err
 		}
-		deliveries[n] = port.Delivery{Message: port.Message{Body: body}, ID: fmt.Sprint("m", n),
-			Receipt: fmt.Sprint("r", n), Received: 1}
+		deliveries[n] = port.Delivery{
+			Message: port.Message{Body: body}, ID: fmt.Sprint("m", n),
+			Receipt: fmt.Sprint("r", n), Received: 1,
+		}
 	}
 	b.mu.Lock()
-	b.replies, b.alone = nil, len(requests) == 1
+	b.replies = nil
+	b.alone = len(requests) == 1
 	b.mu.Unlock()
 	w.Batch(b.ctx, deliveries)
 	b.mu.Lock()
@@ -99,10 +104,12 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 func (b *bench) around(ops worker.Operations) worker.Operations {
 	all := worker.Operations{}
 	for name, op := range ops {
-		all[name] = worker.Operation{Check: op.Check,
+		all[name] = worker.Operation{
+			Check: op.Check,
 			Run: func(ctx context.Context, c worker.Call) (any, error) {
 				return b.call(ctx, op.Run, c)
-			}}
+			},
+		}
 	}
 	return all
 }
@@ -112,7 +119,9 @@ var errLost = errors.New("agenttest: the service's answer was lost")
 func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, error) {
 	b.mu.Lock()
 	b.calls++
-	hide, stall, alone := b.hide, b.stall, b.alone && !b.unwatched
+	hide := b.hide
+	stall := b.stall
+	alone := b.alone && !b.unwatched
 	b.mu.Unlock()
 	if stall {
 		<-ctx.Done()
@@ -145,7 +154,8 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 		Timeout: core.DurationOf(b.probe.Timeout), ClaimedAt: now, Input: b.probe.Input,
 	}}
 	if op == core.UndoOp {
-		r.Name, r.Input = b.probe.Undo, b.probe.UndoInput
+		r.Name = b.probe.Undo
+		r.Input = b.probe.UndoInput
 	}
 	r.StopBy = now.Add(2 * r.Timeout)
 	r.CompleteBy = r.StopBy
@@ -157,7 +167,8 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 		return nil
 	}
 	replies, err := b.subject.handle(b, requests)
-	if b.broken = err; b.lose {
+	b.broken = err
+	if b.lose {
 		return nil
 	}
 	return replies

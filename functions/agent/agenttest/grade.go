@@ -115,7 +115,8 @@ func (p Probe) complete() (Probe, error) {
 }
 
 func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
-	if probe, err = probe.complete(); err != nil {
+	probe, err = probe.complete()
+	if err != nil {
 		return r, err
 	}
 	_, here := sub.(*inside)
@@ -133,8 +134,10 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
 	}
 	if probe.Undo == "" {
-		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced},
-			Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
+		r.Trials = append(r.Trials, Trial{
+			Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced},
+			Wrong: "there is no undo that could fence; a step without one is idempotent at best",
+		})
 	}
 	for _, g := range []core.Grade{Fenced, Idempotent, Plain} {
 		if len(r.failed(g)) == 0 {

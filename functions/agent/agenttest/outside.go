@@ -139,7 +139,8 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 		}
 	}
 	o.mu.Lock()
-	o.replies, o.lost = nil, nil
+	o.replies = nil
+	o.lost = nil
 	o.mu.Unlock()
 	ctx, cancel := context.WithDeadline(b.ctx, latest.Add(o.Patience))
 	defer cancel()

@@ -190,8 +190,11 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		{kiosk{manners: ""}, agenttest.Fenced, ""},
 		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo"},
 		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate"},
-		{kiosk{manners: "forgets keys"}, agenttest.Plain,
-			"key after many others: after a do, others, and the do again, there are 2 effects, not 1"},
+		{
+			kiosk{manners: "forgets keys"},
+			agenttest.Plain,
+			"key after many others: after a do, others, and the do again, there are 2 effects, not 1",
+		},
 		// A ledger is for plain services alone.
 		{kiosk{manners: "", noLedger: true}, agenttest.Fenced, ""},
 		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},
@@ -228,13 +231,16 @@ func TestLateCalls(t *testing.T) {
 		why   string
 	}{
 		"ends in time": {false, agenttest.Idempotent, "do after undo"},
-		"lands late": {true, agenttest.Plain,
-			"call past stopBy: at its stopBy there were 0 effects of a slow call, and later 1"},
+		"lands late": {
+			true, agenttest.Plain,
+			"call past stopBy: at its stopBy there were 0 effects of a slow call, and later 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &shop{noFence: true}
-			ops, probe := s.operations(), s.probe()
+			ops := s.operations()
+			probe := s.probe()
 			// a tenth of it is what a slow call has: more than a busy machine's pauses
 			probe.Timeout = 5 * time.Second
 			var mu sync.Mutex
@@ -279,7 +285,8 @@ func TestNoAgentIsAttached(t *testing.T) {
 		t.Errorf("others can reach %s", o.URL())
 	}
 	probe := kiosk{folder: t.TempDir()}.probe()
-	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
+	probe.Timeout = time.Millisecond
+	o.Patience = 50 * time.Millisecond
 	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) ||
 		!strings.Contains(err.Error(), "attached to "+o.URL()) {
 		t.Errorf("error %v, want one that says that no agent is attached", err)
@@ -314,8 +321,10 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 			_, err = sdk.SendMessage(t.Context(),
 				&sqs.SendMessageInput{QueueUrl: of(queue), MessageBody: aws.String("nonsense")})
 			_, errDelete := sdk.DeleteMessage(t.Context(),
-				&sqs.DeleteMessageInput{QueueUrl: of(port.Requests("kiosk")),
-					ReceiptHandle: in.Messages[0].ReceiptHandle})
+				&sqs.DeleteMessageInput{
+					QueueUrl:      of(port.Requests("kiosk")),
+					ReceiptHandle: in.Messages[0].ReceiptHandle,
+				})
 			if err := errors.Join(err, errDelete); err != nil {
 				t.Error(err)
 			}

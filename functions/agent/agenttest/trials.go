@@ -39,43 +39,54 @@ var trials = []trial{
 		b.done(b.do(1), "the do")
 		b.effects(1, "after a do")
 	}},
-	{name: "an undo", rule: "P24", grades: everyGrade, with: Idempotent, needsUndo: true,
+	{
+		name: "an undo", rule: "P24", grades: everyGrade, with: Idempotent, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.done(b.undo(2), "its undo")
 			b.effects(0, "after a do and its undo")
-		}},
-	{name: "by the ledger: an undo", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true,
+		},
+	},
+	{
+		name: "by the ledger: an undo", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.done(b.undo(2), "its undo")
 			b.done(b.undo(2), "its undo, asked for again,")
 			b.effects(0, "after a do and its undo")
-		}},
-	{name: "by the ledger: duplicates", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
+		},
+	},
+	{
+		name: "by the ledger: duplicates", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
 		run: func(b *bench) {
 			b.many(core.Do, 1)
 			b.done(b.do(1), "the do, asked for again,")
 			b.effects(1, "after duplicates of a do")
-		}},
-	{name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true,
+		},
+	},
+	{
+		name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true,
 		run: func(b *bench) {
 			b.hide = true
 			b.do(1)
 			b.hide = false
 			b.do(2)
 			b.effects(1, "after a do whose answer was lost, and another attempt,")
-		}},
-	{name: "by the ledger: undo before do", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
+		},
+	},
+	{
+		name: "by the ledger: undo before do", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
 		needsUndo: true, run: func(b *bench) {
 			b.done(b.undo(2), "the undo of what was never done")
 			b.do(1)
 			b.effects(0, "after an undo and then its do")
-		}},
+		},
+	},
 	{name: "late start", rule: "P25", grades: everyGrade, with: Idempotent, run: func(b *bench) {
 		r := b.request(core.Do, 1)
 		r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
-		r.StopBy, r.CompleteBy = r.ClaimedAt.Add(core.Minute), r.ClaimedAt.Add(core.Minute)
+		r.StopBy = r.ClaimedAt.Add(core.Minute)
+		r.CompleteBy = r.ClaimedAt.Add(core.Minute)
 		for _, reply := range b.send(r) {
 			if reply.Outcome != core.OutcomeRetryLater || reply.Error == nil ||
 				reply.Error.Code != core.CodeQueue {
@@ -125,28 +136,35 @@ var trials = []trial{
 		b.done(b.do(2), "the do, after an attempt whose answer was lost,")
 		b.effects(1, "after two attempts, the answer of the first lost,")
 	}},
-	{name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true,
+	{
+		name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true,
 		inside: true, run: func(b *bench) {
 			b.hide = true
 			b.do(1)
 			b.hide = false
 			b.done(b.undo(2), "the undo of a do whose answer was lost")
 			b.effects(0, "after the undo of a do whose answer was lost")
-		}},
-	{name: "undo before do", rule: "P20", grades: byKey, with: Idempotent, needsUndo: true,
+		},
+	},
+	{
+		name: "undo before do", rule: "P20", grades: byKey, with: Idempotent, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.undo(2), "the undo of what was never done")
 			b.effects(0, "after the undo of what was never done")
-		}},
-	{name: "duplicate undo", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
+		},
+	},
+	{
+		name: "duplicate undo", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.done(b.undo(2), "the undo")
 			b.done(b.undo(2), "its duplicate")
 			b.done(b.undo(3), "another attempt of it")
 			b.effects(0, "after a do and three undos")
-		}},
-	{name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true,
+		},
+	},
+	{
+		name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true,
 		inside: true, run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.hide = true
@@ -154,15 +172,19 @@ var trials = []trial{
 			b.hide = false
 			b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
 			b.effects(0, "after a do and two attempts to undo it")
-		}},
-	{name: "undos at the same time", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
+		},
+	},
+	{
+		name: "undos at the same time", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.many(core.UndoOp, 2)
 			b.done(b.undo(3), "the undo, asked for again,")
 			b.effects(0, "after a do and duplicates of its undo")
-		}},
-	{name: "a refusal is not remembered", rule: "P18", grades: byKey, with: Idempotent, needsRefusal: true,
+		},
+	},
+	{
+		name: "a refusal is not remembered", rule: "P18", grades: byKey, with: Idempotent, needsRefusal: true,
 		run: func(b *bench) {
 			b.probe.Refuse(true)
 			r := b.do(1)
@@ -173,16 +195,22 @@ var trials = []trial{
 			b.effects(0, "after a do that was refused")
 			b.done(b.do(2), "the do, resubmitted after a refusal,")
 			b.effects(1, "after a refusal and another attempt")
-		}},
+		},
+	},
 
-	{name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true,
+	{
+		name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true,
 		run: func(b *bench) {
-			b.stall, b.probe.Timeout = true, b.probe.Timeout/50
+			b.stall = true
+			b.probe.Timeout = b.probe.Timeout / 50
 			b.do(1)
 			b.effects(0, "after a do whose context had ended before it was called")
-		}},
-	{name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true,
-		run: (*bench).pastStopBy},
+		},
+	},
+	{
+		name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true,
+		run: (*bench).pastStopBy,
+	},
 	{name: "key after many others", rule: "P18", grades: byKey, with: Idempotent, run: func(b *bench) {
 		b.done(b.do(1), "the do")
 		b.between()
@@ -195,21 +223,26 @@ var trials = []trial{
 		b.do(1)
 		b.effects(0, "after an undo and then its do, which came late,")
 	}},
-	{name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+	{
+		name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.undo(2), "the undo of what was never done")
 			b.between()
 			b.do(1)
 			b.effects(0, "after an undo, dos of other keys, and then its do,")
-		}},
-	{name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+		},
+	},
+	{
+		name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
 		run: func(b *bench) {
 			b.done(b.do(1), "the do")
 			b.done(b.undo(2), "its undo")
 			b.do(1)
 			b.effects(0, "after a do, its undo, and a late copy of the do,")
-		}},
-	{name: "do and undo at the same time", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+		},
+	},
+	{
+		name: "do and undo at the same time", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
 		run: func(b *bench) {
 			requests := make([]*message.Request, 0, b.probe.Together)
 			for i := range b.probe.Together {
@@ -224,7 +257,8 @@ var trials = []trial{
 			b.effects(0, "after dos and undos at the same time")
 			b.do(1)
 			b.effects(0, "after one more late do")
-		}},
+		},
+	},
 }
 
 func (b *bench) same(one, two *message.Reply) {
@@ -239,7 +273,8 @@ func (b *bench) pastStopBy() {
 	short := b.probe.Timeout / 10
 	b.probe.Delay(4 * short)
 	r := b.request(core.Do, 1)
-	r.Timeout, r.StopBy = core.DurationOf(short), r.ClaimedAt.Add(core.DurationOf(short))
+	r.Timeout = core.DurationOf(short)
+	r.StopBy = r.ClaimedAt.Add(core.DurationOf(short))
 	r.CompleteBy = r.StopBy
 	b.mu.Lock()
 	b.unwatched = true

@@ -62,8 +62,10 @@ func service(t *testing.T, responses ...func(http.ResponseWriter)) (aws.Config, 
 func config(t *testing.T, endpoint string) aws.Config {
 	t.Helper()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKID",
-			"AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": endpoint}[name]
+		v, ok := map[string]string{
+			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKID",
+			"AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": endpoint,
+		}[name]
 		return v, ok
 	})
 	if err != nil {
@@ -84,9 +86,11 @@ func answer(status int, body string, headers ...string) func(http.ResponseWriter
 }
 
 func call(change ...func(*worker.Call)) worker.Call {
-	c := worker.Call{OrderID: "o:1", Step: "reserve", Attempt: 2, Operation: core.Do, Name: "reserve",
+	c := worker.Call{
+		OrderID: "o:1", Step: "reserve", Attempt: 2, Operation: core.Do, Name: "reserve",
 		Grade: core.Idempotent, Key: "o:1/0/reserve", Input: json.RawMessage(`{"sku":"MUG"}`),
-		Deadline: time.Now().Add(time.Minute)}
+		Deadline: time.Now().Add(time.Minute),
+	}
 	for _, f := range change {
 		f(&c)
 	}
@@ -126,27 +130,52 @@ func TestCalls(t *testing.T) {
 		output string
 		change func(*worker.Call)
 	}{
-		"invoke": {"{invoke: '" + arn("lambda", "function:reserve:live") + "'}", `{"reserved":1}`,
-			[]string{"function:reserve:live/invocations", payload}, `{"reserved":1}`, nil},
+		"invoke": {
+			"{invoke: '" + arn("lambda", "function:reserve:live") + "'}", `{"reserved":1}`,
+			[]string{"function:reserve:live/invocations", payload},
+			`{"reserved":1}`, nil,
+		},
 		"nothing": {"{invoke: '" + arn("lambda", "function:reserve") + "'}", `null`, nil, "null", nil},
-		"putEvents": {"{putEvents: '" + arn("events", "event-bus/shop") + "'}",
+		"putEvents": {
+			"{putEvents: '" + arn("events", "event-bus/shop") + "'}",
 			`{"FailedEntryCount":0,"Entries":[{"EventId":"e-1"}]}`,
-			[]string{"AWSEvents.PutEvents", `"Source":"stepkeeper.stock"`, `"DetailType":"reserve"`,
-				`"Detail":` + string(quoted)}, `{"eventId":"e-1"}`, nil},
-		"send": {"{send: 'https://sqs.eu-west-3.amazonaws.com/111122223333/orders.fifo'}",
+			[]string{
+				"AWSEvents.PutEvents", `"Source":"stepkeeper.stock"`, `"DetailType":"reserve"`,
+				`"Detail":` + string(quoted),
+			},
+			`{"eventId":"e-1"}`, nil,
+		},
+		"send": {
+			"{send: 'https://sqs.eu-west-3.amazonaws.com/111122223333/orders.fifo'}",
 			`{"MessageId":"m-1"}`,
-			[]string{"AmazonSQS.SendMessage", `"MessageGroupId":"o-1"`, `"MessageDeduplicationId":"`,
-				`"MessageBody":` + string(quoted)}, "", nil},
-		"publish": {"{publish: '" + arn("sns", "orders") + "'}",
-			published, []string{"Action=Publish", "idempotencyKey"}, `{"messageId":"m-1"}`, nil},
-		"publish in order": {"{publish: '" + arn("sns", "orders.fifo") + "'}", published,
-			[]string{"MessageGroupId=azAZ09_--", "MessageDeduplicationId="}, `{"messageId":"m-1"}`,
-			func(c *worker.Call) { c.OrderID = "azAZ09_:é" }},
-		"express": {"{startExecution: '" + arn("states", "stateMachine:ship") + "', express: true}",
+			[]string{
+				"AmazonSQS.SendMessage", `"MessageGroupId":"o-1"`, `"MessageDeduplicationId":"`,
+				`"MessageBody":` + string(quoted),
+			},
+			"", nil,
+		},
+		"publish": {
+			"{publish: '" + arn("sns", "orders") + "'}",
+			published,
+			[]string{"Action=Publish", "idempotencyKey"},
+			`{"messageId":"m-1"}`, nil,
+		},
+		"publish in order": {
+			"{publish: '" + arn("sns", "orders.fifo") + "'}", published,
+			[]string{"MessageGroupId=azAZ09_--", "MessageDeduplicationId="},
+			`{"messageId":"m-1"}`,
+			func(c *worker.Call) { c.OrderID = "azAZ09_:é" },
+		},
+		"express": {
+			"{startExecution: '" + arn("states", "stateMachine:ship") + "', express: true}",
 			`{"executionArn":"x","startDate":1,"stopDate":2,"status":"SUCCEEDED","output":"{\"a\":1}"}`,
 			// an execution that an earlier release started has the same name
-			[]string{"AWSStepFunctions.StartSyncExecution",
-				`"name":"o-1-0-reserve-39c29385ca375a6d2583eb0e4bf2c816"`}, `{"a":1}`, nil},
+			[]string{
+				"AWSStepFunctions.StartSyncExecution",
+				`"name":"o-1-0-reserve-39c29385ca375a6d2583eb0e4bf2c816"`,
+			},
+			`{"a":1}`, nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, got := service(t, answer(200, c.answer))
@@ -195,33 +224,72 @@ func TestFailures(t *testing.T) {
 		want   worker.Failure // expected failure; its Err is not compared
 		text   string
 	}{
-		"throttled": {lambdaError(429, "TooManyRequestsException", "Retry-After", "7"),
-			worker.Failure{NoEffect: true,
-				Code: "aws-TooManyRequestsException", RetryAfter: 7 * time.Second}, "too many calls"},
-		"server": {lambdaError(500, "ServiceException"), worker.Failure{Code: "aws-ServiceException"},
-			"may have had its effect"},
-		"too slow": {lambdaError(408, "RequestTimeoutException"),
-			worker.Failure{Code: "aws-RequestTimeoutException"}, "may have had its effect"},
-		"pending": {lambdaError(409, "ResourceConflictException"), worker.Failure{NoEffect: true,
-			Code: "aws-ResourceConflictException"}, "refused for now"},
-		"denied": {lambdaError(403, "AccessDeniedException"), worker.Failure{Permanent: true, NoEffect: true,
-			Code: "aws-AccessDeniedException"},
-			"grant its role lambda:InvokeFunction on arn:aws:lambda:eu-west-3"},
-		"missing": {lambdaError(404, "ResourceNotFoundException"),
-			worker.Failure{Permanent: true, NoEffect: true,
-				Code: "aws-ResourceNotFoundException"}, "not there"},
-		"invalid": {lambdaError(400, "InvalidParameterValueException"),
-			worker.Failure{Permanent: true, NoEffect: true,
-				Code: "aws-InvalidParameterValueException"}, "was refused"},
-		"expired": {lambdaError(403, "ExpiredTokenException"), worker.Failure{NoEffect: true,
-			Code: core.CodeUnauthorized}, "renew them"},
-		"function failed": {answer(200, `{"errorType":"ValueError","errorMessage":"a text\nof two lines"}`,
-			"X-Amz-Function-Error", "Unhandled"), worker.Failure{Code: "ValueError"},
-			"ValueError: a text of two lines"},
-		"function refused": {answer(200, `{"errorType":"OutOfStock"}`, "X-Amz-Function-Error", "Unhandled"),
-			worker.Failure{Code: "OutOfStock", Permanent: true}, "OutOfStock"},
-		"garbage": {answer(200, `nonsense`, "X-Amz-Function-Error", "Unhandled"),
-			worker.Failure{Code: "failed"}, ""},
+		"throttled": {
+			lambdaError(429, "TooManyRequestsException", "Retry-After", "7"),
+			worker.Failure{
+				NoEffect: true,
+				Code:     "aws-TooManyRequestsException", RetryAfter: 7 * time.Second,
+			},
+			"too many calls",
+		},
+		"server": {
+			lambdaError(500, "ServiceException"),
+			worker.Failure{Code: "aws-ServiceException"},
+			"may have had its effect",
+		},
+		"too slow": {
+			lambdaError(408, "RequestTimeoutException"),
+			worker.Failure{Code: "aws-RequestTimeoutException"},
+			"may have had its effect",
+		},
+		"pending": {lambdaError(409, "ResourceConflictException"), worker.Failure{
+			NoEffect: true,
+			Code:     "aws-ResourceConflictException",
+		}, "refused for now"},
+		"denied": {
+			lambdaError(403, "AccessDeniedException"),
+			worker.Failure{
+				Permanent: true, NoEffect: true,
+				Code: "aws-AccessDeniedException",
+			},
+			"grant its role lambda:InvokeFunction on arn:aws:lambda:eu-west-3",
+		},
+		"missing": {
+			lambdaError(404, "ResourceNotFoundException"),
+			worker.Failure{
+				Permanent: true, NoEffect: true,
+				Code: "aws-ResourceNotFoundException",
+			},
+			"not there",
+		},
+		"invalid": {
+			lambdaError(400, "InvalidParameterValueException"),
+			worker.Failure{
+				Permanent: true, NoEffect: true,
+				Code: "aws-InvalidParameterValueException",
+			},
+			"was refused",
+		},
+		"expired": {lambdaError(403, "ExpiredTokenException"), worker.Failure{
+			NoEffect: true,
+			Code:     core.CodeUnauthorized,
+		}, "renew them"},
+		"function failed": {
+			answer(200, `{"errorType":"ValueError","errorMessage":"a text\nof two lines"}`,
+				"X-Amz-Function-Error", "Unhandled"),
+			worker.Failure{Code: "ValueError"},
+			"ValueError: a text of two lines",
+		},
+		"function refused": {
+			answer(200, `{"errorType":"OutOfStock"}`, "X-Amz-Function-Error", "Unhandled"),
+			worker.Failure{Code: "OutOfStock", Permanent: true},
+			"OutOfStock",
+		},
+		"garbage": {
+			answer(200, `nonsense`, "X-Amz-Function-Error", "Unhandled"),
+			worker.Failure{Code: "failed"},
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, got := service(t, c.answer)
@@ -276,8 +344,10 @@ func TestNetworkFailures(t *testing.T) {
 		t.Errorf("9 MiB of response: %+v", f)
 	}
 	cfg, got := service(t, answer(200, "{}"))
-	for _, err := range []error{errors.New("the session has ended"),
-		&smithy.GenericAPIError{Code: "InternalFailure"}, &smithy.GenericAPIError{Code: "AccessDenied"}} {
+	for _, err := range []error{
+		errors.New("the session has ended"),
+		&smithy.GenericAPIError{Code: "InternalFailure"}, &smithy.GenericAPIError{Code: "AccessDenied"},
+	} {
 		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{}, err
 		})
@@ -290,8 +360,10 @@ func TestNetworkFailures(t *testing.T) {
 
 // An input that cannot carry the key is refused before anything is called.
 func TestInputs(t *testing.T) {
-	for _, input := range []string{`[1]`, `"text"`, `7`, `null`, `{"idempotencyKey":"mine"}`, `{`,
-		`{"a":"` + strings.Repeat("x", 300<<10) + `"}`} {
+	for _, input := range []string{
+		`[1]`, `"text"`, `7`, `null`, `{"idempotencyKey":"mine"}`, `{`,
+		`{"a":"` + strings.Repeat("x", 300<<10) + `"}`,
+	} {
 		cfg, got := service(t, answer(200, "{}"))
 		_, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"),
 			call(func(c *worker.Call) { c.Input = json.RawMessage(input) }))
@@ -347,7 +419,8 @@ func TestAStandardExecution(t *testing.T) {
 		t.Errorf("failed: %+v", f)
 	}
 	for _, change := range []func(*worker.Call){
-		func(c *worker.Call) { c.Grade = core.Plain }, func(c *worker.Call) { c.PointOfNoReturn = true }} {
+		func(c *worker.Call) { c.Grade = core.Plain }, func(c *worker.Call) { c.PointOfNoReturn = true },
+	} {
 		cfg, got = service(t, missing)
 		if _, f := run(t, cfg, machine, call(change)); f == nil || !f.Permanent || !f.NoEffect ||
 			len(*got) > 0 {
@@ -372,7 +445,8 @@ func TestTheUndoIsAnother(t *testing.T) {
 		}
 		return m.MessageDeduplicationId
 	}
-	do, again := body(), body(func(c *worker.Call) { c.Attempt = 9 })
+	do := body()
+	again := body(func(c *worker.Call) { c.Attempt = 9 })
 	undo := body(func(c *worker.Call) { c.Operation = core.UndoOp })
 	if do != again || do == undo {
 		t.Errorf("do %s, its repetition %s, the undo %s", do, again, undo)
@@ -403,7 +477,10 @@ func TestAnUndoWaitsForTheExecution(t *testing.T) {
 		t.Fatalf("%v after %+v", err, *got)
 	}
 	execution := (*got)[0].body
-	undo := call(func(c *worker.Call) { c.Operation, c.Name = core.UndoOp, "unship" })
+	undo := call(func(c *worker.Call) {
+		c.Operation = core.UndoOp
+		c.Name = "unship"
+	})
 	for _, running := range []string{"RUNNING", "PENDING_REDRIVE"} {
 		cfg, got = service(t, status(running), answer(200, `{}`))
 		if _, f := run(t, cfg, a, undo); f == nil || f.Code != core.CodeNotYet || !f.NoEffect ||

@@ -49,7 +49,8 @@ func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operat
 	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	// Package worker repeats calls, so the SDK makes one attempt. A call may take all the time that its step
 	// allows, so the SDK sets no time limit.
-	c.RetryMaxAttempts, c.APIOptions = 1, nil
+	c.RetryMaxAttempts = 1
+	c.APIOptions = nil
 	c.HTTPClient = bounded{c.HTTPClient}
 	operations := make(worker.Operations, len(agent.Operations))
 	for each, config := range agent.Operations {
@@ -61,9 +62,11 @@ func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operat
 				each,
 			)
 		}
-		o := &operation{agent: name, target: target, config: config, aws: c,
+		o := &operation{
+			agent: name, target: target, config: config, aws: c,
 			what: target.Kind + " " + target.ARN, run: kinds[target.Kind],
-			machines: machines(agent)}
+			machines: machines(agent),
+		}
 		o.aws.Region = target.Region
 		if target.Express {
 			o.run = startSync
@@ -87,8 +90,10 @@ func (o *operation) limited(ctx context.Context, timeout time.Duration) (context
 func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	body, err := payload(call)
 	if err != nil {
-		return nil, &worker.Failure{Permanent: true, NoEffect: true, Code: "input",
-			Err: fmt.Errorf("%s was not called: %w", o.what, err)}
+		return nil, &worker.Failure{
+			Permanent: true, NoEffect: true, Code: "input",
+			Err: fmt.Errorf("%s was not called: %w", o.what, err),
+		}
 	}
 	x := &exchange{}
 	ctx = context.WithValue(ctx, exchangeKey{}, x)

@@ -55,8 +55,10 @@ var (
 		"NotAuthorizedForSourceException",
 	}
 	// The resource is changing, or a limit is temporarily reached.
-	later = []string{"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
-		"KMSThrottlingException", "OverLimit"}
+	later = []string{
+		"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
+		"KMSThrottlingException", "OverLimit",
+	}
 )
 
 // internal lists error codes of failures within a service. The HTTP status of such a failure can be
@@ -105,7 +107,8 @@ func (o *operation) failure(err error, x *exchange) error {
 		text = o.classify(f, api.ErrorCode(), status)
 		err = errors.New(api.ErrorCode() + ": " + api.ErrorMessage())
 	case errors.Is(err, context.DeadlineExceeded) && sent:
-		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
+		f.Code = "timeout"
+		text = "was not answered in time, and may have had its effect"
 	case sent:
 		text = "broke off, and may have had its effect"
 	}
@@ -115,7 +118,8 @@ func (o *operation) failure(err error, x *exchange) error {
 
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
-	f.Code, f.NoEffect = "aws-"+code, true
+	f.Code = "aws-" + code
+	f.NoEffect = true
 	switch {
 	case slices.Contains(unauthorized, code):
 		f.Code = core.CodeUnauthorized

@@ -34,10 +34,14 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	if err != nil {
 		return nil, err
 	}
-	out, err := direct.New(o.aws, direct.Lambda).Do(ctx, direct.Request{Operation: "Invoke",
-		Path: "/2015-03-31/functions/" + httpbinding.EscapePath(o.target.ARN, true) + "/invocations",
-		Body: payload, Header: http.Header{"Content-Type": {"application/octet-stream"},
-			"X-Amz-Client-Context": {base64.StdEncoding.EncodeToString(client)}}})
+	out, err := direct.New(o.aws, direct.Lambda).Do(ctx, direct.Request{
+		Operation: "Invoke",
+		Path:      "/2015-03-31/functions/" + httpbinding.EscapePath(o.target.ARN, true) + "/invocations",
+		Body:      payload, Header: http.Header{
+			"Content-Type":         {"application/octet-stream"},
+			"X-Amz-Client-Context": {base64.StdEncoding.EncodeToString(client)},
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +63,10 @@ func orNothing(result []byte) json.RawMessage {
 func putEvents(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	ids, refused, err := eventbus.Put(ctx, direct.New(o.aws, direct.EventBridge), eventbus.Entry{
 		EventBusName: o.target.ARN, Source: eventbus.Source + "." + o.agent, DetailType: call.Name,
-		Detail: string(payload)})
-	if err = errors.Join(append(refused, err)...); err != nil {
+		Detail: string(payload),
+	})
+	err = errors.Join(append(refused, err)...)
+	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(map[string]string{"eventId": ids[0]})
@@ -92,14 +98,19 @@ func publish(ctx context.Context, o *operation, call worker.Call, payload []byte
 func group(call worker.Call) *string { return aws.String(label(call.OrderID, 128)) }
 
 func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	in := &sqs.SendMessageInput{QueueUrl: &o.target.URL, MessageBody: aws.String(string(payload)),
-		MessageAttributes: map[string]sqstypes.MessageAttributeValue{}}
+	in := &sqs.SendMessageInput{
+		QueueUrl: &o.target.URL, MessageBody: aws.String(string(payload)),
+		MessageAttributes: map[string]sqstypes.MessageAttributeValue{},
+	}
 	for name, value := range about(call) {
-		in.MessageAttributes[name] = sqstypes.MessageAttributeValue{DataType: aws.String("String"),
-			StringValue: &value}
+		in.MessageAttributes[name] = sqstypes.MessageAttributeValue{
+			DataType:    aws.String("String"),
+			StringValue: &value,
+		}
 	}
 	if o.target.FIFO {
-		in.MessageGroupId, in.MessageDeduplicationId = group(call), aws.String(identity(call))
+		in.MessageGroupId = group(call)
+		in.MessageDeduplicationId = aws.String(identity(call))
 	}
 	out, err := sqs.NewFromConfig(o.aws).SendMessage(ctx, in)
 	if err != nil {
@@ -153,8 +164,10 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	if !found {
 		err = client.JSON(ctx, "StartExecution", o.input(call, payload), nil)
 		if err == nil || direct.Code(err) == "ExecutionAlreadyExists" {
-			return nil, &worker.Failure{Requeue: true, RetryAfter: firstLook, Code: "started",
-				Err: errors.New(o.what + " has started an execution, whose end is not known yet")}
+			return nil, &worker.Failure{
+				Requeue: true, RetryAfter: firstLook, Code: "started",
+				Err: errors.New(o.what + " has started an execution, whose end is not known yet"),
+			}
 		}
 		return nil, err
 	}
@@ -168,7 +181,8 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 }
 
 func describe(ctx context.Context, client *direct.Client, t httpagent.Target, call worker.Call) (
-	out execution, found bool, err error) {
+	out execution, found bool, err error,
+) {
 	err = client.JSON(ctx, "DescribeExecution",
 		map[string]string{"executionArn": t.Execution(name(call))}, &out)
 	if direct.Code(err) == "ExecutionDoesNotExist" {

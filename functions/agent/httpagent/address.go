@@ -102,7 +102,8 @@ const dialTimeout = 5 * time.Second
 // only checked addresses. The function does not resolve the host again, so DNS rebinding has no
 // effect. It refuses a host if the rules refuse one of the host's addresses.
 func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
-	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	address string) (net.Conn, error),
+) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, service, err := net.SplitHostPort(address)
 		if err != nil {

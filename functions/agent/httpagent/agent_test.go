@@ -133,8 +133,10 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 
 // Each status of the table, one by one.
 func TestEachStatusHasItsClass(t *testing.T) {
-	permanent := map[int]bool{401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
-		505: true}
+	permanent := map[int]bool{
+		401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
+		505: true,
+	}
 	proof := map[int]bool{408: false, 501: true, 505: true}
 	for status := 300; status <= 599; status++ {
 		if _, listed := permanent[status]; !listed {
@@ -189,25 +191,39 @@ func TestBodies(t *testing.T) {
 		"no UTF-8":          {200, "[\"a\xffb\"]", "", "", "output", "output.0: byte 3 is not UTF-8"},
 		"no UTF-8, no JSON": {200, "[\xff]", "", "", "response-not-json", "byte 1"},
 		"a key twice":       {200, `{"a":1,"a":2}`, "", "", "output", "output.a: the key stands twice"},
-		"half of a pair": {200, `{"n":"\ud83d"}`, "", "", "output",
-			"was done, but its answer cannot be kept: output.n: half of a surrogate pair at byte 6"},
+		"half of a pair": {
+			200, `{"n":"\ud83d"}`, "", "", "output",
+			"was done, but its answer cannot be kept: output.n: half of a surrogate pair at byte 6",
+		},
 		"half of a pair in a key": {200, `{"n":[{"\ude00":1}]}`, "", "", "output", "output.n.0: half of"},
 		"half of a pair, ignored": {200, `"\ud83d"`, "operations: {charge: {output: ignore}}", "", "", ""},
 		"no JSON, ignored":        {200, "OK", "operations: {charge: {output: ignore}}", "", "", ""},
-		"just small enough": {200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100",
-			`"` + strings.Repeat("a", 98) + `"`, "", ""},
-		"too large": {200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "",
-			"response-too-large", "maxResponse"},
-		"the service's words": {422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "",
-			"http-422", "refused: no-funds: card declined"},
-		"problem+json": {400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400",
-			"Bad: no amount"},
+		"just small enough": {
+			200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100",
+			`"` + strings.Repeat("a", 98) + `"`, "", "",
+		},
+		"too large": {
+			200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "",
+			"response-too-large", "maxResponse",
+		},
+		"the service's words": {
+			422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "",
+			"http-422", "refused: no-funds: card declined",
+		},
+		"problem+json": {
+			400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400",
+			"Bad: no amount",
+		},
 		"another form": {409, `{"error":"taken"}`, "", "", "http-409", "taken"},
 		"message":      {404, `{"message":"no such order"}`, "", "", "http-404", "no such order"},
-		"no words from no JSON": {500, `<h1>secret stack</h1>`, "", "", "http-500",
-			"POST /charge answered 500, the service failed"},
-		"long words": {422, `{"message":"` + strings.Repeat("x", 5000) + `"}`, "", "", "http-422",
-			"…"},
+		"no words from no JSON": {
+			500, `<h1>secret stack</h1>`, "", "", "http-500",
+			"POST /charge answered 500, the service failed",
+		},
+		"long words": {
+			422, `{"message":"` + strings.Repeat("x", 5000) + `"}`, "", "", "http-422",
+			"…",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -287,28 +303,36 @@ func TestNetworkFailures(t *testing.T) {
 		code      string
 	}{
 		"closed port": {url: closedPort, noEffect: true, code: "unreachable"},
-		"no such name": {url: func(*testing.T) string { return "https://no.example" }, noEffect: true,
+		"no such name": {
+			url: func(*testing.T) string { return "https://no.example" }, noEffect: true,
 			code:     "dns",
-			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}}},
-		"a refused address": {url: func(*testing.T) string {
-			return "https://rebound.example"
-		}, permanent: true, noEffect: true, code: "address-refused",
-			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}}},
-		"a name that leads to this machine": {url: func(*testing.T) string {
-			return "https://rebound.example"
+			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}},
 		},
+		"a refused address": {
+			url: func(*testing.T) string {
+				return "https://rebound.example"
+			}, permanent: true, noEffect: true, code: "address-refused",
+			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}},
+		},
+		"a name that leads to this machine": {
+			url: func(*testing.T) string {
+				return "https://rebound.example"
+			},
 			permanent: true, noEffect: true, code: "address-refused",
-			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}},
+			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
+		},
 		"reset after sending": {url: server(abort), code: "network"},
 		"no answer in time":   {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
-		"an unknown authority": {permanent: true, noEffect: true, code: "tls",
+		"an unknown authority": {
+			permanent: true, noEffect: true, code: "tls",
 			url: func(t *testing.T) string {
 				srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 				srv.Config.ErrorLog = quiet
 				srv.StartTLS()
 				t.Cleanup(srv.Close)
 				return srv.URL
-			}},
+			},
+		},
 		"no TLS there": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
 			return strings.Replace(server(abort)(t), "http:", "https:", 1)
 		}},
@@ -319,11 +343,13 @@ func TestNetworkFailures(t *testing.T) {
 				Options{Resolver: tt.resolver})
 			_, err := run(s, call())
 			f := failureOf(t, err)
-			says := map[string]string{"unreachable": "was not sent, the service could not be reached",
-				"dns": "was not sent, the name was not resolved", "address-refused": "was not sent",
+			says := map[string]string{
+				"unreachable": "was not sent, the service could not be reached",
+				"dns":         "was not sent, the name was not resolved", "address-refused": "was not sent",
 				"network": "broke off, and may have had its effect",
 				"timeout": "was not answered in time, and may have had its effect",
-				"tls":     "was not sent, the other side cannot be trusted"}[tt.code]
+				"tls":     "was not sent, the other side cannot be trusted",
+			}[tt.code]
 			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code ||
 				!strings.Contains(f.Error(), says) {
 				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
@@ -358,8 +384,10 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 		dialled = append(dialled, address)
 		return nil, errors.New("closed")
 	}
-	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"),
-		netip.MustParseAddr("2606:2800::1")}}, dial)
+	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{
+		netip.MustParseAddr("93.184.216.34"),
+		netip.MustParseAddr("2606:2800::1"),
+	}}, dial)
 	if _, err := guarded(context.Background(), "tcp", "shop.example:443"); err == nil {
 		t.Error("the failure was swallowed")
 	}
@@ -458,7 +486,8 @@ func TestOneTryIsOneRequest(t *testing.T) {
 			srv.Start()
 			s := serviceOf(t, simple(srv.URL), Options{})
 			c := call()
-			c.Grade, c.Input = grade, json.RawMessage(input)
+			c.Grade = grade
+			c.Input = json.RawMessage(input)
 			if _, err := run(s, c); err != nil {
 				t.Fatal(err)
 			}
@@ -495,7 +524,8 @@ func TestWhichCallsTakeANewConnection(t *testing.T) {
 			defer srv.Close()
 			s := serviceOf(t, simple(srv.URL), Options{})
 			c := call()
-			c.Grade, c.PointOfNoReturn = tt.grade, tt.pivot
+			c.Grade = tt.grade
+			c.PointOfNoReturn = tt.pivot
 			for range 3 {
 				if _, err := run(s, c); err != nil {
 					t.Fatal(err)
@@ -672,8 +702,10 @@ func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
 			{"f.NoEffect", f.NoEffect, false},
 			{"f.Code", f.Code, "response-number"},
 			{"f.Happened", f.Happened, true},
-			{`f.Error() contains "send it as a text"`, strings.Contains(f.Error(), "send it as a text"),
-				true},
+			{
+				`f.Error() contains "send it as a text"`, strings.Contains(f.Error(), "send it as a text"),
+				true,
+			},
 		} {
 			if field.got != field.want {
 				t.Errorf("%s is %v, want %v: %s: %+v", field.name, field.got, field.want, number, f)
@@ -713,8 +745,10 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 			{"f.NoEffect", f.NoEffect, false},
 			{"f.Code", f.Code, "response-too-deep"},
 			{"f.Happened", f.Happened, true},
-			{`f.Error() contains "deeper than 64 levels"`,
-				strings.Contains(f.Error(), "deeper than 64 levels"), true},
+			{
+				`f.Error() contains "deeper than 64 levels"`,
+				strings.Contains(f.Error(), "deeper than 64 levels"), true,
+			},
 		} {
 			if field.got != field.want {
 				t.Errorf("%s is %v, want %v: %d levels: %+v", field.name, field.got, field.want, depth, f)

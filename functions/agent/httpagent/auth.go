@@ -262,14 +262,18 @@ type authenticator struct {
 }
 
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
-	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, redact: *s.agent.redact,
-		agent: *s.agent.redact}
+	a := &authenticator{
+		turn: make(chan struct{}, 1), client: client, aws: c, redact: *s.agent.redact,
+		agent: *s.agent.redact,
+	}
 	auth := s.agent.Auth
 	if auth == nil {
 		return a, nil
 	}
 	if auth.SigV4 != nil {
-		a.sign, a.signer, a.region = auth.SigV4, v4.NewSigner(), s.agent.SigningRegion()
+		a.sign = auth.SigV4
+		a.signer = v4.NewSigner()
+		a.region = s.agent.SigningRegion()
 		if a.region == "" {
 			a.region = c.Region
 		}
@@ -278,8 +282,10 @@ func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenti
 		}
 	}
 	if o := auth.OAuth2; o != nil {
-		a.oauth = &clientcredentials.Config{ClientID: string(o.ClientID.Secret), Scopes: o.Scopes,
-			ClientSecret: string(o.ClientSecret.Secret), TokenURL: string(o.TokenURL.Secret)}
+		a.oauth = &clientcredentials.Config{
+			ClientID: string(o.ClientID.Secret), Scopes: o.Scopes,
+			ClientSecret: string(o.ClientSecret.Secret), TokenURL: string(o.TokenURL.Secret),
+		}
 	}
 	return a, nil
 }

@@ -48,7 +48,8 @@ func charging(t *testing.T, text string, values map[string]string, o Options) fu
 
 // trusting is charging with trust in the certificate of a server.
 func trusting(t *testing.T, srv *httptest.Server, text string, values map[string]string,
-	o Options) func() (any, error) {
+	o Options,
+) func() (any, error) {
 	t.Helper()
 	a, err := agentOf(text, values)
 	if err != nil {
@@ -147,7 +148,9 @@ func TestOAuth2(t *testing.T) {
 	if _, err := charge(); failureOf(t, err).Code != core.CodeUnauthorized || state.issued != 3 {
 		t.Errorf("always 401: %v, %d tokens", err, state.issued)
 	}
-	state.accepted, state.lasts, state.issued = "", 10, 0
+	state.accepted = ""
+	state.lasts = 10
+	state.issued = 0
 	charge = charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})
 	for range 2 {
 		if _, err := charge(); err != nil {
@@ -162,8 +165,10 @@ func TestOAuth2(t *testing.T) {
 	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != core.CodeUnauthorized {
 		t.Errorf("a token of 20 kB: %+v", f)
 	}
-	for status, code := range map[int]string{401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
-		503: "token", 429: "token"} {
+	for status, code := range map[int]string{
+		401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
+		503: "token", 429: "token",
+	} {
 		state.status = status
 		_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
 		if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != code ||
@@ -303,7 +308,8 @@ func certificate(t *testing.T) (chain, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1),
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1),
 		NotAfter: time.Now().
 			Add(time.Hour),
 	}, &x509.Certificate{SerialNumber: big.NewInt(1)}, &private.PublicKey, private)
@@ -390,8 +396,10 @@ func TestProxy(t *testing.T) {
 		"http://shop:${env:PASSWORD}@",
 		1,
 	) + "', url: "
-	for url, want := range map[string]string{"https://example.com": "service",
-		"http://example.com": "proxy"} {
+	for url, want := range map[string]string{
+		"https://example.com": "service",
+		"http://example.com":  "proxy",
+	} {
 		charge := trusting(t, srv, entry+"'"+url+"', insecure: true", values, Options{})
 		if out, err := charge(); err != nil || fmt.Sprintf("%s", out) != `{"by":"`+want+`"}` {
 			t.Errorf("%s: %s, %v", url, out, err)

@@ -80,21 +80,31 @@ type kind struct {
 }
 
 var awsKinds = []kind{
-	{Invoke, func(a *AWS) *string { return &a.Invoke },
+	{
+		Invoke, func(a *AWS) *string { return &a.Invoke },
 		regexp.MustCompile(`^function:[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`), "lambda",
-		"ARN of a Lambda function", "arn:aws:lambda:eu-central-1:111122223333:function:reserve"},
-	{PutEvents, func(a *AWS) *string { return &a.PutEvents },
+		"ARN of a Lambda function", "arn:aws:lambda:eu-central-1:111122223333:function:reserve",
+	},
+	{
+		PutEvents, func(a *AWS) *string { return &a.PutEvents },
 		regexp.MustCompile(`^event-bus/[A-Za-z0-9/._-]{1,256}$`), "events",
-		"ARN of an event bus", "arn:aws:events:eu-central-1:111122223333:event-bus/shop"},
-	{Publish, func(a *AWS) *string { return &a.Publish },
+		"ARN of an event bus", "arn:aws:events:eu-central-1:111122223333:event-bus/shop",
+	},
+	{
+		Publish, func(a *AWS) *string { return &a.Publish },
 		regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}(\.fifo)?$`), "sns",
-		"ARN of an SNS topic", "arn:aws:sns:eu-central-1:111122223333:orders"},
-	{Send, func(a *AWS) *string { return &a.Send },
+		"ARN of an SNS topic", "arn:aws:sns:eu-central-1:111122223333:orders",
+	},
+	{
+		Send, func(a *AWS) *string { return &a.Send },
 		regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}(\.fifo)?$`), "sqs",
-		"URL of an SQS queue", "https://sqs.eu-central-1.amazonaws.com/111122223333/orders"},
-	{StartExecution, func(a *AWS) *string { return &a.StartExecution },
+		"URL of an SQS queue", "https://sqs.eu-central-1.amazonaws.com/111122223333/orders",
+	},
+	{
+		StartExecution, func(a *AWS) *string { return &a.StartExecution },
 		regexp.MustCompile(`^stateMachine:[A-Za-z0-9_-]{1,80}(:[A-Za-z0-9_-]{1,80})?$`), "states",
-		"ARN of a state machine", "arn:aws:states:eu-central-1:111122223333:stateMachine:ship"},
+		"ARN of a state machine", "arn:aws:states:eu-central-1:111122223333:stateMachine:ship",
+	},
 }
 
 var (
@@ -118,16 +128,19 @@ func (a AWS) target() (Target, error) {
 	if len(set) != 1 {
 		return Target{}, fmt.Errorf("it names %d calls; write one of %s", len(set), strings.Join(names, ", "))
 	}
-	k, value := set[0], *set[0].field(&a)
+	k := set[0]
+	value := *set[0].field(&a)
 	t := Target{Kind: k.name, ARN: value, Express: a.Express, Unique: a.Deduplicates}
 	if k.name == Send {
-		t.URL, t.ARN = value, queueARN(value)
+		t.URL = value
+		t.ARN = queueARN(value)
 	}
 	m := awsARN.FindStringSubmatch(t.ARN)
 	if m == nil || m[2] != k.service || !k.resource.MatchString(m[5]) {
 		return Target{}, fmt.Errorf("%s: %.200q is not the %s, as in %s", k.name, value, k.what, k.example)
 	}
-	t.Region, t.FIFO = m[3], strings.HasSuffix(m[5], ".fifo")
+	t.Region = m[3]
+	t.FIFO = strings.HasSuffix(m[5], ".fifo")
 	switch {
 	case a.Express && k.name != StartExecution:
 		return Target{}, fmt.Errorf("express is for startExecution; leave it out")
@@ -184,10 +197,12 @@ func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	if err != nil {
 		p = append(p, err)
 	}
-	a.AWS, a.Operations = filled, maps.Clone(a.Operations)
+	a.AWS = filled
+	a.Operations = maps.Clone(a.Operations)
 	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
 		o := a.Operations[name]
-		if o.AWS, err = o.AWS.filled(lookup); err != nil {
+		o.AWS, err = o.AWS.filled(lookup)
+		if err != nil {
 			p.add("operation %q: %w", name, err)
 			continue
 		}
@@ -225,7 +240,8 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 			r.Secret = a.exampleURL()
 		}
 	}
-	a.AWS, a.Operations = example(a.AWS), maps.Clone(a.Operations)
+	a.AWS = example(a.AWS)
+	a.Operations = maps.Clone(a.Operations)
 	// the loop may go in any order, because the operations are independent
 	for name, o := range a.Operations {
 		o.AWS = example(o.AWS)
@@ -255,8 +271,10 @@ func (a Agent) Region() string {
 
 // Addresses returns the addresses in the settings of a checked agent, by field or operation.
 func (a Agent) Addresses() map[string]string {
-	all := map[string]string{"url": string(a.URL), "proxy": string(a.Proxy.Secret),
-		"tokenURL": string(a.Auth.tokenURL().Secret)}
+	all := map[string]string{
+		"url": string(a.URL), "proxy": string(a.Proxy.Secret),
+		"tokenURL": string(a.Auth.tokenURL().Secret),
+	}
 	for name := range a.Operations {
 		if t, calls := a.Target(name); calls {
 			all["operation "+name] = t.URL
@@ -355,7 +373,8 @@ const (
 // step's grade. The problem is "" if the agent can keep the promises, or is not in the file. kept is
 // the keyRetention of the agent in the workflow; 0 means no limit.
 func (c Config) CannotKeep(agent string, s *core.StepDefinition,
-	kept core.Duration) (problem, fix string) {
+	kept core.Duration,
+) (problem, fix string) {
 	a := c.Agents[agent]
 	operations := []string{s.Operation}
 	if s.Undo != nil {
@@ -363,7 +382,8 @@ func (c Config) CannotKeep(agent string, s *core.StepDefinition,
 	}
 	for _, name := range operations {
 		if t, calls := a.Target(name); calls {
-			if problem, fix = t.cannotKeep(agent, s, kept); problem != "" {
+			problem, fix = t.cannotKeep(agent, s, kept)
+			if problem != "" {
 				return fmt.Sprintf("operation %s of agent %s %s", name, agent, problem), fix
 			}
 		}

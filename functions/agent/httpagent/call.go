@@ -37,7 +37,8 @@ func expand(path string, call worker.Call) string {
 			"{step}", escape(call.Step)).Replace(text)
 	}
 	way, query, asked := strings.Cut(path, "?")
-	if way = fill(way, url.PathEscape); asked {
+	way = fill(way, url.PathEscape)
+	if asked {
 		way += "?" + fill(query, url.QueryEscape)
 	}
 	return way
@@ -162,7 +163,8 @@ func (x *exchange) deliver(ctx context.Context, client *http.Client) (*http.Resp
 		return res, reached, err
 	}
 	_ = res.Body.Close()
-	if token, err = x.token(ctx, token); err != nil {
+	token, err = x.token(ctx, token)
+	if err != nil {
 		return nil, unconnected, err
 	}
 	return x.send(ctx, x.fresh, token)
@@ -186,7 +188,8 @@ const (
 // send sends one request. After an error over HTTP/1.1, no more bytes of the request are written. Over HTTP/2
 // other calls may use the connection, so after an error it counts as certain that bytes were written.
 func (x *exchange) send(ctx context.Context, client *http.Client, token *oauth2.Token) (*http.Response, reach,
-	error) {
+	error,
+) {
 	var used net.Conn
 	req, err := x.request(ctx, token)
 	if err != nil {
@@ -250,13 +253,16 @@ func (x *exchange) request(ctx context.Context, token *oauth2.Token) (*http.Requ
 	if err != nil {
 		return nil, permanent("request", true, "the request cannot be built: %s", bare(err))
 	}
-	body, call := x.input, x.call
+	body := x.input
+	call := x.call
 	if len(body) == 0 && x.method != http.MethodGet && x.method != http.MethodDelete {
 		body = noInput
 	}
 	// Do not use http.NoBody, because net/http repeats requests with this body. If the reader is empty,
 	// net/http sends no body for DELETE and GET.
-	req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = nil
+	req.ContentLength = int64(len(body))
 	if len(body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -94,8 +94,10 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 				f.Code == "response-not-json"
 		}},
 		"a text of no use": {text, "ignore", func(f *worker.Failure) bool { return f == nil }},
-		"one that ends off": {broken, "ignore",
-			func(f *worker.Failure) bool { return f != nil && !f.NoEffect && !f.Permanent && !f.Happened }},
+		"one that ends off": {
+			broken, "ignore",
+			func(f *worker.Failure) bool { return f != nil && !f.NoEffect && !f.Permanent && !f.Happened },
+		},
 	} {
 		s := serviceOf(t, "agents: {payment: {url: '"+tt.url+"', operations: {s409: {output: "+tt.output+
 			", classify: {409: done}}}}}", Options{})
@@ -116,11 +118,15 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 func TestRepliesOfClassifiedStatuses(t *testing.T) {
 	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+
 		"', retry: {tries: 1}, classify: {409: done, 503: permanent}}}", Options{}))
-	for name, want := range map[string]core.Outcome{"s409": core.OutcomeDone, "s503": core.OutcomeFailed,
-		"s502": core.OutcomeRetryLater} {
+	for name, want := range map[string]core.Outcome{
+		"s409": core.OutcomeDone, "s503": core.OutcomeFailed,
+		"s502": core.OutcomeRetryLater,
+	} {
 		e.worker.Handle(t.Context(),
-			port.Delivery{Message: port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)},
-				Received: 1})
+			port.Delivery{
+				Message:  port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)},
+				Received: 1,
+			})
 		replies := e.replies(t)
 		if len(replies) != 1 || replies[0].Outcome != want {
 			t.Errorf("%s: %+v", name, replies)

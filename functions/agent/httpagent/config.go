@@ -73,10 +73,12 @@ type Size int64
 // UnmarshalYAML reads a size.
 func (s *Size) UnmarshalYAML(text []byte) error {
 	word := strings.Trim(strings.TrimSpace(string(text)), `"'`)
-	number, unit := word, int64(1)
+	number := word
+	unit := int64(1)
 	for suffix, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20} {
 		if cut, found := strings.CutSuffix(word, suffix); found {
-			number, unit = strings.TrimSpace(cut), bytes
+			number = strings.TrimSpace(cut)
+			unit = bytes
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 32)

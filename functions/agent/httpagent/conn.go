@@ -53,7 +53,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	early := false
 	c.set(func() {
-		c.reading, early = false, n > 0 && c.unwritten
+		c.reading = false
+		early = n > 0 && c.unwritten
 		c.closed = c.closed || early
 	})
 	if early {

@@ -74,14 +74,16 @@ func withoutChunks(served *atomic.Int32) func(conn net.Conn) {
 			}
 			length := 0
 			for line != "\r\n" {
-				if line, err = r.ReadString('\n'); err != nil {
+				line, err = r.ReadString('\n')
+				if err != nil {
 					return
 				}
 				if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Content-Length") {
 					length, _ = strconv.Atoi(strings.TrimSpace(value)) // net/http wrote it
 				}
 			}
-			if _, err = r.Discard(length); err != nil {
+			_, err = r.Discard(length)
+			if err != nil {
 				return
 			}
 			served.Add(1)

@@ -176,7 +176,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 		"key":                   "request",
 	} {
 		c := call()
-		if c.Name = name; name == "key" {
+		c.Name = name
+		if name == "key" {
 			c.Key = "a\r\nb"
 		}
 		_, err := run(s, c)
@@ -253,17 +254,27 @@ func TestTextsOfFailures(t *testing.T) {
 		"no JSON":       {500, "<h1>stack</h1>", "POST /charge answered 500, the service failed"},
 		"no words":      {500, `{"a":1}`, "POST /charge answered 500, the service failed"},
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
-		"all forms": {422, `{"title":"t","detail":"d","message":"m","error":"e"}`,
-			"POST /charge answered 422, refused: t: d: m: e"},
-		"an object": {422, `{"title":"t","error":{"code":"c","message":"n"}}`,
-			"POST /charge answered 422, refused: t: c: n"},
-		"not JSON": {200, "OK",
+		"all forms": {
+			422, `{"title":"t","detail":"d","message":"m","error":"e"}`,
+			"POST /charge answered 422, refused: t: d: m: e",
+		},
+		"an object": {
+			422, `{"title":"t","error":{"code":"c","message":"n"}}`,
+			"POST /charge answered 422, refused: t: c: n",
+		},
+		"not JSON": {
+			200, "OK",
 			"POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid " +
-				"character 'O' at start of value; let the service answer JSON, or say output: ignore"},
-		"200 letters": {422, `{"message":"` + strings.Repeat("é", 200) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
-		"201 letters": {422, `{"message":"` + strings.Repeat("é", 201) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
+				"character 'O' at start of value; let the service answer JSON, or say output: ignore",
+		},
+		"200 letters": {
+			422, `{"message":"` + strings.Repeat("é", 200) + `"}`,
+			"POST /charge answered 422, refused: " + strings.Repeat("é", 200),
+		},
+		"201 letters": {
+			422, `{"message":"` + strings.Repeat("é", 201) + `"}`,
+			"POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…",
+		},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
@@ -348,7 +359,8 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		defer close(ended)
 		for _, client := range []*http.Client{s.kept, s.fresh} {
 			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(
-				context.Context, string, string) (net.Conn, error) {
+				context.Context, string, string,
+			) (net.Conn, error) {
 				near, far := net.Pipe()
 				go func() {
 					_, _ = io.CopyN(io.Discard, far, 1)

@@ -55,8 +55,10 @@ func TestHTTP2(t *testing.T) {
 	}{
 		"kept":  {"", core.Idempotent, `"certificates":0`},
 		"fresh": {"", core.Plain, `"certificates":0`},
-		"certificate": {", auth: {certificate: {chain: '${env:CHAIN}', key: '${env:KEY}'}}", core.Idempotent,
-			`"certificates":1`},
+		"certificate": {
+			", auth: {certificate: {chain: '${env:CHAIN}', key: '${env:KEY}'}}", core.Idempotent,
+			`"certificates":1`,
+		},
 		"proxy": {", proxy: 'http://shop:${env:PASSWORD}@%s'", core.Idempotent, `"certificates":0`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,9 +71,11 @@ func engineOf(t *testing.T, s *Service) *engine {
 		t.Fatal(err)
 	}
 	e := &engine{queues: queues, ledger: memory.NewLedger()}
-	e.worker, err = worker.New(worker.Config{Agent: "payment", Operations: s.Operations(),
+	e.worker, err = worker.New(worker.Config{
+		Agent: "payment", Operations: s.Operations(),
 		Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
-		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1}})
+		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +209,9 @@ func piped(s *Service, answer func(conn net.Conn, path string)) {
 // answered, and the agent's only slot is free for the next one.
 func TestNoAnswerOutlivesItsTime(t *testing.T) {
 	const closing, chunked = "Connection: close\r\n", "Transfer-Encoding: chunked\r\n\r\n"
-	done, failed, later := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater
+	done := core.OutcomeDone
+	failed := core.OutcomeFailed
+	later := core.OutcomeRetryLater
 	type want struct {
 		outcome core.Outcome
 		code    string
@@ -226,13 +230,19 @@ func TestNoAnswerOutlivesItsTime(t *testing.T) {
 		"301 Moved":           {failed, "http-301", wordsTime}, "302 Found": {failed, "http-302", wordsTime},
 		"304 Not Modified":       {failed, "http-304", 0},
 		"307 Temporary Redirect": {failed, "http-307", wordsTime},
-		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {later, "unauthorized",
-			wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
-		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {later, "http-408",
-			wordsTime}, "409 Conflict": {failed, "http-409", wordsTime},
+		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {
+			later, "unauthorized",
+			wordsTime,
+		}, "403 Forbidden": {failed, "http-403", wordsTime},
+		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {
+			later, "http-408",
+			wordsTime,
+		}, "409 Conflict": {failed, "http-409", wordsTime},
 		"422 No": {failed, "http-422", wordsTime}, "429 Too Many": {later, "http-429", wordsTime},
-		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {failed, "http-501",
-			wordsTime}, "502 Bad Gateway": {later, "http-502", wordsTime},
+		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {
+			failed, "http-501",
+			wordsTime,
+		}, "502 Bad Gateway": {later, "http-502", wordsTime},
 		"503 Unavailable":     {later, "http-503", wordsTime},
 		"504 Gateway Timeout": {later, "http-504", wordsTime}, "599 Odd": {later, "http-599", wordsTime},
 	}
@@ -249,7 +259,8 @@ func TestNoAnswerOutlivesItsTime(t *testing.T) {
 							<-ended
 							return
 						}
-						endless, more := closing+chunked, "1\r\n \r\n"
+						endless := closing + chunked
+						more := "1\r\n \r\n"
 						if strings.Contains(status, "Upgrade:") {
 							endless = chunked // the switch of a protocol says Connection: Upgrade
 						}
@@ -282,8 +293,10 @@ func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- (&worker.Pump{Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1,
-			Batch: 1}).Run(ctx)
+		stopped <- (&worker.Pump{
+			Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1,
+			Batch: 1,
+		}).Run(ctx)
 	}()
 	start := time.Now()
 	for _, name := range []string{"bad", "good"} {
@@ -341,8 +354,10 @@ func TestBodiesWithoutEndAreNotRead(t *testing.T) {
 // What was done stays done, whatever its answer: in the ledger of a plain service, so that its undo
 // is called; and an undo needs no output at all.
 func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
-	for name, body := range map[string]string{"too large": `"` + strings.Repeat("x", 100<<10) + `"`,
-		"too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK"} {
+	for name, body := range map[string]string{
+		"too large":               `"` + strings.Repeat("x", 100<<10) + `"`,
+		"too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK",
+	} {
 		for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
 			t.Run(name+", "+string(grade), func(t *testing.T) {
 				var called []string
@@ -355,8 +370,10 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 				for i, name := range []string{"charge", "refund"} {
 					op := []core.Operation{core.Do, core.UndoOp}[i]
 					e.worker.Handle(t.Context(),
-						port.Delivery{Message: port.Message{Value: requestOf(name, grade, op, 1+i)},
-							Received: 1})
+						port.Delivery{
+							Message:  port.Message{Value: requestOf(name, grade, op, 1+i)},
+							Received: 1,
+						})
 				}
 				replies := e.replies(t)
 				if len(replies) != 2 || strings.Join(called, " ") != "/charge /refund" {
@@ -375,8 +392,10 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 
 // Only this machine's own names are this machine: others need TLS, and may not lead to it.
 func TestNamesThatLookLikeThisMachine(t *testing.T) {
-	for _, host := range []string{"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost",
-		"localhost.", "127.0.0.1.", "xn--localhost"} {
+	for _, host := range []string{
+		"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost",
+		"localhost.", "127.0.0.1.", "xn--localhost",
+	} {
 		if _, err := Parse([]byte(simple("http://"+host)), env()); err == nil ||
 			!strings.Contains(err.Error(), "plain http to "+host) {
 			t.Errorf("http://%s: %v", host, err)
@@ -388,8 +407,10 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 			t.Errorf("https://%s: %+v", host, f)
 		}
 	}
-	for _, host := range []string{"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
-		"[::ffff:127.0.0.1]"} {
+	for _, host := range []string{
+		"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
+		"[::ffff:127.0.0.1]",
+	} {
 		if _, err := Parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
 			t.Errorf("http://%s: %v", host, err)
 		}
@@ -417,8 +438,10 @@ func TestNoProxyIsUsed(t *testing.T) {
 
 // No call leaves the folder that its operation names, whatever the IDs in its path are.
 func TestPathsStayWhereTheyBelong(t *testing.T) {
-	for _, path := range []string{"/..", "/a/../b", "/a/./b", "/%2e%2e/b", "/a/.%2E", "/a/%252e%252e/b",
-		"/a%2f..%2fb", "/a/..%5cb", "//evil.example/a", "a", "/a#b", "/a b", `/a\b`} {
+	for _, path := range []string{
+		"/..", "/a/../b", "/a/./b", "/%2e%2e/b", "/a/.%2E", "/a/%252e%252e/b",
+		"/a%2f..%2fb", "/a/..%5cb", "//evil.example/a", "a", "/a#b", "/a b", `/a\b`,
+	} {
 		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path +
 			"'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
 		_, err := Parse([]byte(file), env())
@@ -434,13 +457,16 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 	defer srv.Close()
 	ask := func(path, task string) error {
 		c := call()
-		c.OrderID, c.Key = task, core.Key(task, 2, "pay")
+		c.OrderID = task
+		c.Key = core.Key(task, 2, "pay")
 		_, err := run(serviceOf(t, "agents: {payment: {url: '"+srv.URL+
 			"/base', operations: {charge: {path: '"+path+"'}}}}", Options{}), c)
 		return err
 	}
-	for path, task := range map[string]string{"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..",
-		"/.{task}": ".", "/x/{task}.": "."} {
+	for path, task := range map[string]string{
+		"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..",
+		"/.{task}": ".", "/x/{task}.": ".",
+	} {
 		if f := failureOf(t, ask(path, task)); !f.Permanent || !f.NoEffect || f.Code != "request" ||
 			len(called) > 0 {
 			t.Errorf("%s with order %s: %+v, called %q", path, task, f, called)
@@ -448,7 +474,8 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/x/{task}?k={task}":          "/base/x/a..b%3Fc=%23d%2F%2Fe?k=a..b%3Fc%3D%23d%2F%2Fe",
-		"/x/{step}/{run}/{operation}": "/base/x/pay/2/charge"} {
+		"/x/{step}/{run}/{operation}": "/base/x/pay/2/charge",
+	} {
 		called = nil
 		if err := ask(path, "a..b?c=#d//e"); err != nil || len(called) != 1 || called[0] != want {
 			t.Errorf("%s: called %q, want %s; %v", path, called, want, err)
@@ -471,14 +498,18 @@ func TestSecretsInOutputs(t *testing.T) {
 	const longer = "12345678-and-more"
 	for name, tt := range map[string]struct{ body, want string }{
 		"the whole text": {string(plain), `"[hidden]"`},
-		"among other words": {`{"a":["as Bearer ` + inside + ` was sent"]}`,
-			`{"a":["as Bearer [hidden] was sent"]}`},
+		"among other words": {
+			`{"a":["as Bearer ` + inside + ` was sent"]}`,
+			`{"a":["as Bearer [hidden] was sent"]}`,
+		},
 		"a key":                  {`{"` + inside + `":1}`, `{"[hidden]":1}`},
 		"every character a code": {`{"a": "` + escaped + `", "b":2}`, `{"a": "[hidden]", "b":2}`},
 		"one character a code":   {`{"a":"\u0068` + inside[1:] + `"}`, `{"a":"[hidden]"}`},
 		"with escapes beside it": {`{"a":"\n` + inside + `\/"}`, `{"a":"\n[hidden]/"}`},
-		"a number": {`{"pin":12345678,"other":123456789}`,
-			`{"pin":"[hidden]","other":123456789}`},
+		"a number": {
+			`{"pin":12345678,"other":123456789}`,
+			`{"pin":"[hidden]","other":123456789}`,
+		},
 		"one within another": {`{"a":"` + longer + `"}`, `{"a":"[hidden]"}`},
 		"nothing of it":      {`{"a" : "\u0041\/<" , "b":1.50}`, `{"a" : "\u0041\/<" , "b":1.50}`},
 		"the service's host": {`{"link":"https://a.example/r/1"}`, `{"link":"https://a.example/r/1"}`},
@@ -509,11 +540,15 @@ func TestSecretsInOutputs(t *testing.T) {
 // A whole address from the environment is no secret but for what follows the host.
 func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 	for name, tt := range map[string]struct{ url, value, body, want string }{
-		"the whole address": {"${env:V}", "https://a.example", `"https://a.example/x"`,
-			`"https://a.example/x"`},
+		"the whole address": {
+			"${env:V}", "https://a.example", `"https://a.example/x"`,
+			`"https://a.example/x"`,
+		},
 		"the host": {"https://${env:V}/b", "a.example", `"a.example"`, `"a.example"`},
-		"a path, whole": {"${env:V}", "https://a.example/hook/T0KEN-1", `"/hook/T0KEN-1 at a.example"`,
-			`"/[hidden] at a.example"`},
+		"a path, whole": {
+			"${env:V}", "https://a.example/hook/T0KEN-1", `"/hook/T0KEN-1 at a.example"`,
+			`"/[hidden] at a.example"`,
+		},
 		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
 	} {
 		c := Config{Agents: map[string]Agent{"payment": {URL: Secret(tt.url)}}}

@@ -106,8 +106,10 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems(), a.completeOperations())
 }
 
-var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
-	"Connection"}
+var ownHeaders = []string{
+	"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
+	"Connection",
+}
 
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
@@ -134,13 +136,16 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 			p.add("header %s is a secret; take it from the environment with ${env:NAME}, not from the file",
 				key)
 		}
-		headers[canonical], secrets = value, append(secrets, values...)
+		headers[canonical] = value
+		secrets = append(secrets, values...)
 	}
 	p = append(p, a.fillAWS(lookup)...)
 	more, problems := a.fillAuth(lookup)
-	p, secrets = append(p, problems...), append(secrets, more...)
+	p = append(p, problems...)
+	secrets = append(secrets, more...)
 	redactor := redact.Redactor{}.With(secrets...)
-	a.Headers, a.redact = headers, &redactor
+	a.Headers = headers
+	a.redact = &redactor
 	return p
 }
 

@@ -29,19 +29,28 @@ func (x *exchange) networkFailure(err error, sent bool) *worker.Failure {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, ErrAddress):
-		f.Permanent, f.Code, text = true, "address-refused", "was not sent"
+		f.Permanent = true
+		f.Code = "address-refused"
+		text = "was not sent"
 	case isTLS(err) && !sent:
-		f.Permanent, f.Code, text = true, "tls", "was not sent, the other side cannot be trusted"
+		f.Permanent = true
+		f.Code = "tls"
+		text = "was not sent, the other side cannot be trusted"
 	case errors.As(err, &dns) && !sent:
-		f.Code, text = "dns", "was not sent, the name was not resolved"+x.agent.unusedProxy()
+		f.Code = "dns"
+		text = "was not sent, the name was not resolved" + x.agent.unusedProxy()
 	case errors.Is(err, errProxy):
-		f.Code, text = "proxy", "was not sent"
+		f.Code = "proxy"
+		text = "was not sent"
 	case isTimeout(err) && sent:
-		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
+		f.Code = "timeout"
+		text = "was not answered in time, and may have had its effect"
 	case isTimeout(err):
-		f.Code, text = "timeout", "was not sent, the service could not be reached in time"
+		f.Code = "timeout"
+		text = "was not sent, the service could not be reached in time"
 	case !sent:
-		f.Code, text = "unreachable", "was not sent, the service could not be reached"
+		f.Code = "unreachable"
+		text = "was not sent, the service could not be reached"
 	}
 	f.Err = fmt.Errorf("%s %s: %w", x.what(), text, err)
 	return f

@@ -55,8 +55,10 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	if err := conn.SetDeadline(end); err != nil {
 		return err
 	}
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
-		Header: http.Header{}}
+	req := &http.Request{
+		Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{},
+	}
 	if u := proxy.User; u != nil {
 		password, _ := u.Password()
 		req.Header.Set("Proxy-Authorization",

@@ -135,8 +135,10 @@ func TestALineBreakAtTheEndOfASecretIsNamed(t *testing.T) {
 // No credential of a call, of any kind and in any encoding, is in its output or in its error.
 func TestNoCredentialIsStored(t *testing.T) {
 	const key, secret, session = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPx", "IQoJb3JpZ2luX2VjE+/Ym9ndXM="
-	values := map[string]string{"SECRET": `s3cr3t/"<v+lue &`, "BASIC": "c2hvcDpzM2NyM3QtcGFzc3dvcmQ=",
-		"TOKEN": "t0ken/part+two==", "WORD": "s3cret-w0rd"}
+	values := map[string]string{
+		"SECRET": `s3cr3t/"<v+lue &`, "BASIC": "c2hvcDpzM2NyM3QtcGFzc3dvcmQ=",
+		"TOKEN": "t0ken/part+two==", "WORD": "s3cret-w0rd",
+	}
 	kinds := map[string]struct {
 		entry   string
 		secrets []string
@@ -145,12 +147,18 @@ func TestNoCredentialIsStored(t *testing.T) {
 		"bearer": {`headers: {Authorization: "Bearer ${env:TOKEN}"}`, []string{values["TOKEN"], "t0ken"}},
 		"basic":  {`headers: {Authorization: "Basic ${env:BASIC}"}`, []string{values["BASIC"], "s3cr3t-password"}},
 		"cookie": {`headers: {Cookie: "a=${env:TOKEN}; b=c"}`, []string{values["TOKEN"], "t0ken"}},
-		"oauth2": {`auth: {oauth2: {tokenURL: "%[1]s/token", clientID: shop, clientSecret: "${env:TOKEN}"}}`,
-			[]string{"/issued", "token+"}},
-		"sigv4": {`auth: {sigv4: {service: execute-api}}`,
-			[]string{key, session, "IQoJb3JpZ2lu", secret, "Signature=0", "Signature=a"}},
-		"proxy": {`proxy: "http://shop:${env:WORD}@%[2]s", insecure: true`,
-			[]string{values["WORD"], "c2hvcDpzM2NyZXQtdzByZA"}},
+		"oauth2": {
+			`auth: {oauth2: {tokenURL: "%[1]s/token", clientID: shop, clientSecret: "${env:TOKEN}"}}`,
+			[]string{"/issued", "token+"},
+		},
+		"sigv4": {
+			`auth: {sigv4: {service: execute-api}}`,
+			[]string{key, session, "IQoJb3JpZ2lu", secret, "Signature=0", "Signature=a"},
+		},
+		"proxy": {
+			`proxy: "http://shop:${env:WORD}@%[2]s", insecure: true`,
+			[]string{values["WORD"], "c2hvcDpzM2NyZXQtdzByZA"},
+		},
 		"address": {`operations: {"*": {path: /x}}, url: "%[1]s/${env:WORD}"`, []string{values["WORD"]}},
 	}
 	for kind, c := range kinds {
@@ -169,8 +177,10 @@ func TestNoCredentialIsStored(t *testing.T) {
 						}
 						entry += `, url: "` + address + `"`
 					}
-					charge := charging(t, entry, values, Options{AWS: aws.Config{Region: "eu-west-3",
-						Credentials: credentials.NewStaticCredentialsProvider(key, secret, session)}})
+					charge := charging(t, entry, values, Options{AWS: aws.Config{
+						Region:      "eu-west-3",
+						Credentials: credentials.NewStaticCredentialsProvider(key, secret, session),
+					}})
 					shown := ""
 					for range 4 { // with OAuth2 each call has a token of its own
 						out, err := charge()

@@ -42,10 +42,14 @@ var answers = []class{
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
 	{429, 429, false, true, "too many requests"},
-	{300, 399, true, false,
-		"a redirect, which is never followed; configure the address where the service really is"},
-	{401, 401, false, true,
-		"the credentials are missing or not accepted; renew them, or look at the agent's headers"},
+	{
+		300, 399, true, false,
+		"a redirect, which is never followed; configure the address where the service really is",
+	},
+	{
+		401, 401, false, true,
+		"the credentials are missing or not accepted; renew them, or look at the agent's headers",
+	},
 	{403, 403, true, true, "the credentials do not allow it; look at the agent's headers"},
 	{400, 499, true, true, "refused"},
 	{501, 501, true, true, "the service does not have this operation"},
@@ -186,6 +190,7 @@ func WithoutSecrets(r redact.Redactor, err error) error {
 		return err
 	}
 	clean := *f
-	clean.Code, clean.Err = r.Text(f.Code), errors.New(r.Text(err.Error()))
+	clean.Code = r.Text(f.Code)
+	clean.Err = errors.New(r.Text(err.Error()))
 	return &clean
 }

@@ -61,8 +61,10 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
-	s.kept, s.fresh = s.client(o, false, certificates), s.client(o, true, certificates)
-	if s.auth, err = s.newAuthenticator(o.AWS, s.tokenClient(o)); err != nil {
+	s.kept = s.client(o, false, certificates)
+	s.fresh = s.client(o, true, certificates)
+	s.auth, err = s.newAuthenticator(o.AWS, s.tokenClient(o))
+	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
 	return s, nil
@@ -76,10 +78,13 @@ func (s *Service) tokenClient(o Options) *http.Client {
 			host = u.Hostname()
 		}
 	}
-	t := &http.Transport{DialContext: s.dial(o, host), DisableKeepAlives: true,
-		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true}
+	t := &http.Transport{
+		DialContext: s.dial(o, host), DisableKeepAlives: true,
+		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
 	if proxy := s.agent.proxyURL(); proxy != nil {
-		t.DialContext, t.Proxy = s.dial(o, proxy.Hostname()), http.ProxyURL(proxy)
+		t.DialContext = s.dial(o, proxy.Hostname())
+		t.Proxy = http.ProxyURL(proxy)
 	}
 	return redirect.Refused(http.Client{Transport: t, Timeout: tokenTime})
 }

@@ -26,7 +26,8 @@ import (
 //
 // The handler writes metrics to the writer out, as lines of the log.
 func New(lookup deployment.Lookup, agent worker.Config, out io.Writer,
-	log *slog.Logger) (lambdaevent.Function, error) {
+	log *slog.Logger,
+) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
 	if settings.Name != "" && agent.Agent != settings.Name {
@@ -49,7 +50,8 @@ func New(lookup deployment.Lookup, agent worker.Config, out io.Writer,
 // NewWorker returns a worker with the deployment's queues. If agent.Ledger is nil and the deployment has a
 // ledger table, the worker uses the table (P31, a plain service needs a ledger).
 func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
-	log *slog.Logger) (*worker.Worker, error) {
+	log *slog.Logger,
+) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
@@ -60,7 +62,9 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	if agent.Replies == nil {
 		agent.Replies = sqs.Gather(replies, linger)
 	}
-	agent.Clock, agent.Log, agent.SendTimeout = port.ClockFunc(time.Now), log, sendTimeout
+	agent.Clock = port.ClockFunc(time.Now)
+	agent.Log = log
+	agent.SendTimeout = sendTimeout
 	if agent.Ledger == nil && settings.Ledger != "" {
 		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
 	}
@@ -91,7 +95,8 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 // Function returns the handler for package lambda. The argument own finds the queue to which the
 // handler returns requests. Handle describes the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
-	returned lambdaevent.Returned, log *slog.Logger) lambdaevent.Function {
+	returned lambdaevent.Returned, log *slog.Logger,
+) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, returned, log)
 }
 

@@ -31,8 +31,10 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 func variables(s *awsstub.Stub) map[string]string {
-	return map[string]string{deployment.VarAgent: "payment",
-		deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine")}
+	return map[string]string{
+		deployment.VarAgent:  "payment",
+		deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine"),
+	}
 }
 
 // payment is an agent that counts its charges.
@@ -54,9 +56,11 @@ func payment(charges *atomic.Int32) worker.Config {
 func request(t *testing.T, id, name string, change func(*core.SendRequest)) events.SQSMessage {
 	t.Helper()
 	stopBy := core.TimeOf(time.Now().Add(time.Minute))
-	r := core.SendRequest{Agent: "payment", OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do,
+	r := core.SendRequest{
+		Agent: "payment", OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do,
 		Name: name, Grade: core.Idempotent,
-		Key: id + "/0/pay", Timeout: 5 * core.Second, StopBy: stopBy, CompleteBy: stopBy}
+		Key: id + "/0/pay", Timeout: 5 * core.Second, StopBy: stopBy, CompleteBy: stopBy,
+	}
 	if change != nil {
 		change(&r)
 	}
@@ -64,8 +68,10 @@ func request(t *testing.T, id, name string, change func(*core.SendRequest)) even
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: id, ReceiptHandle: id, Body: string(body),
-		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}
+	return events.SQSMessage{
+		MessageId: id, ReceiptHandle: id, Body: string(body),
+		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
+	}
 }
 
 func again(t *testing.T, answer events.SQSEventResponse, err error) string {
@@ -107,8 +113,10 @@ func TestABatch(t *testing.T) {
 	if calls := s.Calls(); len(calls) > 0 {
 		t.Errorf("asked before there was work (rule 13): %q", calls)
 	}
-	unreadable, newer := request(t, "unreadable", "charge", nil), request(t, "newer", "charge", nil)
-	unreadable.Body, newer.Body = "{", `{"schema":2}`
+	unreadable := request(t, "unreadable", "charge", nil)
+	newer := request(t, "newer", "charge", nil)
+	unreadable.Body = "{"
+	newer.Body = `{"schema":2}`
 	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
 		request(t, "good", "charge", nil), request(t, "refused", "refuse", nil), unreadable, newer,
 		request(t, "late", "charge", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }),
@@ -127,8 +135,10 @@ func TestABatch(t *testing.T) {
 		t.Errorf("%d charges, calls: %s", charges.Load(), got)
 	}
 	answer, err = f(context.Background(),
-		events.SQSEvent{Records: []events.SQSMessage{request(t, "panics", "panic", nil),
-			request(t, "beside", "charge", nil)}})
+		events.SQSEvent{Records: []events.SQSMessage{
+			request(t, "panics", "panic", nil),
+			request(t, "beside", "charge", nil),
+		}})
 	if got := again(t, answer, err); got != "" {
 		t.Errorf("come again: %s", got)
 	}
@@ -144,18 +154,21 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	var ends time.Time
-	a := worker.Config{Agent: "payment",
+	a := worker.Config{
+		Agent: "payment",
 		Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
 			ends, _ = ctx.Deadline()
 			return nil, nil
-		}}}}
+		}}},
+	}
 	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer, err := f(ctx,
 		events.SQSEvent{Records: []events.SQSMessage{request(t, "long", "charge", func(r *core.SendRequest) {
-			r.Timeout, r.StopBy = core.Hour, core.TimeOf(end.Add(time.Hour))
+			r.Timeout = core.Hour
+			r.StopBy = core.TimeOf(end.Add(time.Hour))
 		})}})
 	if got := again(t, answer, err); got != "" || ends.IsZero() || ends.After(end.Add(-2*time.Second)) {
 		t.Errorf("come again: %q; the call ends at %s, Lambda at %s", got, ends, end)
@@ -170,14 +183,18 @@ func TestTheHandlerWaitsForItsOperations(t *testing.T) {
 		answer events.SQSEventResponse
 		err    error
 	}
-	over, release, returned := make(chan struct{}), make(chan struct{}), make(chan result, 1)
-	a := worker.Config{Agent: "payment", Retry: worker.Retry{Tries: 1},
+	over := make(chan struct{})
+	release := make(chan struct{})
+	returned := make(chan result, 1)
+	a := worker.Config{
+		Agent: "payment", Retry: worker.Retry{Tries: 1},
 		Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
 			<-ctx.Done()
 			close(over)
 			<-release
 			return nil, nil
-		}}}}
+		}}},
+	}
 	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -214,8 +231,10 @@ func TestRepliesThatCannotBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := f(context.Background(),
-		events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil),
-			request(t, "b", "refuse", nil)}})
+		events.SQSEvent{Records: []events.SQSMessage{
+			request(t, "a", "charge", nil),
+			request(t, "b", "refuse", nil),
+		}})
 	if got := again(t, answer, err); got != "a b" {
 		t.Errorf("come again: %s", got)
 	}
@@ -273,8 +292,10 @@ func TestNoWorker(t *testing.T) {
 	}, onlambda.Own(c, settings), onlambda.Returned(settings, &metrics), quiet)
 	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil),
-		request(t, "b", "charge", nil)}})
+	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{
+		request(t, "a", "charge", nil),
+		request(t, "b", "charge", nil),
+	}})
 	if got := again(t, answer, err); got != "a b" {
 		t.Errorf("come again: %s", got)
 	}
@@ -300,7 +321,8 @@ func TestGivenBackToItsQueue(t *testing.T) {
 	var records []events.SQSMessage
 	for id, queue := range map[string]string{"a": "-high", "b": "-other", "c": ""} {
 		r := request(t, id, "charge", nil)
-		r.Body, r.EventSourceARN = `{"schema":2}`, r.EventSourceARN+queue
+		r.Body = `{"schema":2}`
+		r.EventSourceARN = r.EventSourceARN + queue
 		records = append(records, r)
 	}
 	slices.SortFunc(records, func(x, y events.SQSMessage) int {
@@ -324,10 +346,13 @@ func TestGivenBackToItsQueue(t *testing.T) {
 func TestEverythingWrongAtOnce(t *testing.T) {
 	s := awsstub.New(t)
 	env := variables(s)
-	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`,
-		"./ledger", ""
-	_, err := onlambda.New(s.Environment(env), worker.Config{Agent: "shipping",
-		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, io.Discard, quiet)
+	env[deployment.VarQueues] = `{"replies":"replies"}`
+	env[deployment.VarLedger] = "./ledger"
+	env["AWS_REGION"] = ""
+	_, err := onlambda.New(s.Environment(env), worker.Config{
+		Agent:      "shipping",
+		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100},
+	}, io.Discard, quiet)
 	for _, want := range []string{
 		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "it must be the URL of a queue",
 		deployment.VarLedgerFolder, "AWS_REGION is not set",
@@ -341,7 +366,8 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	none := maps.Clone(env)
 	clear(none)
 	unset := func(string) (string, bool) { return "", false }
-	if _, err = onlambda.New(unset, worker.Config{Agent: "payment"}, io.Discard, quiet); err == nil {
+	_, err = onlambda.New(unset, worker.Config{Agent: "payment"}, io.Discard, quiet)
+	if err == nil {
 		t.Fatal("nothing at all is accepted")
 	}
 	for text, want := range map[string]bool{

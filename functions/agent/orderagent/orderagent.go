@@ -58,8 +58,10 @@ func Operations(intake port.Sender) worker.Operations {
 // commandOf returns the submission of a do, or the cancel of an undo.
 func commandOf(id string, call worker.Call) (port.Value, error) {
 	if call.Operation == core.UndoOp {
-		cancel := &message.Control{OrderID: id, Event: core.Cancel{ID: "undo", Sender: core.Sender{By: "agent",
-			Reason: "step " + call.Step + " of order " + call.OrderID + " is undone"}}}
+		cancel := &message.Control{OrderID: id, Event: core.Cancel{ID: "undo", Sender: core.Sender{
+			By:     "agent",
+			Reason: "step " + call.Step + " of order " + call.OrderID + " is undone",
+		}}}
 		return cancel, cancel.Check()
 	}
 	order := call.Input

@@ -36,8 +36,10 @@ func (q *intake) Send(_ context.Context, messages []port.Message) []error {
 }
 
 func call(op core.Operation, workflow, input string) worker.Call {
-	return worker.Call{OrderID: "o:1", Step: "survey", Operation: op, Name: workflow, Key: "o:1/0/survey",
-		Input: json.RawMessage(input)}
+	return worker.Call{
+		OrderID: "o:1", Step: "survey", Operation: op, Name: workflow, Key: "o:1/0/survey",
+		Input: json.RawMessage(input),
+	}
 }
 
 func run(q *intake, c worker.Call) (string, error) {
@@ -113,8 +115,10 @@ func TestWhatCanSucceedLater(t *testing.T) {
 // Keys that differ never give one ID, and every ID is one that a new order may have.
 func TestIDs(t *testing.T) {
 	seen := map[string]string{}
-	for _, key := range []string{"a/0/s", "a.0/0/s", "a/0.0/s", "a~b/0/s", "a.b/0/s", "acme:1/12/step-1",
-		strings.Repeat("x", 128) + "/0/s", strings.Repeat("x", 128) + "/0/t"} {
+	for _, key := range []string{
+		"a/0/s", "a.0/0/s", "a/0.0/s", "a~b/0/s", "a.b/0/s", "acme:1/12/step-1",
+		strings.Repeat("x", 128) + "/0/s", strings.Repeat("x", 128) + "/0/t",
+	} {
 		id := orderagent.ID(key)
 		require.Empty(t, seen[id], key)
 		seen[id] = key

@@ -34,7 +34,8 @@ func New(c aws.Config) *Reader {
 // that could not be read, and contains no value.
 func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(where))
-	values, errs := make([]string, len(names)), make([]error, len(names))
+	values := make([]string, len(names))
+	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {

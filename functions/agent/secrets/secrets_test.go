@@ -42,8 +42,10 @@ func TestRead(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(kept))
 	defer srv.Close()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
-			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		v, ok := map[string]string{
+			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
+			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL,
+		}[name]
 		return v, ok
 	})
 	if err != nil {
@@ -70,8 +72,10 @@ func TestRead(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, where := range map[string]deployment.Secret{"A": {Secret: "plain"},
-		"C": {Parameter: "/pay/key"}} {
+	for name, where := range map[string]deployment.Secret{
+		"A": {Secret: "plain"},
+		"C": {Parameter: "/pay/key"},
+	} {
 		if got, err := r.Read(ended, map[string]deployment.Secret{name: where}); !errors.Is(err,
 			context.Canceled) || got != nil {
 			t.Errorf("%s was read past the end of the context: %v", name, err)

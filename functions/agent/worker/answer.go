@@ -62,8 +62,10 @@ func (h *handling) tooLate(ctx context.Context) Verdict {
 		h.w.Log.Info("a request came again after its stopBy; dropped", about(h.w.Agent, h.req))
 		return ack
 	}
-	h.err = &tried{Failure: Failure{Code: core.CodeQueue,
-		Err: fmt.Errorf("the request waited in the queue of agent %q past its stopBy", h.w.Agent)}}
+	h.err = &tried{Failure: Failure{
+		Code: core.CodeQueue,
+		Err:  fmt.Errorf("the request waited in the queue of agent %q past its stopBy", h.w.Agent),
+	}}
 	if !h.sends(ctx, h.reply(), h.w.SendTimeout) {
 		return h.w.nack(0)
 	}
@@ -85,7 +87,8 @@ func (h *handling) reply() *message.Reply {
 		reply.Waited = max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))
 	}
 	if f := h.failure(); f != nil {
-		reply.Outcome, reply.Output = core.OutcomeRetryLater, nil
+		reply.Outcome = core.OutcomeRetryLater
+		reply.Output = nil
 		if f.Permanent {
 			reply.Outcome = core.OutcomeFailed
 		} else {

@@ -111,7 +111,9 @@ func (c *Config) complete() error {
 		what    string
 		missing bool
 	}{
-		{"name", c.Agent == ""}, {"queue of replies", c.Replies == nil}, {"quarantine", c.Quarantine == nil},
+		{"name", c.Agent == ""},
+		{"queue of replies", c.Replies == nil},
+		{"quarantine", c.Quarantine == nil},
 		{"clock", c.Clock == nil},
 	} {
 		if part.missing {

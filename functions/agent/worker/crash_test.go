@@ -80,7 +80,8 @@ func (s *service) run(life *mortal, undo bool) (any, error) {
 	err := life.around(func() error {
 		effect := true
 		if s.calls < len(s.answers) {
-			answer, effect = s.answers[s.calls], s.effect[s.calls]
+			answer = s.answers[s.calls]
+			effect = s.effect[s.calls]
 		}
 		s.calls++
 		if effect && undo {
@@ -143,7 +144,8 @@ func plainLife(t *testing.T, name string, s *service, first, second int) (crashe
 	restart := func() {
 		left := -1
 		if len(lives) > 0 {
-			left, lives = lives[0], lives[1:]
+			left = lives[0]
+			lives = lives[1:]
 		}
 		*life = mortal{left: left}
 	}
@@ -168,7 +170,9 @@ func plainLife(t *testing.T, name string, s *service, first, second int) (crashe
 		for range 2 { // attempts
 			attempt++
 			req := request(noon)
-			req.Grade, req.Operation, req.Attempt = core.Plain, op, attempt
+			req.Grade = core.Plain
+			req.Operation = op
+			req.Attempt = attempt
 			if op == core.UndoOp {
 				req.Name = "refund"
 			}

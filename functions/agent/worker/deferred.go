@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 type deferral struct{ within time.Duration }
@@ -37,7 +36,8 @@ var errNotDeferred = Permanent(WithCode(
 
 // defers reports to the Scheduler that the reply comes later. The report extends the step's time.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
-	w, now := h.w, h.w.Clock.Now()
+	w := h.w
+	now := h.w.Clock.Now()
 	left := h.stop().Sub(now)
 	if left <= 0 {
 		w.counters.late.Add(1)
@@ -84,8 +84,10 @@ func readReplyID(text string) (id replyID, err error) {
 }
 
 func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
-	return &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step,
-		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
+	return &message.Reply{
+		Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step,
+		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome,
+	}
 }
 
 // ErrTooLate means that the call's StopBy has passed. The reply no longer counts, and the step is called
@@ -134,9 +136,11 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 // within the given time; 0 means the step's timeout. Call Progress at most every 40 s, because the Scheduler
 // does not store more frequent reports. Progress returns the same errors as Done.
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
-	within time.Duration) error {
+	within time.Duration,
+) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
-		m.Percent, m.Note = min(max(percent, 0), 100), protocol.ShortNote(core.RedactText(note))
+		m.Percent = min(max(percent, 0), 100)
+		m.Note = core.ShortNote(core.RedactText(note))
 		if within > 0 {
 			m.Until = core.TimeOf(r.Clock.Now().Add(within))
 		}
@@ -144,7 +148,8 @@ func (r *Replies) Progress(ctx context.Context, replyID string, percent int, not
 }
 
 func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome,
-	fill func(*message.Reply)) error {
+	fill func(*message.Reply),
+) error {
 	id, err := readReplyID(text)
 	if err != nil {
 		return err

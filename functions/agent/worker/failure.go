@@ -47,7 +47,10 @@ func Transient(err error) error { return with(err, func(f *Failure) { f.Permanen
 
 // RetryAfter marks a transient error of a service that asks the caller to wait for the given time.
 func RetryAfter(err error, wait time.Duration) error {
-	return with(err, func(f *Failure) { f.Permanent, f.RetryAfter = false, max(0, wait) })
+	return with(err, func(f *Failure) {
+		f.Permanent = false
+		f.RetryAfter = max(0, wait)
+	})
 }
 
 // Unauthorized marks the error of a service that refused the agent's credentials and did nothing. The error
@@ -55,8 +58,9 @@ func RetryAfter(err error, wait time.Duration) error {
 // now" is not a failure).
 func Unauthorized(err error) error {
 	return with(err, func(f *Failure) {
-		f.Permanent, f.NoEffect, f.Code = false, true,
-			core.CodeUnauthorized
+		f.Permanent = false
+		f.NoEffect = true
+		f.Code = core.CodeUnauthorized
 	})
 }
 
@@ -64,8 +68,10 @@ func Unauthorized(err error) error {
 // error does not count as a failure. The step repeats the call for at most its pollFor, and waits at least
 // the given time before each call (P45). Wrap the error to state what is missing.
 func NotYet(after time.Duration) error {
-	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
-		Err: errors.New("the service says: not yet")}
+	return &Failure{
+		NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
+		Err: errors.New("the service says: not yet"),
+	}
 }
 
 // turnedAway reports whether the service did nothing because it refused the credentials or is not ready.

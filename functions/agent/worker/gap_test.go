@@ -20,13 +20,17 @@ func TestFrozenBetweenTwoTries(t *testing.T) {
 		var asleep atomic.Int64
 		clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) })
 		calls := 0
-		b := newBench(t, clock, worker.Config{Retry: worker.Retry{Tries: 3, Initial: time.Second,
-			Max: time.Second, Jitter: -1},
+		b := newBench(t, clock, worker.Config{
+			Retry: worker.Retry{
+				Tries: 3, Initial: time.Second,
+				Max: time.Second, Jitter: -1,
+			},
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				calls++
 				time.AfterFunc(500*time.Millisecond, func() { asleep.Store(int64(time.Hour)) })
 				return nil, errors.New("reset")
-			})})
+			}),
+		})
 		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
 		if n := len(b.replies()); !v.Delete || calls != 1 || n > 0 {
 			t.Errorf("verdict %+v, %d calls, %d replies", v, calls, n)
@@ -54,8 +58,10 @@ func TestLateAfterTheLedger(t *testing.T) {
 	clock := memory.NewClock(noon)
 	ledger := memory.NewLedger()
 	calls := 0
-	b := newBench(t, clock, worker.Config{Ledger: &slowLedger{ledger, clock, 2 * time.Minute},
-		Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+	b := newBench(t, clock, worker.Config{
+		Ledger:     &slowLedger{ledger, clock, 2 * time.Minute},
+		Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+	})
 	req := request(noon)
 	req.Grade = core.Plain
 	b.worker.Handle(context.Background(), delivery(req))
@@ -70,11 +76,13 @@ func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		b := newBench(t, port.ClockFunc(time.Now),
-			worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+			worker.Config{
+				Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
 				Operations: charge(func(context.Context, worker.Call) (any, error) {
 					calls++
 					return nil, errors.New("reset")
-				})})
+				}),
+			})
 		began := time.Now()
 		req := request(began)
 		req.Grade = core.Plain

@@ -50,8 +50,10 @@ func (g *guard) call(key string, once func() error) error {
 		return circuitbreaker.ErrOpen
 	}
 	// This outcome is recorded if the function panics.
-	t := &tried{service: true, Failure: Failure{Code: "panic",
-		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
+	t := &tried{service: true, Failure: Failure{
+		Code: "panic",
+		Err:  errors.New("handling the request panicked; the agent's log has the stack"),
+	}}
 	defer func() { g.record(key, t) }()
 	err := once()
 	if !errors.As(err, &t) {

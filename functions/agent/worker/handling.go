@@ -58,7 +58,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 		return h.tooLate(ctx)
 	}
 	var known bool
-	if h.op, known = w.Operations.find(h.req.Name); !known {
+	h.op, known = w.Operations.find(h.req.Name)
+	if !known {
 		return h.refuse(ctx, "unknown-operation",
 			fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow",
 				w.Agent, h.req.Name))
@@ -141,7 +142,8 @@ func (h *handling) tries(ctx context.Context) {
 	for again := true; again; {
 		err = g.call(h.req.Key, func() error { return h.once(ctx) })
 		t := (*tried)(nil)
-		if again = errors.As(err, &t) && t.again; again {
+		again = errors.As(err, &t) && t.again
+		if again {
 			r := h.w.Retry
 			jitter := 1 + r.Jitter*(2*h.spread()-1)
 			again = port.Sleep(ctx, time.Duration(jitter*float64(r.wait(h.try, t.RetryAfter)))) == nil
@@ -169,7 +171,8 @@ func (h *handling) notCalled(g *guard) *tried {
 	if wait <= 0 { // the breaker is half-open, and other requests are its probes
 		wait = h.w.Breaker.Delay / 2
 	}
-	code, cause := core.CodeBreakerOpen, g.openCause()
+	code := core.CodeBreakerOpen
+	cause := g.openCause()
 	if cause.Code == core.CodeUnauthorized {
 		code = cause.Code
 	}
@@ -177,9 +180,11 @@ func (h *handling) notCalled(g *guard) *tried {
 	if h.try > 0 {
 		call = "the call had no effect"
 	}
-	return &tried{Failure: Failure{Code: code, NoEffect: true, RetryAfter: wait,
+	return &tried{Failure: Failure{
+		Code: code, NoEffect: true, RetryAfter: wait,
 		Err: fmt.Errorf("the circuit breaker of %s %s is open, and %s; the last failure was %s: %w",
-			h.w.Agent, h.req.Name, call, cause.Code, cause.Err)}}
+			h.w.Agent, h.req.Name, call, cause.Code, cause.Err),
+	}}
 }
 
 // maxHeldBack is the largest number of receives at which heldBack still returns a request to its queue. It is
@@ -219,7 +224,8 @@ func (h *handling) once(ctx context.Context) error {
 	if h.try > 1 {
 		h.w.counters.retried.Add(1)
 	}
-	h.output, h.err = nil, errSilent
+	h.output = nil
+	h.err = errSilent
 	if !h.inTime() {
 		return h.err
 	}
@@ -245,7 +251,8 @@ func (h *handling) once(ctx context.Context) error {
 	case err != nil:
 		h.err = h.judge(ctx, classify(err))
 	default:
-		h.output, h.err = out, nil
+		h.output = out
+		h.err = nil
 	}
 	return h.err
 }
@@ -260,13 +267,15 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		}
 	}
 	if !f.Permanent && errors.Is(context.Cause(ctx), errNoProgress) {
-		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
+		f.Code = "timeout"
+		f.Err = fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
 	t := &tried{Failure: f}
 	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
 		f.Code != core.CodeNotYet && !f.Requeue &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
-	left, r := h.deadline.Sub(h.w.Clock.Now()), h.w.Retry
+	left := h.deadline.Sub(h.w.Clock.Now())
+	r := h.w.Retry
 	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
 		!f.Requeue && ctx.Err() == nil &&
 		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
@@ -301,8 +310,10 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 		if f.turnedAway() {
 			return false, nil, &f
 		}
-		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter,
-			Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
+		return false, nil, &Failure{
+			Code: "check-" + f.Code, RetryAfter: f.RetryAfter,
+			Err: fmt.Errorf("asking whether it happened before failed: %w", err),
+		}
 	}
 	if !happened {
 		return false, nil, nil
@@ -326,8 +337,10 @@ func (h *handling) recovered(err *error) {
 		h.w.counters.panics.Add(1)
 		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic",
 			core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
-		*err = &Failure{Code: "panic",
-			Err: errors.New("the operation panicked; the agent's log has its stack")}
+		*err = &Failure{
+			Code: "panic",
+			Err:  errors.New("the operation panicked; the agent's log has its stack"),
+		}
 	}
 }
 
@@ -379,7 +392,8 @@ func encode(value any) (json.RawMessage, error) {
 		out = v
 	default:
 		var err error
-		if out, err = rawjson.Marshal(v); err != nil {
+		out, err = rawjson.Marshal(v)
+		if err != nil {
 			return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 		}
 	}
@@ -396,8 +410,10 @@ func encode(value any) (json.RawMessage, error) {
 }
 
 func unusable(code string, err error) *Failure {
-	return &Failure{Permanent: true, Happened: true, Code: code,
-		Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
+	return &Failure{
+		Permanent: true, Happened: true, Code: code,
+		Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err),
+	}
 }
 
 // codeLedger means that no call was made, because the ledger could not be used.

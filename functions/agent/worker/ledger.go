@@ -39,7 +39,8 @@ const (
 // enter first applies the operator's fact, once for each command. knowsKeys means that the service executes
 // each key of a point of no return only once. Then the worker may repeat a call whose effect is in doubt.
 func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
-	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
+	knowsKeys bool,
+) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
 	if op == core.UndoOp {
 		return enterUndo(next, move, attempt)
@@ -59,7 +60,8 @@ func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.Ledg
 	if fact.Fact == core.Happened {
 		e.State = StateDone // a known output stays
 	} else {
-		e.State, e.Output = StateNone, nil
+		e.State = StateNone
+		e.Output = nil
 	}
 	return e, true
 }
@@ -94,7 +96,8 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 // began means that this handling has begun the call of the entry. proven reports whether the key provably has
 // had no effect: no call is in doubt, or the only call in doubt is the refused call.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
-	permanent bool) (next port.LedgerEntry, move, proven bool) {
+	permanent bool,
+) (next port.LedgerEntry, move, proven bool) {
 	next, _ = state(e, attempt, fact)
 	switch next.State {
 	case StateStarted:
@@ -109,7 +112,8 @@ func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	default:
 		return e, false, false
 	}
-	next.State, next.Attempt = StateLater, attempt
+	next.State = StateLater
+	next.Attempt = attempt
 	if permanent {
 		next.State = StateFailed
 	}
@@ -119,12 +123,15 @@ func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 func enterUndo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bool, act) {
 	switch e.State {
 	case "", StateNone, StateFailed, StateLater:
-		return port.LedgerEntry{Key: e.Key, State: StateFenced, Attempt: attempt, Command: e.Command,
-			Version: e.Version}, true, sayDone
+		return port.LedgerEntry{
+			Key: e.Key, State: StateFenced, Attempt: attempt, Command: e.Command,
+			Version: e.Version,
+		}, true, sayDone
 	case StateFenced:
 		return e, move, sayDone
 	case StateDone:
-		e.State, e.Attempt = StateUndoStarted, attempt
+		e.State = StateUndoStarted
+		e.Attempt = attempt
 		return e, true, callService
 	default:
 		return e, move, sayInDoubt
@@ -132,8 +139,10 @@ func enterUndo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bo
 }
 
 func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
-	return port.LedgerEntry{Key: e.Key, State: StateStarted, Attempt: attempt, Command: e.Command,
-		Version: e.Version}
+	return port.LedgerEntry{
+		Key: e.Key, State: StateStarted, Attempt: attempt, Command: e.Command,
+		Version: e.Version,
+	}
 }
 
 type outcome int
@@ -158,7 +167,8 @@ func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next 
 			return e, false
 		}
 		if o == happened {
-			next.State, next.Output = StateFenced, nil
+			next.State = StateFenced
+			next.Output = nil
 		} else {
 			next.State = StateDone // the do stays done
 		}
@@ -166,7 +176,9 @@ func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next 
 	}
 	switch {
 	case o == happened && e.State != StateDone && e.State != StateUndoStarted && e.State != StateFenced:
-		next.State, next.Code, next.Message = StateDone, "", ""
+		next.State = StateDone
+		next.Code = ""
+		next.Message = ""
 	case e.State != StateStarted || !mine:
 		return e, false
 	case o == refused:

@@ -15,15 +15,23 @@ func TestEnterByTheTable(t *testing.T) {
 		do    act
 	}
 	table := map[string]map[core.Operation][3]want{ // wanted act by attempt: older, the same, higher
-		StateNone: {core.Do: all(want{StateStarted, callService}),
-			core.UndoOp: all(want{StateFenced, sayDone})},
-		"": {core.Do: all(want{StateStarted, callService}),
-			core.UndoOp: all(want{StateFenced, sayDone})},
+		StateNone: {
+			core.Do:     all(want{StateStarted, callService}),
+			core.UndoOp: all(want{StateFenced, sayDone}),
+		},
+		"": {
+			core.Do:     all(want{StateStarted, callService}),
+			core.UndoOp: all(want{StateFenced, sayDone}),
+		},
 		StateStarted: {core.Do: all(want{"", sayNothing}), core.UndoOp: all(want{"", sayInDoubt})},
-		StateDone: {core.Do: all(want{"", sayDone}),
-			core.UndoOp: all(want{StateUndoStarted, callService})},
-		StateFailed: {core.Do: {{"", sayFailed}, {"", sayFailed}, {StateStarted, callService}},
-			core.UndoOp: all(want{StateFenced, sayDone})},
+		StateDone: {
+			core.Do:     all(want{"", sayDone}),
+			core.UndoOp: all(want{StateUndoStarted, callService}),
+		},
+		StateFailed: {
+			core.Do:     {{"", sayFailed}, {"", sayFailed}, {StateStarted, callService}},
+			core.UndoOp: all(want{StateFenced, sayDone}),
+		},
 		StateUndoStarted: {core.Do: all(want{"", sayNothing}), core.UndoOp: all(want{"", sayInDoubt})},
 		StateFenced:      {core.Do: all(want{"", sayFailed}), core.UndoOp: all(want{"", sayDone})},
 	}
@@ -31,8 +39,10 @@ func TestEnterByTheTable(t *testing.T) {
 		for op, wants := range operations {
 			for i, w := range wants {
 				attempt := 2 + i
-				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 1, Output: []byte("{}"),
-					Code: "c", Version: 9}
+				e := port.LedgerEntry{
+					Key: "k", State: state, Attempt: 3, Command: 1, Output: []byte("{}"),
+					Code: "c", Version: 9,
+				}
 				next, move, do := enter(e, op, attempt, nil, false)
 				name := fmt.Sprintf("%s of attempt %d on %q", op, attempt, state)
 				if do != w.do || move != (w.state != "") ||
@@ -61,14 +71,18 @@ func TestEnterWithAFact(t *testing.T) {
 				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 4, Version: 2}
 				name := fmt.Sprintf("%s, %s on %q", op, fact, state)
 				next, move, do := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 5}, false)
-				wantState, wantDo := StateStarted, callService
+				wantState := StateStarted
+				wantDo := callService
 				switch {
 				case fact == core.Happened && op == core.Do:
-					wantState, wantDo = StateDone, sayDone
+					wantState = StateDone
+					wantDo = sayDone
 				case fact == core.Happened:
-					wantState, wantDo = StateUndoStarted, callService
+					wantState = StateUndoStarted
+					wantDo = callService
 				case op == core.UndoOp:
-					wantState, wantDo = StateFenced, sayDone
+					wantState = StateFenced
+					wantDo = sayDone
 				}
 				if !move || next.State != wantState || do != wantDo || next.Command != 5 ||
 					next.Attempt != 7 {
@@ -108,13 +122,16 @@ func TestLeaveByTheTable(t *testing.T) {
 		{core.UndoOp, StateUndoStarted, true, withdrawn}: StateDone,
 	}
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
-		for _, state := range []string{StateNone, StateStarted, StateDone, StateFailed, StateUndoStarted,
-			StateFenced} {
+		for _, state := range []string{
+			StateNone, StateStarted, StateDone, StateFailed, StateUndoStarted,
+			StateFenced,
+		} {
 			for _, mine := range []bool{true, false} {
 				for _, o := range []outcome{unknown, happened, refused, withdrawn} {
 					e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Version: 5}
 					if state == StateFailed {
-						e.Code, e.Message = "refused", "no"
+						e.Code = "refused"
+						e.Message = "no"
 					}
 					attempt := 3
 					if !mine {

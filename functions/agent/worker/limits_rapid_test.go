@@ -35,7 +35,8 @@ func TestEveryReplyCanBeRead(t *testing.T) {
 		insides := []string{"", "\"\xff\"", `"\ud83d"`, `{"a":1,"a":2}`, "1e1000", "\xff"}
 		inside := rapid.SampledFrom(insides).Draw(rt, "inside")
 		output := json.RawMessage(strings.Repeat("[", levels) + inside + strings.Repeat("]", levels))
-		percent, note := rapid.Int().Draw(rt, "percent"), rapid.String().Draw(rt, "note")
+		percent := rapid.Int().Draw(rt, "percent")
+		note := rapid.String().Draw(rt, "note")
 		operation := charge(func(ctx context.Context, _ worker.Call) (any, error) {
 			if err := worker.Progress(ctx, percent, note); err != nil {
 				rt.Fatal(err)

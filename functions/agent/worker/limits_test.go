@@ -49,16 +49,20 @@ func TestAnyAnswerThatCannotBeSentComesAgain(t *testing.T) {
 // A message that cannot be handled now is returned to the queue, to come again after a wait that grows (see
 // Verdict).
 func TestWhatIsGivenBack(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)),
-		Quarantine: failing{err: port.ErrUnavailable}})
+	b := newBench(t, memory.NewClock(noon), worker.Config{
+		Operations: charge(always(nil, nil)),
+		Quarantine: failing{err: port.ErrUnavailable},
+	})
 	for _, body := range []string{`{"schema":2}`, "{"} {
 		if v := b.worker.Handle(context.Background(),
 			port.Delivery{Message: port.Message{Body: []byte(body)}}); v != (worker.Verdict{}) {
 			t.Errorf("%s: %+v", body, v)
 		}
 	}
-	p := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)),
-		Replies: panicking{}})
+	p := newBench(t, memory.NewClock(noon), worker.Config{
+		Operations: charge(always(nil, nil)),
+		Replies:    panicking{},
+	})
 	v := p.worker.Handle(context.Background(), delivery(request(noon)))
 	if s := p.worker.Stats(); v.Delete || v.After != 0 || s.Panics != 1 || s.GivenBack != 1 ||
 		s.InFlight != 0 {
@@ -112,8 +116,10 @@ func (slow) Send(ctx context.Context, _ []port.Message) []error {
 // A SendTimeout below 0 bounds nothing, neither by the default nor at once.
 func TestSendWithoutBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)),
-			Replies: slow{}, SendTimeout: -1})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Operations: charge(always(nil, nil)),
+			Replies:    slow{}, SendTimeout: -1,
+		})
 		if v := b.worker.Handle(t.Context(), delivery(request(time.Now()))); !v.Delete {
 			t.Errorf("the reply was not sent: %+v", v)
 		}
@@ -132,8 +138,10 @@ func TestHowLongAReplyIsSent(t *testing.T) {
 		"what stopBy has left": {1500 * time.Millisecond, 0, 1500 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)),
-				Replies: hanging{}, SendTimeout: tt.own})
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+				Operations: charge(always(nil, nil)),
+				Replies:    hanging{}, SendTimeout: tt.own,
+			})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			req := request(time.Now())
@@ -154,8 +162,10 @@ func TestNothingIsCalledWithoutTime(t *testing.T) {
 	cancel()
 	over, cancel := context.WithDeadline(context.Background(), noon)
 	defer cancel()
-	for name, ctx := range map[string]context.Context{"shutting down": ended,
-		"the handler's time is over": over} {
+	for name, ctx := range map[string]context.Context{
+		"shutting down":              ended,
+		"the handler's time is over": over,
+	} {
 		calls := 0
 		b := newBench(t, memory.NewClock(noon),
 			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
@@ -186,28 +196,42 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 			1200 * time.Millisecond,
 		},
 		"one try": {worker.Retry{Tries: 1}, busy, 1, 0},
-		"the last does not fit": {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second,
-			Jitter: -1}, busy, 3, 8 * time.Second},
-		"the doubled does not fit": {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second,
-			Jitter: -1}, busy, 2, 4 * time.Second},
-		"asked for and fits": {worker.Retry{Tries: 2, Jitter: -1}, asked(9900 * time.Millisecond), 2,
-			9900 * time.Millisecond},
+		"the last does not fit": {worker.Retry{
+			Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second,
+			Jitter: -1,
+		}, busy, 3, 8 * time.Second},
+		"the doubled does not fit": {worker.Retry{
+			Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second,
+			Jitter: -1,
+		}, busy, 2, 4 * time.Second},
+		"asked for and fits": {
+			worker.Retry{Tries: 2, Jitter: -1},
+			asked(9900 * time.Millisecond), 2,
+			9900 * time.Millisecond,
+		},
 		"asked for all of the time": {worker.Retry{Tries: 2, Jitter: -1}, asked(10 * time.Second), 1, 0},
-		"too long with its jitter": {worker.Retry{Tries: 2, Jitter: 0.25}, asked(6100 * time.Millisecond), 1,
-			0},
-		"the jitter alone too long": {worker.Retry{Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second,
-			Jitter: 0.25}, busy, 1, 0},
+		"too long with its jitter": {
+			worker.Retry{Tries: 2, Jitter: 0.25},
+			asked(6100 * time.Millisecond), 1,
+			0,
+		},
+		"the jitter alone too long": {worker.Retry{
+			Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second,
+			Jitter: 0.25,
+		}, busy, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{Retry: tt.retry, Breaker: worker.Breaker{Off: true},
+					worker.Config{
+						Retry: tt.retry, Breaker: worker.Breaker{Off: true},
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
 							return nil,
 								tt.err
-						})})
+						}),
+					})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
 				if took := time.Since(start); calls != tt.calls || took != tt.took {
@@ -227,11 +251,13 @@ func TestAskedWaitsAreKept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var calls []time.Time
 			b := newBench(t, port.ClockFunc(time.Now),
-				worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5},
+				worker.Config{
+					Retry: worker.Retry{Tries: 2, Jitter: 0.5},
 					Operations: charge(func(context.Context, worker.Call) (any, error) {
 						calls = append(calls, time.Now())
 						return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
-					})})
+					}),
+				})
 			b.worker.Handle(context.Background(), delivery(request(time.Now())))
 			if len(calls) != 2 || calls[1].Sub(calls[0]) < 2*time.Second {
 				t.Errorf("%d: called at %v", n, calls)
@@ -254,15 +280,19 @@ func TestWhatOpensABreaker(t *testing.T) {
 		"never sent":         {context.Background(), always(nil, worker.NoEffect(boom)), nil, "open"},
 		"refusals":           {context.Background(), always(nil, worker.Permanent(boom)), nil, "closed"},
 		"successes":          {context.Background(), always(nil, nil), nil, "closed"},
-		"a sick ledger": {context.Background(), always(nil, nil),
-			&sickLedger{entry: port.ErrUnavailable}, "closed"},
+		"a sick ledger": {
+			context.Background(), always(nil, nil),
+			&sickLedger{entry: port.ErrUnavailable}, "closed",
+		},
 		"cut short by ending": {ended, func(ctx context.Context, _ worker.Call) (any, error) {
 			cancel()
 			return nil, ctx.Err()
 		}, nil, "closed"},
 	} {
-		b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1},
-			Ledger: tt.plain, Operations: charge(tt.run)})
+		b := newBench(t, memory.NewClock(noon), worker.Config{
+			Breaker: worker.Breaker{Failures: 1, Window: 1},
+			Ledger:  tt.plain, Operations: charge(tt.run),
+		})
 		req := request(noon)
 		if tt.plain != nil {
 			req.Grade = core.Plain
@@ -294,16 +324,20 @@ func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
+					worker.Config{
+						Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
 							return nil, errors.New("down")
-						})})
+						}),
+					})
 				b.worker.Handle(context.Background(), delivery(request(time.Now())))
 				_ = b.reply()
-				d, req := delivery(request(time.Now())), request(time.Now())
+				d := delivery(request(time.Now()))
+				req := request(time.Now())
 				req.StopBy = req.ClaimedAt.Add(core.DurationOf(tt.left))
-				d.Value, d.Received = req, tt.received
+				d.Value = req
+				d.Received = tt.received
 				v := b.worker.Handle(context.Background(), d)
 				if replies := b.replies(); calls != 1 || v.Delete == tt.back ||
 					(len(replies) == 0) != tt.back {
@@ -414,9 +448,13 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 							nil
 					}},
 				}})
-			do, undo := request(noon), request(noon)
-			do.Grade, undo.Grade = grade, grade
-			undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
+			do := request(noon)
+			undo := request(noon)
+			do.Grade = grade
+			undo.Grade = grade
+			undo.Operation = core.UndoOp
+			undo.Name = "refund"
+			undo.Attempt = 2
 			for _, req := range []*message.Request{do, undo, undo} {
 				b.worker.Handle(context.Background(), delivery(req))
 				if r := b.reply(); r.Outcome != core.OutcomeDone || len(r.Output) > 0 {
@@ -434,9 +472,11 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 func TestAnUndoThatFails(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon),
 		worker.Config{Operations: worker.Operations{
-			"refund": {Run: always("out", worker.Permanent(errors.New("no")))}}})
+			"refund": {Run: always("out", worker.Permanent(errors.New("no")))},
+		}})
 	req := request(noon)
-	req.Operation, req.Name = core.UndoOp, "refund"
+	req.Operation = core.UndoOp
+	req.Name = "refund"
 	b.worker.Handle(context.Background(), delivery(req))
 	if r := b.reply(); r.Outcome != core.OutcomeFailed {
 		t.Errorf("%+v", r)
@@ -446,19 +486,26 @@ func TestAnUndoThatFails(t *testing.T) {
 // What was done is done, though its output cannot be used: a plain service is not called again, and
 // its undo is.
 func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
-	calls, undos := 0, 0
+	calls := 0
+	undos := 0
 	b := newBench(t, memory.NewClock(noon),
 		worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
 			"charge": {Run: func(context.Context, worker.Call) (any, error) {
 				calls++
-				return nil, &worker.Failure{Permanent: true, Happened: true, Code: "unreadable",
-					Err: errors.New("what did it say")}
+				return nil, &worker.Failure{
+					Permanent: true, Happened: true, Code: "unreadable",
+					Err: errors.New("what did it say"),
+				}
 			}},
 			"refund": {Run: func(context.Context, worker.Call) (any, error) { undos++; return nil, nil }},
 		}})
-	do, undo := request(noon), request(noon)
-	do.Grade, undo.Grade = core.Plain, core.Plain
-	undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
+	do := request(noon)
+	undo := request(noon)
+	do.Grade = core.Plain
+	undo.Grade = core.Plain
+	undo.Operation = core.UndoOp
+	undo.Name = "refund"
+	undo.Attempt = 2
 	for _, want := range []core.Outcome{core.OutcomeFailed, core.OutcomeDone} { // P28, and the ledger
 		b.worker.Handle(context.Background(), delivery(do))
 		if r := b.reply(); r.Outcome != want {
@@ -474,14 +521,18 @@ func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
 // P31: what a call has shown is written, however often the write loses first, as far as that is
 // bounded; where it cannot be written the answer is true all the same.
 func TestTheOutcomeIsWrittenAgain(t *testing.T) {
-	for conflicts, want := range map[int]string{0: worker.StateDone, 3: worker.StateDone, 7: worker.StateDone,
-		8: worker.StateStarted} {
+	for conflicts, want := range map[int]string{
+		0: worker.StateDone, 3: worker.StateDone, 7: worker.StateDone,
+		8: worker.StateStarted,
+	} {
 		ledger := &sickLedger{Ledger: memory.NewLedger()}
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger,
+		b := newBench(t, memory.NewClock(noon), worker.Config{
+			Ledger: ledger,
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				ledger.conflicts = conflicts
 				return "out", nil
-			})})
+			}),
+		})
 		req := request(noon)
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
@@ -520,13 +571,16 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		})
 	}
 	w, err := complete(worker.Retry{}, worker.Breaker{})
-	if err != nil || w.Retry != (worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second,
-		Jitter: 0.25}) ||
+	if err != nil || w.Retry != (worker.Retry{
+		Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second,
+		Jitter: 0.25,
+	}) ||
 		w.Breaker != (worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}) ||
 		w.SendTimeout != 5*time.Second {
 		t.Fatalf("%+v, %v", w.Config, err)
 	}
-	if w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30}); err != nil ||
+	w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30})
+	if err != nil ||
 		w.Retry.Max != time.Minute || w.Breaker.Window != 30 {
 		t.Errorf("the longest wait %s, the window %d; %v", w.Retry.Max, w.Breaker.Window, err)
 	}

@@ -34,7 +34,8 @@ func keysOf(t *testing.T, line []byte) (keys []string) {
 			depth--
 		default:
 			if depth == 1 && key {
-				keys, key = append(keys, token.(string)), false
+				keys = append(keys, token.(string))
+				key = false
 				continue
 			}
 		}
@@ -56,8 +57,10 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 			}}))
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		workerOf := func(replies, quarantine port.Queue, run worker.Func) *worker.Worker {
-			w, err := worker.New(worker.Config{Agent: "payment", Clock: b.clock, Log: log, Replies: replies,
-				Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger()})
+			w, err := worker.New(worker.Config{
+				Agent: "payment", Clock: b.clock, Log: log, Replies: replies,
+				Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,14 +70,18 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		failed := workerOf(discard{}, failing{err: port.ErrUnavailable}, always(nil, errors.New("no")))
 		broken := workerOf(panicking{}, discard{},
 			func(context.Context, worker.Call) (any, error) { panic("no") })
-		late, plain := request(b.clock.Now()), request(b.clock.Now())
-		late.StopBy, plain.Grade = late.ClaimedAt, core.Plain
+		late := request(b.clock.Now())
+		plain := request(b.clock.Now())
+		late.StopBy = late.ClaimedAt
+		plain.Grade = core.Plain
 		unreadable := func(body string) port.Delivery {
 			return port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m-1"}
 		}
 		for _, w := range []*worker.Worker{usual, failed, broken} {
-			for _, d := range []port.Delivery{delivery(request(b.clock.Now())), delivery(late),
-				delivery(plain), delivery(plain), unreadable("{"), unreadable(`{"schema":2}`)} {
+			for _, d := range []port.Delivery{
+				delivery(request(b.clock.Now())), delivery(late),
+				delivery(plain), delivery(plain), unreadable("{"), unreadable(`{"schema":2}`),
+			} {
 				w.Handle(t.Context(), d)
 			}
 		}
@@ -89,7 +96,9 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		lines, about, ofOrders := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n")), 0, 0
+		lines := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n"))
+		about := 0
+		ofOrders := 0
 		for _, line := range lines {
 			seen := map[string]bool{}
 			for _, key := range keysOf(t, line) {

@@ -20,7 +20,8 @@ import (
 func (b *bench) asked(order string, change ...func(*message.Request)) *message.Reply {
 	b.t.Helper()
 	req := request(b.worker.Clock.Now())
-	req.OrderID, req.Key = order, order+"/0/pay"
+	req.OrderID = order
+	req.Key = order + "/0/pay"
 	for _, c := range change {
 		c(req)
 	}
@@ -33,15 +34,18 @@ func (b *bench) asked(order string, change ...func(*message.Request)) *message.R
 // each time.
 func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, sick := 0, false
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+		calls := 0
+		sick := false
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Retry: worker.Retry{Tries: 3},
 			Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
 				calls++
 				if sick || strings.HasPrefix(c.Key, "poison") {
 					return nil, errors.New("down")
 				}
 				return nil, nil
-			})})
+			}),
+		})
 		others := 0
 		for attempt := range 60 {
 			if r := b.asked("poison"); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" {
@@ -75,11 +79,13 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		b := newBench(t, port.ClockFunc(time.Now),
-			worker.Config{Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4},
+			worker.Config{
+				Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4},
 				Operations: charge(func(context.Context, worker.Call) (any, error) {
 					calls++
 					return nil, worker.WithCode(errors.New("down"), "http-503")
-				})})
+				}),
+			})
 		// no time to wait in the queue
 		twice := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 20 {
@@ -113,10 +119,14 @@ func TestRefusedCredentials(t *testing.T) {
 	}{
 		"at once": {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
 		"plain":   {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
-		"after a call in doubt": {[]error{worker.WithCode(errors.New("down"), "http-500"), refused},
-			core.Idempotent, "http-500", 2},
-		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), refused},
-			core.Idempotent, core.CodeUnauthorized, 2},
+		"after a call in doubt": {
+			[]error{worker.WithCode(errors.New("down"), "http-500"), refused},
+			core.Idempotent, "http-500", 2,
+		},
+		"after one that had no effect": {
+			[]error{worker.NoEffect(errors.New("busy")), refused},
+			core.Idempotent, core.CodeUnauthorized, 2,
+		},
 		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"),
 			core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
 	} {
@@ -124,11 +134,13 @@ func TestRefusedCredentials(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
+					worker.Config{
+						Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
 							return nil, tt.answers[min(calls, len(tt.answers))-1]
-						})})
+						}),
+					})
 				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
 				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code ||
 					name != "perhaps after its effect" && calls != tt.calls {
@@ -143,7 +155,8 @@ func TestRefusedCredentials(t *testing.T) {
 // unauthorized, not that a breaker is open. One call shows that they were renewed.
 func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, expired := 0, true
+		calls := 0
+		expired := true
 		b := newBench(t, port.ClockFunc(time.Now),
 			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
 				calls++
@@ -183,22 +196,30 @@ func TestNotYet(t *testing.T) {
 	}{
 		"at once": {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
 		"plain":   {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
-		"after a call in doubt": {[]error{worker.WithCode(errors.New("down"), "http-500"), notYet},
-			core.Idempotent, "http-500", 2},
-		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), notYet},
-			core.Idempotent, core.CodeNotYet, 2},
-		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)},
-			core.Idempotent, "failed", 3},
+		"after a call in doubt": {
+			[]error{worker.WithCode(errors.New("down"), "http-500"), notYet},
+			core.Idempotent, "http-500", 2,
+		},
+		"after one that had no effect": {
+			[]error{worker.NoEffect(errors.New("busy")), notYet},
+			core.Idempotent, core.CodeNotYet, 2,
+		},
+		"perhaps after its effect": {
+			[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)},
+			core.Idempotent, "failed", 3,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+					worker.Config{
+						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
 							return nil, tt.answers[min(calls, len(tt.answers))-1]
-						})})
+						}),
+					})
 				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
 				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || calls != tt.calls {
 					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
@@ -236,14 +257,19 @@ func TestPollsDoNotOpenTheBreaker(t *testing.T) {
 func TestNotYetIsAProof(t *testing.T) {
 	for _, pivot := range []bool{false, true} {
 		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(),
+		b := newBench(t, memory.NewClock(noon), worker.Config{
+			Ledger: memory.NewLedger(),
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				if calls++; calls == 1 {
 					return nil, worker.NotYet(0)
 				}
 				return nil, nil
-			})})
-		change := func(q *message.Request) { q.Grade, q.PointOfNoReturn = core.Plain, pivot }
+			}),
+		})
+		change := func(q *message.Request) {
+			q.Grade = core.Plain
+			q.PointOfNoReturn = pivot
+		}
 		if r := b.asked("o-1", change); r.Error == nil || r.Error.Code != core.CodeNotYet ||
 			r.NoEffect != pivot {
 			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
@@ -265,17 +291,23 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: memory.NewLedger(),
-					Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+					Ledger: memory.NewLedger(),
+					Retry:  worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
 						Run: func(context.Context, worker.Call) (any, error) {
 							calls++
 							return nil, errors.New("cut")
 						},
 						Check: func(context.Context, worker.Call) (bool, any, error) {
 							return false, nil, answer
-						}}}})
+						},
+					}},
+				})
 				b.asked("o-1", func(q *message.Request) { q.Grade = grade })
-				r := b.asked("o-1", func(q *message.Request) { q.Grade, q.Attempt = grade, 2 })
+				r := b.asked("o-1", func(q *message.Request) {
+					q.Grade = grade
+					q.Attempt = 2
+				})
 				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != code || calls != 1 {
 					t.Errorf("%s: %s %+v, %d calls", grade, r.Outcome, r.Error, calls)
 				}
@@ -287,13 +319,15 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 // P45. A key counts once among the calls that the breaker looks at, and not once for ever: what failed
 // before them is forgotten. Broken by: the keys of all calls are kept.
 func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 2, Window: 3},
+	b := newBench(t, memory.NewClock(noon), worker.Config{
+		Breaker: worker.Breaker{Failures: 2, Window: 3},
 		Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
 			if strings.HasPrefix(c.Key, "bad") {
 				return nil, errors.New("down")
 			}
 			return nil, nil
-		})})
+		}),
+	})
 	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
 		b.asked(order)
 	}
@@ -316,12 +350,14 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2},
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+					Retry:   worker.Retry{Tries: 2},
 					Breaker: worker.Breaker{Failures: 2, Window: 4},
 					Operations: charge(func(context.Context, worker.Call) (any, error) {
 						calls++
 						return nil, tt.err
-					})})
+					}),
+				})
 				soon := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 				first := b.asked("first", soon) // the breaker is closed after it
 				if first.Error.Code == core.CodeBreakerOpen {

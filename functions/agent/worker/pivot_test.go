@@ -27,11 +27,15 @@ type pivotStep struct {
 
 // P22a as scripts: what a refusal proves, and to which calls it leads.
 func TestPointsOfNoReturnByTheLedger(t *testing.T) {
-	lost, busy := errors.New("reset"), worker.NoEffect(errors.New("busy"))
+	lost := errors.New("reset")
+	busy := worker.NoEffect(errors.New("busy"))
 	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("the account is closed"))),
 		"closed")
-	done, failed, later := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater
-	known, plain := core.Idempotent, core.Plain
+	done := core.OutcomeDone
+	failed := core.OutcomeFailed
+	later := core.OutcomeRetryLater
+	known := core.Idempotent
+	plain := core.Plain
 	for name, tt := range map[string]struct {
 		grade  core.Grade
 		script []pivotStep
@@ -57,7 +61,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 			known,
 			[]pivotStep{
 				{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true},
-				{attempt: 2, calls: 1, outcome: done}, {attempt: 1},
+				{attempt: 2, calls: 1, outcome: done},
+				{attempt: 1},
 			},
 		},
 		"refused twice": {
@@ -93,7 +98,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 			known,
 			[]pivotStep{
 				{attempt: 1, name: "withdraw", outcome: later, noEffect: true},
-				{attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done},
+				{attempt: 1, outcome: later, noEffect: true},
+				{attempt: 2, calls: 1, outcome: done},
 			},
 		},
 		"not called after one in doubt": {
@@ -146,14 +152,18 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls, now := 0, pivotStep{}
+			calls := 0
+			now := pivotStep{}
 			run := func(context.Context, worker.Call) (any, error) { calls++; return nil, now.answer }
 			b := newBench(t, memory.NewClock(noon),
 				worker.Config{Ledger: memory.NewLedger(), Operations: charge(run)})
 			for i, step := range tt.script {
-				now, calls = step, 0
+				now = step
+				calls = 0
 				req := request(noon)
-				req.Grade, req.Attempt, req.PointOfNoReturn = tt.grade, step.attempt, true
+				req.Grade = tt.grade
+				req.Attempt = step.attempt
+				req.PointOfNoReturn = true
 				if step.name != "" {
 					req.Name = step.name
 				}
@@ -181,7 +191,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 
 // The own retries of one handling are one proof together, if none of them left the effect in doubt.
 func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
-	lost, busy := errors.New("reset"), worker.NoEffect(errors.New("busy"))
+	lost := errors.New("reset")
+	busy := worker.NoEffect(errors.New("busy"))
 	for name, tt := range map[string]struct {
 		answers  []error
 		noEffect bool
@@ -199,10 +210,13 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 						calls++
 						return nil, tt.answers[calls-1]
 					}
-					b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
-						Ledger: memory.NewLedger(), Operations: charge(run)})
+					b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+						Retry:  worker.Retry{Tries: 3},
+						Ledger: memory.NewLedger(), Operations: charge(run),
+					})
 					req := request(time.Now())
-					req.Grade, req.PointOfNoReturn = grade, true
+					req.Grade = grade
+					req.PointOfNoReturn = true
 					b.worker.Handle(context.Background(), delivery(req))
 					if r := b.reply(); calls != 3 || r.Outcome == core.OutcomeDone ||
 						r.NoEffect != tt.noEffect {
@@ -217,8 +231,10 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 // A plain point of no return is not called again in doubt, by its own retries either: they ask.
 func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, checks := 0, 0
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+		calls := 0
+		checks := 0
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Retry:  worker.Retry{Tries: 3},
 			Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
 				Run: func(context.Context, worker.Call) (any, error) {
 					calls++
@@ -228,9 +244,11 @@ func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 					checks++
 					return false, nil, nil
 				},
-			}}})
+			}},
+		})
 		req := request(time.Now())
-		req.Grade, req.PointOfNoReturn = core.Plain, true
+		req.Grade = core.Plain
+		req.PointOfNoReturn = true
 		b.worker.Handle(context.Background(), delivery(req))
 		if r := b.reply(); calls != 1 || checks == 0 || r.NoEffect {
 			t.Errorf("%d calls, %d checks, noEffect %v", calls, checks, r.NoEffect)
@@ -248,7 +266,8 @@ func TestAPointOfNoReturnThatCameTooLateToCall(t *testing.T) {
 			return nil, nil
 		})})
 	req := request(noon.Add(-55 * time.Second))
-	req.Grade, req.PointOfNoReturn = core.Plain, true
+	req.Grade = core.Plain
+	req.PointOfNoReturn = true
 	b.worker.Handle(context.Background(), delivery(req))
 	if e, err := ledger.Entry(context.Background(), req.Key); err != nil || e.State != worker.StateLater ||
 		e.Attempt != 1 {
@@ -264,7 +283,8 @@ func TestACopyOfAPointOfNoReturnTakesTheProof(t *testing.T) {
 	run := func(ctx context.Context, c worker.Call) (any, error) {
 		if calls++; calls == 1 {
 			req := request(noon)
-			req.Grade, req.PointOfNoReturn = core.Idempotent, true
+			req.Grade = core.Idempotent
+			req.PointOfNoReturn = true
 			b.worker.Handle(ctx, delivery(req))
 			if r := b.reply(); r.NoEffect {
 				t.Error("the copy's refusal is taken for a proof while the first call is open")
@@ -274,7 +294,8 @@ func TestACopyOfAPointOfNoReturnTakesTheProof(t *testing.T) {
 	}
 	b = newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(run)})
 	req := request(noon)
-	req.Grade, req.PointOfNoReturn = core.Idempotent, true
+	req.Grade = core.Idempotent
+	req.PointOfNoReturn = true
 	b.worker.Handle(context.Background(), delivery(req))
 	if r := b.reply(); calls != 2 || r.Outcome != core.OutcomeFailed || r.NoEffect {
 		t.Errorf("%d calls, %s, noEffect %v", calls, r.Outcome, r.NoEffect)
@@ -301,7 +322,8 @@ func TestAProofThatIsNotStoredIsNotSaid(t *testing.T) {
 			}
 			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: tt.ledger, Operations: charge(run)})
 			req := request(noon)
-			req.Grade, req.PointOfNoReturn = core.Idempotent, true
+			req.Grade = core.Idempotent
+			req.PointOfNoReturn = true
 			b.worker.Handle(context.Background(), delivery(req))
 			if r := b.reply(); r.Outcome != core.OutcomeFailed || r.NoEffect != tt.noEffect {
 				t.Errorf("%s, noEffect %v; log:\n%s", r.Outcome, r.NoEffect, b.log)
@@ -319,10 +341,13 @@ func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 			cancel()
 			return nil, worker.NoEffect(errors.New("busy"))
 		}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
-			Ledger: memory.NewLedger(), Operations: charge(run)})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Retry:  worker.Retry{Tries: 3},
+			Ledger: memory.NewLedger(), Operations: charge(run),
+		})
 		req := request(time.Now())
-		req.Grade, req.PointOfNoReturn = core.Idempotent, true
+		req.Grade = core.Idempotent
+		req.PointOfNoReturn = true
 		if v := b.worker.Handle(ctx, delivery(req)); !v.Delete {
 			t.Fatalf("verdict %+v", v)
 		}
@@ -347,7 +372,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 		"lost, then refused":   {[]error{lost, refused}, []bool{true, false}},
 		"nothing, then refuse": {[]error{lost, refused}, []bool{false, false}},
 	}
-	proofs, crashes := 0, 0
+	proofs := 0
+	crashes := 0
 	stride := 1 // between the second deaths that are tried
 	if testing.Short() {
 		stride = 4
@@ -359,7 +385,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 					s := &service{answers: sc.answers, effect: sc.effect}
 					p, c := pivotLife(t, fmt.Sprintf("%s, %s, deaths %d and %d", name, grade, first, second),
 						grade, s, first, second)
-					proofs, crashes = proofs+p, crashes+c
+					proofs = proofs + p
+					crashes = crashes + c
 				}
 			}
 		}
@@ -370,7 +397,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 }
 
 func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
-	second int) (proofs, crashes int) {
+	second int,
+) (proofs, crashes int) {
 	t.Helper()
 	lives := []int{first, second, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 	life := &mortal{left: lives[0]}
@@ -400,7 +428,9 @@ func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
 		for range 3 {
 			for _, copied := range []int{attempt, max(1, attempt-1)} { // an older copy comes late
 				req := request(noon)
-				req.Grade, req.Attempt, req.PointOfNoReturn = grade, copied, true
+				req.Grade = grade
+				req.Attempt = copied
+				req.PointOfNoReturn = true
 				w.Handle(context.Background(), delivery(req))
 				if life.dead {
 					crashes++
@@ -412,7 +442,8 @@ func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
 						continue
 					}
 					proofs++
-					if proven = max(proven, r.Attempt); s.dos > 0 {
+					proven = max(proven, r.Attempt)
+					if s.dos > 0 {
 						t.Fatalf("%s: attempt %d is answered noEffect, and it has happened", name, r.Attempt)
 					}
 				}

@@ -50,8 +50,10 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	}
 	// Too little time is left, or ctx was cancelled, so do not call the service.
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
-		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
-			Err: errors.New("the ledger took all the time, so the service was not called")})
+		h.leave(ctx, withdrawn, nil, Failure{
+			Code: codeLedger,
+			Err:  errors.New("the ledger took all the time, so the service was not called"),
+		})
 		h.pivot = pivotUnknown
 		if h.inTime() && !h.insufficientTime() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
@@ -92,7 +94,8 @@ func (h *handling) prove(ctx context.Context) {
 	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
 		next, move, proven = refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
 		if move {
-			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
+			next.Code = f.Code
+			next.Message = core.TrimMessage(f.Error())
 		}
 		return next, move
 	}, func(err error) bool { return errors.Is(err, port.ErrConflict) })
@@ -174,14 +177,17 @@ func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 }
 
 func (h *handling) ledgerFailed(what string, err error) error {
-	return &Failure{Code: codeLedger, NoEffect: true,
-		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
+	return &Failure{
+		Code: codeLedger, NoEffect: true,
+		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err),
+	}
 }
 
 func (h *handling) failedBefore(e port.LedgerEntry) error {
 	f := &Failure{Permanent: e.State != StateLater, NoEffect: true, Code: e.Code, Err: errors.New(e.Message)}
 	if e.State == StateFenced {
-		f.Code, f.Err = "fenced", errors.New("the step has been undone; it is not done any more")
+		f.Code = "fenced"
+		f.Err = errors.New("the step has been undone; it is not done any more")
 	}
 	return f
 }
@@ -204,14 +210,18 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 		}
 	}
 	if do == sayInDoubt {
-		return nil, &Failure{Permanent: true, Code: "in-doubt",
+		return nil, &Failure{
+			Permanent: true, Code: "in-doubt",
 			Err: errors.New(
 				"a call to this plain service was begun and whether it happened is not known; find out " +
-					"and resolve it")}
+					"and resolve it"),
+		}
 	}
 	if h.doubt != nil {
-		return nil, &Failure{Code: "in-doubt",
-			Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
+		return nil, &Failure{
+			Code: "in-doubt",
+			Err:  fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt),
+		}
 	}
 	return nil, errSilent
 }
@@ -229,7 +239,8 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
 	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
-		if next, move = leave(e, h.req.Operation, h.req.Attempt, o); !move {
+		next, move = leave(e, h.req.Operation, h.req.Attempt, o)
+		if !move {
 			return next, false
 		}
 		if next.State == StateDone && h.req.Operation == core.Do {
@@ -240,7 +251,8 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 			next.State = StateLater
 		}
 		if next.State == StateFailed || next.State == StateLater {
-			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
+			next.Code = f.Code
+			next.Message = core.TrimMessage(f.Error())
 		}
 		return next, true
 	}, func(error) bool { return true })
@@ -252,10 +264,12 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 
 // change loads the entry and stores the result of decide. After an error it retries if again(err) is true.
 func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
-	again func(error) bool) (err error) {
+	again func(error) bool,
+) (err error) {
 	for range maxMoves {
 		var e port.LedgerEntry
-		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err == nil {
+		e, err = h.w.Ledger.Entry(ctx, h.req.Key)
+		if err == nil {
 			e.Key = h.req.Key
 			next, move := decide(e)
 			if !move {

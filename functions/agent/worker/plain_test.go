@@ -28,16 +28,19 @@ type plainStep struct {
 
 // P31 as scripts.
 func TestPlainScripts(t *testing.T) {
-	lost, unsent := errors.New("reset"), worker.NoEffect(errors.New("refused"))
+	lost := errors.New("reset")
+	unsent := worker.NoEffect(errors.New("refused"))
 	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("no room"))), "no-room")
-	do, undo := core.Do, core.UndoOp
+	do := core.Do
+	undo := core.UndoOp
 	done := core.OutcomeDone
 	failed := core.OutcomeFailed
 	later := core.OutcomeRetryLater
 	silent := core.Outcome("")
 	scripts := map[string][]plainStep{
 		"done and undone": {
-			{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, calls: 1, outcome: done},
+			{op: do, attempt: 1, calls: 1, outcome: done},
+			{op: undo, attempt: 2, calls: 1, outcome: done},
 			{op: undo, attempt: 2, outcome: done},
 		},
 		"undone before it came": {
@@ -45,7 +48,8 @@ func TestPlainScripts(t *testing.T) {
 		},
 		"in doubt stays so": {
 			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 1, outcome: silent}, {op: do, attempt: 2, outcome: silent},
+			{op: do, attempt: 1, outcome: silent},
+			{op: do, attempt: 2, outcome: silent},
 			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
 		},
 		"never sent is tried again": {
@@ -63,7 +67,8 @@ func TestPlainScripts(t *testing.T) {
 		},
 		"refused without proof": {
 			{op: do, attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed, code: "failed"},
-			{op: do, attempt: 2, outcome: silent}, {op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
+			{op: do, attempt: 2, outcome: silent},
+			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
 		},
 		"undo in doubt": {
 			{op: do, attempt: 1, calls: 1, outcome: done},
@@ -95,12 +100,14 @@ func TestPlainScripts(t *testing.T) {
 		},
 		"the check finds it": {
 			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 2, check: true, outcome: done}, {op: undo, attempt: 3, calls: 1, outcome: done},
+			{op: do, attempt: 2, check: true, outcome: done},
+			{op: undo, attempt: 3, calls: 1, outcome: done},
 		},
 		"the check finds the undo": {
 			{op: do, attempt: 1, calls: 1, outcome: done},
 			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 3, check: true, outcome: done}, {op: undo, attempt: 3, outcome: done},
+			{op: undo, attempt: 3, check: true, outcome: done},
+			{op: undo, attempt: 3, outcome: done},
 		},
 		"no check for what never was": {
 			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
@@ -109,7 +116,8 @@ func TestPlainScripts(t *testing.T) {
 	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
-			calls, now := 0, plainStep{}
+			calls := 0
+			now := plainStep{}
 			run := func(context.Context, worker.Call) (any, error) { calls++; return nil, now.answer }
 			check := func(context.Context, worker.Call) (bool, any, error) { return now.check, "found", nil }
 			b := newBench(t, memory.NewClock(noon),
@@ -117,9 +125,12 @@ func TestPlainScripts(t *testing.T) {
 					"charge": {Run: run, Check: check}, "refund": {Run: run, Check: check},
 				}})
 			for i, step := range script {
-				now, calls = step, 0
+				now = step
+				calls = 0
 				req := request(noon)
-				req.Grade, req.Operation, req.Attempt = core.Plain, step.op, step.attempt
+				req.Grade = core.Plain
+				req.Operation = step.op
+				req.Attempt = step.attempt
 				if step.op == undo {
 					req.Name = "refund"
 				}
@@ -159,13 +170,17 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 		"found later":          {errors.New("reset"), 2, 1, core.OutcomeDone},
 		"never found":          {errors.New("reset"), 0, 1, core.OutcomeRetryLater},
 		"never sent is no ask": {worker.NoEffect(errors.New("refused")), 0, 3, core.OutcomeRetryLater},
-		"a refusal ends it all": {worker.NoEffect(worker.Permanent(errors.New("no"))), 0, 1,
-			core.OutcomeFailed},
+		"a refusal ends it all": {
+			worker.NoEffect(worker.Permanent(errors.New("no"))), 0, 1,
+			core.OutcomeFailed,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				calls, checks := 0, 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+				calls := 0
+				checks := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+					Retry:  worker.Retry{Tries: 3},
 					Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
 						Run: func(context.Context, worker.Call) (any, error) {
 							calls++
@@ -175,7 +190,8 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 							checks++
 							return checks == tt.lands, nil, nil
 						},
-					}}})
+					}},
+				})
 				req := request(time.Now())
 				req.Grade = core.Plain
 				b.worker.Handle(context.Background(), delivery(req))
@@ -258,11 +274,15 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 		"nothing was ever allowed":             {core.Plain, time.Second, 0, 1},
 	} {
 		calls := 0
-		ledger, clock := memory.NewLedger(), memory.NewClock(noon)
-		b := newBench(t, clock, worker.Config{Ledger: ledger,
-			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		ledger := memory.NewLedger()
+		clock := memory.NewClock(noon)
+		b := newBench(t, clock, worker.Config{
+			Ledger:     ledger,
+			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+		})
 		req := request(noon)
-		req.Grade, req.PointOfNoReturn = tt.grade, strings.Contains(name, "no return")
+		req.Grade = tt.grade
+		req.PointOfNoReturn = strings.Contains(name, "no return")
 		req.StopBy = req.ClaimedAt.Add(req.Timeout + tt.allowed)
 		req.CompleteBy = req.StopBy
 		clock.Advance(tt.waited)
@@ -310,14 +330,18 @@ func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
 // next attempt calls.
 func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, calls := &lateLedger{memory.NewLedger(),
-			[]time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond}}, 0
+		ledger := &lateLedger{
+			memory.NewLedger(),
+			[]time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond},
+		}
+		calls := 0
 		b := newBench(t, memory.NewClock(noon), worker.Config{
 			Ledger:     ledger,
 			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
 		})
 		req := request(noon)
-		req.Grade, req.Timeout = core.Plain, core.Second
+		req.Grade = core.Plain
+		req.Timeout = core.Second
 		b.worker.Handle(t.Context(), delivery(req))
 		if r := b.reply(); calls != 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" {
 			t.Fatalf("%d calls, reply %+v %+v", calls, r, r.Error)
@@ -363,7 +387,8 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 			})
 			start := time.Now()
 			req := request(start)
-			req.Grade, req.Timeout = core.Plain, core.Second
+			req.Grade = core.Plain
+			req.Timeout = core.Second
 			b.worker.Handle(t.Context(), delivery(req))
 			if r := b.reply(); calls > 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" ||
 				time.Since(start) != want {
@@ -380,14 +405,17 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ahead := port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
 		var left time.Duration
-		b := newBench(t, ahead, worker.Config{Ledger: memory.NewLedger(),
+		b := newBench(t, ahead, worker.Config{
+			Ledger: memory.NewLedger(),
 			Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
 				end, _ := ctx.Deadline()
 				left = time.Until(end)
 				return nil, ctx.Err()
-			})})
+			}),
+		})
 		req := request(ahead.Now())
-		req.Grade, req.Timeout = core.Plain, core.Second
+		req.Grade = core.Plain
+		req.Timeout = core.Second
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a deadline as in Lambda
 		defer cancel()
 		b.worker.Handle(ctx, delivery(req))
@@ -400,9 +428,12 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 // The time that the ledger takes is not taken from the service: cut short, its call would be in doubt.
 func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &lateLedger{memory.NewLedger(),
-			[]time.Duration{400 * time.Millisecond, 1100 * time.Millisecond}}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger,
+		ledger := &lateLedger{
+			memory.NewLedger(),
+			[]time.Duration{400 * time.Millisecond, 1100 * time.Millisecond},
+		}
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Ledger: ledger,
 			Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
 				if left := time.Until(c.Deadline); left != time.Second {
 					t.Errorf("the call is reported that it has %s, want 1s", left)
@@ -413,9 +444,11 @@ func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 				case <-time.After(950 * time.Millisecond):
 					return nil, nil
 				}
-			})})
+			}),
+		})
 		req := request(time.Now())
-		req.Grade, req.Timeout = core.Plain, core.Second
+		req.Grade = core.Plain
+		req.Timeout = core.Second
 		b.worker.Handle(t.Context(), delivery(req))
 		if r := b.reply(); r.Outcome != core.OutcomeDone {
 			t.Errorf("reply %+v %+v", r, r.Error)

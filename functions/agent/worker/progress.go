@@ -8,7 +8,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // progressInterval is the shortest interval between two reports of a step with a long timeout. It is
@@ -65,14 +64,16 @@ func (h *handling) watched(ctx context.Context) (watched context.Context, end fu
 func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w, now := r.h.w, r.h.w.Clock.Now()
+	w := r.h.w
+	now := r.h.w.Clock.Now()
 	left := r.h.stop().Sub(now)
 	if left <= 0 || !r.sent.IsZero() && now.Sub(r.sent) < min(progressInterval, r.timeout/3) {
 		return nil
 	}
 	q := r.h.req
 	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
-	report.Percent, report.Note = percent, protocol.ShortNote(core.RedactText(note))
+	report.Percent = percent
+	report.Note = core.ShortNote(core.RedactText(note))
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 // long is a request whose handling may take an hour, and reports at least once a minute.
 func long(now time.Time) *message.Request {
 	req := request(now)
-	req.Timeout, req.MaxDuration = core.Minute, core.Hour
+	req.Timeout = core.Minute
+	req.MaxDuration = core.Hour
 	req.StopBy = req.ClaimedAt.Add(core.Hour + 10*core.Second)
 	return req
 }
@@ -119,7 +120,8 @@ func TestAReportThatIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures int
 		down := &downQueue{err: errors.New("no route")}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Replies: down,
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Replies: down,
 			Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
 				for range 3 {
 					if worker.Progress(ctx, 1, "") != nil {
@@ -128,7 +130,8 @@ func TestAReportThatIsNotSent(t *testing.T) {
 					time.Sleep(10 * time.Second)
 				}
 				return nil, ctx.Err()
-			})})
+			}),
+		})
 		b.worker.Handle(context.Background(), delivery(long(time.Now())))
 		if failures != 3 {
 			t.Errorf("%d of 3 reports failed", failures)
@@ -175,8 +178,10 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	}
 	all := b.replies()
 	for i, want := range []message.Reply{
-		{Schema: message.Schema, Outcome: message.Progress, Percent: 50, Note: "half",
-			Until: core.TimeOf(clock.Now().Add(time.Minute))},
+		{
+			Schema: message.Schema, Outcome: message.Progress, Percent: 50, Note: "half",
+			Until: core.TimeOf(clock.Now().Add(time.Minute)),
+		},
 		{Schema: 1, Outcome: core.OutcomeDone},
 		{Schema: 1, Outcome: core.OutcomeFailed},
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
@@ -247,8 +252,10 @@ func TestADeferredCallWithoutATime(t *testing.T) {
 	if r := b.reply(); r.Until != req.StopBy-1000 {
 		t.Errorf("until %s, stopBy %s", r.Until, req.StopBy)
 	}
-	b = newBench(t, memory.NewClock(noon), worker.Config{Replies: &downQueue{err: errors.New("no route")},
-		Operations: charge(always(nil, worker.Deferred(0)))})
+	b = newBench(t, memory.NewClock(noon), worker.Config{
+		Replies:    &downQueue{err: errors.New("no route")},
+		Operations: charge(always(nil, worker.Deferred(0))),
+	})
 	if v := b.worker.Handle(context.Background(), delivery(req)); v.Delete {
 		t.Error("the request is let go")
 	}

@@ -61,8 +61,10 @@ func (p *Pump) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	held := &holds{queue: p.Queue, visibility: p.Visibility, log: p.Log, held: map[string]int{}}
-	r := &running{Pump: p, held: held, received: make(chan port.Delivery),
-		room: make(chan struct{}, p.Concurrency), deleted: make(chan string, p.Concurrency)}
+	r := &running{
+		Pump: p, held: held, received: make(chan port.Delivery),
+		room: make(chan struct{}, p.Concurrency), deleted: make(chan string, p.Concurrency),
+	}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })

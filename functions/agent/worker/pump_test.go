@@ -21,7 +21,8 @@ import (
 // pumping runs a pump inside a synctest bubble; stop ends it and answers its error.
 func pumping(t *testing.T, b *bench, p worker.Pump) (stop func() error) {
 	t.Helper()
-	p.Queue, p.Worker = b.queue("requests-payment"), b.worker
+	p.Queue = b.queue("requests-payment")
+	p.Worker = b.worker
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -153,7 +154,8 @@ type sickQueue struct {
 }
 
 func (q *sickQueue) Receive(ctx context.Context, n int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	if q.fails.Add(-1) >= 0 {
 		return nil, port.ErrUnavailable
 	}
@@ -190,7 +192,8 @@ type watchedQueue struct {
 }
 
 func (q *watchedQueue) Receive(ctx context.Context, n int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	q.mu.Lock()
 	q.wanted = append(q.wanted, n)
 	q.mu.Unlock()
@@ -277,14 +280,18 @@ func TestWhatAPumpExtends(t *testing.T) {
 // Where a request cannot be kept invisible that is said, and it is finished all the same.
 func TestAPumpThatCannotExtend(t *testing.T) {
 	// a receipt that is lost stays so
-	for refuses, times := range map[error]int{fmt.Errorf("sqs: %w", port.ErrReceipt): 1,
-		port.ErrUnavailable: 2} {
+	for refuses, times := range map[error]int{
+		fmt.Errorf("sqs: %w", port.ErrReceipt): 1,
+		port.ErrUnavailable:                    2,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now),
 				worker.Config{Operations: charge(sleeping(39 * time.Second))})
 			q := &watchedQueue{refuses: refuses}
-			stop := watching(b, q, worker.Pump{Concurrency: 1, Visibility: 30 * time.Second,
-				Drain: 10 * time.Second})
+			stop := watching(b, q, worker.Pump{
+				Concurrency: 1, Visibility: 30 * time.Second,
+				Drain: 10 * time.Second,
+			})
 			b.ask(1, time.Hour)
 			time.Sleep(35 * time.Second)
 			err := stop()
@@ -310,7 +317,8 @@ func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 			}
 			time.Sleep(85 * time.Second)
 			synctest.Wait()
-			n, want := b.worker.Stats().GivenBack, []time.Duration{2, 4, 8, 16, 20, 20, 20}
+			n := b.worker.Stats().GivenBack
+			want := []time.Duration{2, 4, 8, 16, 20, 20, 20}
 			if refuses != nil {
 				want = want[:5] // after each visibility timeout
 			}
@@ -356,8 +364,10 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 // A request that was handled and cannot be deleted comes again, which is said; one whose receipt is
 // lost is in other hands already.
 func TestAPumpThatCannotDelete(t *testing.T) {
-	for keeps, said := range map[error]bool{fmt.Errorf("sqs: %w", port.ErrReceipt): false,
-		port.ErrUnavailable: true} {
+	for keeps, said := range map[error]bool{
+		fmt.Errorf("sqs: %w", port.ErrReceipt): false,
+		port.ErrUnavailable:                    true,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 			q := &watchedQueue{keeps: keeps}
@@ -432,8 +442,10 @@ func TestPumpsThatAreRefused(t *testing.T) {
 		"concurrency":   {Queue: q, Worker: b.worker, Concurrency: -1},
 		"visibility":    {Queue: q, Worker: b.worker, Visibility: time.Second - 1},
 		"batch of none": {Queue: q, Worker: b.worker, Batch: -1},
-		"no worker":     {Queue: q}, "wait": {Queue: q, Worker: b.worker, Wait: -1}, "drain": {Queue: q,
-			Worker: b.worker, Drain: -1}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
+		"no worker":     {Queue: q}, "wait": {Queue: q, Worker: b.worker, Wait: -1}, "drain": {
+			Queue:  q,
+			Worker: b.worker, Drain: -1,
+		}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
 	} {
 		if err := p.Run(context.Background()); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -441,8 +453,10 @@ func TestPumpsThatAreRefused(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	edge := worker.Pump{Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch,
-		Visibility: time.Second}
+	edge := worker.Pump{
+		Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch,
+		Visibility: time.Second,
+	}
 	if err := edge.Run(ended); err != nil || edge.Wait != 20*time.Second || edge.Drain != 3*time.Second ||
 		edge.Pause != time.Second {
 		t.Errorf("%v, %+v", err, edge)
@@ -465,7 +479,8 @@ type panickyQueue struct {
 }
 
 func (q *panickyQueue) Receive(ctx context.Context, n int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	if q.received.Add(1) == 1 {
 		panic("receive")
 	}

@@ -21,12 +21,16 @@ func TestARequestReturnsToItsQueue(t *testing.T) {
 		b := newBench(
 			t,
 			port.ClockFunc(time.Now),
-			worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 2},
+			worker.Config{
+				Breaker: worker.Breaker{Failures: 1, Window: 2},
 				Operations: charge(func(context.Context, worker.Call) (any, error) {
 					calls++
-					return nil, &worker.Failure{Requeue: true, RetryAfter: time.Second, Code: "started",
-						Err: errors.New("it has started")}
-				})},
+					return nil, &worker.Failure{
+						Requeue: true, RetryAfter: time.Second, Code: "started",
+						Err: errors.New("it has started"),
+					}
+				}),
+			},
 		)
 		d := delivery(request(time.Now()))
 		for d.Received = 1; d.Received <= 3; d.Received++ {

@@ -42,12 +42,14 @@ var ack = Verdict{Delete: true}
 // delivery.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
-	begin, end := func() {}, func() {}
+	begin := func() {}
+	end := func() {}
 	if g, gathers := w.Replies.(interface {
 		Begin()
 		End()
 	}); gathers {
-		begin, end = g.Begin, g.End
+		begin = g.Begin
+		end = g.End
 	}
 	for range deliveries {
 		begin()

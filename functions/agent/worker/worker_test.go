@@ -44,7 +44,8 @@ func newBench(t *testing.T, clock port.Clock, c worker.Config) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, clock: clock, queues: queues, log: &bytes.Buffer{}}
-	c.Agent, c.Clock = "payment", clock
+	c.Agent = "payment"
+	c.Clock = clock
 	if c.Replies == nil {
 		c.Replies = b.queue(port.Replies)
 	}
@@ -55,7 +56,8 @@ func newBench(t *testing.T, clock port.Clock, c worker.Config) *bench {
 		c.Retry.Tries = 1
 	}
 	c.Log = slog.New(slog.NewTextHandler(b.log, nil))
-	if b.worker, err = worker.New(c); err != nil {
+	b.worker, err = worker.New(c)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -138,14 +140,18 @@ func TestTheReplyEchoes(t *testing.T) {
 			return map[string]int{"id": 7}, nil
 		})})
 	req := request(noon)
-	req.Attempt, req.Resolved, req.Trace = 4, &core.Resolved{Fact: core.Happened, Command: 2}, "trace"
+	req.Attempt = 4
+	req.Resolved = &core.Resolved{Fact: core.Happened, Command: 2}
+	req.Trace = "trace"
 	clock.Advance(1500 * time.Millisecond)
 	if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
 		t.Errorf("verdict %+v", v)
 	}
-	want := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4,
+	want := message.Reply{
+		Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4,
 		Operation: core.Do,
-		Outcome:   core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500}
+		Outcome:   core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500,
+	}
 	if r := b.reply(); fmt.Sprintf("%+v", *r) != fmt.Sprintf("%+v", want) {
 		t.Errorf("reply %+v\nwant  %+v", *r, want)
 	}
@@ -205,30 +211,48 @@ func TestOutcomes(t *testing.T) {
 		"no JSON": {
 			always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0,
 		},
-		"not in UTF-8": {always(json.RawMessage("\"a\xffb\""), nil), core.OutcomeFailed, "output",
-			"output: byte 2 is not UTF-8", 0},
-		"a text that is not UTF-8": {always(map[string][]string{"a": {"\xff"}}, nil), core.OutcomeFailed,
-			"output", "output.a.0: byte", 0},
-		"half of a pair": {always(json.RawMessage(`{"n":"\ud83d"}`), nil), core.OutcomeFailed, "output",
-			"the operation was done, but its output cannot be kept: output.n: half of a surrogate pair", 0},
-		"a key twice": {always(json.RawMessage(`{"n":{"a":1,"a":2}}`), nil), core.OutcomeFailed, "output",
-			"output.n.a: the key stands twice", 0},
-		"an error that is not UTF-8": {always(nil, errors.New("a\xffb")), core.OutcomeRetryLater, "failed",
-			"a\ufffdb", 0},
+		"not in UTF-8": {
+			always(json.RawMessage("\"a\xffb\""), nil), core.OutcomeFailed, "output",
+			"output: byte 2 is not UTF-8", 0,
+		},
+		"a text that is not UTF-8": {
+			always(map[string][]string{"a": {"\xff"}}, nil), core.OutcomeFailed,
+			"output", "output.a.0: byte", 0,
+		},
+		"half of a pair": {
+			always(json.RawMessage(`{"n":"\ud83d"}`), nil), core.OutcomeFailed, "output",
+			"the operation was done, but its output cannot be kept: output.n: half of a surrogate pair", 0,
+		},
+		"a key twice": {
+			always(json.RawMessage(`{"n":{"a":1,"a":2}}`), nil), core.OutcomeFailed, "output",
+			"output.n.a: the key stands twice", 0,
+		},
+		"an error that is not UTF-8": {
+			always(nil, errors.New("a\xffb")), core.OutcomeRetryLater, "failed",
+			"a\ufffdb", 0,
+		},
 		"nested too deep": {
 			always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed,
 			"output", "deeper than 64 levels", 0,
 		},
 		"nested deep enough": {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)),
 			nil), core.OutcomeDone, "", "", 0},
-		"cannot be JSON": {always(make(chan int), nil), core.OutcomeFailed, "output",
-			"output: a value of the type chan int cannot be written as JSON", 0},
-		"a very long text": {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater,
-			"failed", "…", 0},
-		"a very long code": {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
-			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0},
-		"its own deadline": {always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
-			core.OutcomeRetryLater, "timeout", "calling", 0},
+		"cannot be JSON": {
+			always(make(chan int), nil), core.OutcomeFailed, "output",
+			"output: a value of the type chan int cannot be written as JSON", 0,
+		},
+		"a very long text": {
+			always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater,
+			"failed", "…", 0,
+		},
+		"a very long code": {
+			always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
+			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
+		},
+		"its own deadline": {
+			always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
+			core.OutcomeRetryLater, "timeout", "calling", 0,
+		},
 		"nothing, nil of error": {always(nil, worker.Permanent(nil)), core.OutcomeDone, "", "", 0},
 	}
 	for name, tt := range tests {
@@ -251,8 +275,10 @@ func TestOutcomes(t *testing.T) {
 
 func TestWhatCannotBeDone(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil))})
-	unknown, plain := request(noon), request(noon)
-	unknown.Name, plain.Grade = "chrage", core.Plain
+	unknown := request(noon)
+	plain := request(noon)
+	unknown.Name = "chrage"
+	plain.Grade = core.Plain
 	for code, req := range map[string]*message.Request{"unknown-operation": unknown, "no-ledger": plain} {
 		b.worker.Handle(context.Background(), delivery(req))
 		if r := b.reply(); r.Outcome != core.OutcomeRetryLater || r.Error.Code != code {
@@ -354,7 +380,8 @@ func TestTimeOfOneHandling(t *testing.T) {
 						return nil, ctx.Err()
 					})})
 				req := request(start)
-				req.Timeout, req.ClockSkew = tt.timeout, tt.skew
+				req.Timeout = tt.timeout
+				req.ClockSkew = tt.skew
 				ctx, cancel := context.WithTimeout(context.Background(), tt.handler)
 				defer cancel()
 				b.worker.Handle(ctx, delivery(req))
@@ -381,8 +408,10 @@ func TestABatchWithBadMessages(t *testing.T) {
 		"panic":  {Run: func(context.Context, worker.Call) (any, error) { panic("no") }},
 	}})
 	body := func(s string) port.Delivery {
-		return port.Delivery{Message: port.Message{Body: []byte(s)},
-			ID: s}
+		return port.Delivery{
+			Message: port.Message{Body: []byte(s)},
+			ID:      s,
+		}
 	}
 	text, err := request(noon).Encode()
 	if err != nil {
@@ -450,8 +479,10 @@ func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 		Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable},
 		Quarantine: failing{err: port.ErrUnavailable},
 	})
-	for name, d := range map[string]port.Delivery{"a reply": delivery(request(noon)),
-		"quarantine": {Message: port.Message{Body: []byte("{")}}} {
+	for name, d := range map[string]port.Delivery{
+		"a reply":    delivery(request(noon)),
+		"quarantine": {Message: port.Message{Body: []byte("{")}},
+	} {
 		if v := b.worker.Handle(context.Background(), d); v.Delete {
 			t.Errorf("%s could not be sent, and the message is gone", name)
 		}
@@ -490,16 +521,27 @@ func TestOwnRetries(t *testing.T) {
 		most    time.Duration
 		after   core.Duration
 	}{
-		"succeeds at last": {[]error{errors.New("a"), errors.New("b")}, 3, core.OutcomeDone,
-			225 * time.Millisecond, 750 * time.Millisecond, 0},
-		"used up": {[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")},
-			3, core.OutcomeRetryLater, 0, time.Second, 0},
+		"succeeds at last": {
+			[]error{errors.New("a"), errors.New("b")},
+			3, core.OutcomeDone,
+			225 * time.Millisecond, 750 * time.Millisecond, 0,
+		},
+		"used up": {
+			[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")},
+			3, core.OutcomeRetryLater, 0, time.Second, 0,
+		},
 		"permanent": {[]error{worker.Permanent(errors.New("a"))}, 1, core.OutcomeFailed, 0, 0, 0},
-		"then permanent": {[]error{errors.New("a"), worker.Permanent(errors.New("b"))}, 2,
-			core.OutcomeFailed, 0, time.Second, 0},
+		"then permanent": {
+			[]error{errors.New("a"), worker.Permanent(errors.New("b"))},
+			2,
+			core.OutcomeFailed, 0, time.Second, 0,
+		},
 		"retry after fits": {[]error{later}, 2, core.OutcomeDone, 2 * time.Second, 4 * time.Second, 0},
-		"retry after is longer": {[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)}, 1,
-			core.OutcomeRetryLater, 0, 0, 9000},
+		"retry after is longer": {
+			[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)},
+			1,
+			core.OutcomeRetryLater, 0, 0, 9000,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -516,7 +558,8 @@ func TestOwnRetries(t *testing.T) {
 							return nil, tt.errs[i-1]
 						}
 						return nil, nil
-					})})
+					}),
+				})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
 				took := time.Since(start)
@@ -553,14 +596,22 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 		"second, it had not":         {2, nil, false, nil, 1, 1, core.OutcomeDone, `"called"`},
 		"own retry, it had happened": {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
 		"own retry, it had not":      {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
-		"own retry, first was not sent": {1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone,
-			`"called"`},
-		"unknown": {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater,
-			""},
-		"a check is never for good": {2, nil, false, worker.Permanent(errors.New("401")), 0, 2,
-			core.OutcomeRetryLater, ""},
-		"own retry, and still not known": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater,
-			""},
+		"own retry, first was not sent": {
+			1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone,
+			`"called"`,
+		},
+		"unknown": {
+			2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater,
+			"",
+		},
+		"a check is never for good": {
+			2, nil, false, worker.Permanent(errors.New("401")), 0, 2,
+			core.OutcomeRetryLater, "",
+		},
+		"own retry, and still not known": {
+			1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater,
+			"",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -578,8 +629,10 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 						return tt.happened, "checked", tt.checkErr
 					},
 				}
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2},
-					Operations: worker.Operations{"charge": op}})
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+					Retry:      worker.Retry{Tries: 2},
+					Operations: worker.Operations{"charge": op},
+				})
 				req := request(time.Now())
 				req.Attempt = tt.attempt
 				b.worker.Handle(context.Background(), delivery(req))
@@ -610,12 +663,14 @@ func TestBreaker(t *testing.T) {
 				}},
 				"refund": {Run: always(nil, nil)},
 				"refuse": {Run: always(nil, worker.Permanent(errors.New("no")))},
-			}})
+			},
+		})
 		orders := 0
 		ask := func(name string) *message.Reply {
 			req := request(time.Now())
 			orders++
-			req.Name, req.Key = name, fmt.Sprintf("o-%d/0/pay", orders)
+			req.Name = name
+			req.Key = fmt.Sprintf("o-%d/0/pay", orders)
 			b.worker.Handle(context.Background(), delivery(req))
 			return b.reply()
 		}
@@ -672,10 +727,14 @@ func TestBreaker(t *testing.T) {
 }
 
 func TestConfigurationsThatAreRefused(t *testing.T) {
-	_, err := worker.New(worker.Config{Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1},
-		Operations: worker.Operations{"charge": {}}})
-	for _, want := range []string{"no name", "no queue of replies", "no quarantine", "no clock", "50 tries",
-		"-1 failures", `"charge" has no function`} {
+	_, err := worker.New(worker.Config{
+		Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1},
+		Operations: worker.Operations{"charge": {}},
+	})
+	for _, want := range []string{
+		"no name", "no queue of replies", "no quarantine", "no clock", "50 tries",
+		"-1 failures", `"charge" has no function`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %q in: %v", want, err)
 		}
@@ -685,14 +744,17 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 // Copies of one request, at the same time: of a plain service one call, of others any number with one key.
 func TestDuplicatesOfAPlainRequest(t *testing.T) {
 	var calls atomic.Int32
-	entered, release := make(chan struct{}, 1), make(chan struct{})
-	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(),
+	entered := make(chan struct{}, 1)
+	release := make(chan struct{})
+	b := newBench(t, memory.NewClock(noon), worker.Config{
+		Ledger: memory.NewLedger(),
 		Operations: charge(func(context.Context, worker.Call) (any, error) {
 			calls.Add(1)
 			entered <- struct{}{}
 			<-release
 			return "once", nil
-		})})
+		}),
+	})
 	req := request(noon)
 	req.Grade = core.Plain
 	var first sync.WaitGroup

@@ -109,14 +109,20 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 		want  []string
 	}{
 		"none": {nil, []string{"no compiled workflow", "deploy again"}},
-		"spaces": {map[string][]byte{"order.json": spaced.Bytes()},
-			[]string{"order.json", "not in the form that it is compiled to", workflow.Hash(spaced.Bytes()),
-				workflow.Hash(data), "deploy again"}},
+		"spaces": {
+			map[string][]byte{"order.json": spaced.Bytes()},
+			[]string{
+				"order.json", "not in the form that it is compiled to", workflow.Hash(spaced.Bytes()),
+				workflow.Hash(data), "deploy again",
+			},
+		},
 		"an end of line":    {map[string][]byte{"order.json": newline}, []string{"not in the form"}},
 		"a field not known": {map[string][]byte{"order.json": unknown}, []string{"not in the form"}},
 		"a newer schema":    {map[string][]byte{"order.json": newer}, []string{"newer schema"}},
-		"twice, and a torn one": {map[string][]byte{"a.json": data, "b.json": data, "c.json": data[:40]},
-			[]string{"b.json: workflow order is in", "a.json already", "c.json: definition"}},
+		"twice, and a torn one": {
+			map[string][]byte{"a.json": data, "b.json": data, "c.json": data[:40]},
+			[]string{"b.json: workflow order is in", "a.json already", "c.json: definition"},
+		},
 	} {
 		_, err := cloud.Workflows(folder(t, c.files))
 		if err == nil {
@@ -150,16 +156,20 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, eng
 }
 
 func openWith(t *testing.T, current map[string]*core.Definition, region,
-	logGroup string) (*awsstub.Stub, engine.Parts) {
+	logGroup string,
+) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
-	s, parts, _ := openTo(t, io.Discard, current, map[string]string{"AWS_REGION": region,
-		"AWS_LAMBDA_LOG_GROUP_NAME": logGroup})
+	s, parts, _ := openTo(t, io.Discard, current, map[string]string{
+		"AWS_REGION":                region,
+		"AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
+	})
 	return s, parts
 }
 
 // openTo writes the metrics to out.
 func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
-	more map[string]string) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
+	more map[string]string,
+) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
 	t.Helper()
 	s := awsstub.New(t)
 	variables := map[string]string{
@@ -230,24 +240,30 @@ func TestOpen(t *testing.T) {
 func TestTombstoneHasTheHashOfTheContent(t *testing.T) {
 	s, engine := open(t, nil)
 	s.Keep("orders", "OrderID")
-	task := protocol.Task{OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
-		ProcessState: core.Processing, Created: 1, Due: 2}
+	task := protocol.Task{
+		OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
+		ProcessState: core.Processing, Created: 1, Due: 2,
+	}
 	rested := task
-	rested.Version, rested.ProcessState, rested.Due = 2, core.Processed, 0
+	rested.Version = 2
+	rested.ProcessState = core.Processed
+	rested.Due = 0
 	for _, next := range []*protocol.Task{&task, &rested} {
 		if err := engine.State.Commit(context.Background(), []state.Change{{Task: next}})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := s.Item("orders", "o-1#ended")["ContentHash"]["S"], message.HashOf(&task); got != want {
+	if got, want := s.Item("orders", "o-1#ended")["ContentHash"]["S"], state.HashOf(&task); got != want {
 		t.Errorf("the hash is %v, want %s", got, want)
 	}
 }
 
 // An alert leads to the log in the console of the Region's partition, where Lambda says which log it is.
 func TestLinkToTheLog(t *testing.T) {
-	for region, domain := range map[string]string{"eu-central-1": "console.aws.amazon.com",
-		"cn-north-1": "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com"} {
+	for region, domain := range map[string]string{
+		"eu-central-1": "console.aws.amazon.com",
+		"cn-north-1":   "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com",
+	} {
 		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain +
 			"/cloudwatch/home?region=" + region +
 			"#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
@@ -274,8 +290,10 @@ func TestQueues(t *testing.T) {
 	}
 	if q, err := engine.Queues.ReplyTo(core.Events); err != nil || q.Name() != core.Events {
 		t.Errorf("%v, %v", q, err)
-	} else if err := q.Send(t.Context(), []port.Message{{Value: &message.Status{Schema: message.Schema,
-		Status: core.Status{Kind: core.StatusFailed, OrderID: "o-1"}}}})[0]; !errors.Is(err,
+	} else if err := q.Send(t.Context(), []port.Message{{Value: &message.Status{
+		Schema: message.Schema,
+		Status: core.Status{Kind: core.StatusFailed, OrderID: "o-1"},
+	}}})[0]; !errors.Is(err,
 		port.ErrUnavailable) || strings.Join(s.Calls(), ", ") != "PutEvents" {
 		t.Errorf("calls %q, and a response for no event is %v", s.Calls(), err)
 	}

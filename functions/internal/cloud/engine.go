@@ -114,7 +114,8 @@ func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 			buses[name] = eventbus.New(c, name, bus)
 			continue
 		}
-		urls[name], names = place, append(names, name)
+		urls[name] = place
+		names = append(names, name)
 	}
 	maps.Copy(urls, own)
 	return eventbus.Queues{Queues: sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names}), Buses: buses}

@@ -55,15 +55,19 @@ func (o *Outcomes) Write() {
 	for _, of := range slices.SortedFunc(maps.Keys(durations), byName) {
 		for values := range slices.Chunk(durations[of], maxValues) {
 			units := map[string]string{deployment.MetricEnded: "Count"}
-			fields := map[string]any{deployment.MetricDeployment: o.deployment,
-				deployment.MetricWorkflow: of[0], deployment.MetricState: of[1],
-				deployment.MetricEnded: len(values)}
+			fields := map[string]any{
+				deployment.MetricDeployment: o.deployment,
+				deployment.MetricWorkflow:   of[0], deployment.MetricState: of[1],
+				deployment.MetricEnded: len(values),
+			}
 			if of[1] != string(core.Error) {
 				units[deployment.MetricOrderDuration] = "Milliseconds"
 				fields[deployment.MetricOrderDuration] = values
 			}
-			if err := lambdaevent.WriteMetrics(o.out, time.Now(), []string{deployment.MetricDeployment,
-				deployment.MetricWorkflow, deployment.MetricState}, units, fields); err != nil {
+			if err := lambdaevent.WriteMetrics(o.out, time.Now(), []string{
+				deployment.MetricDeployment,
+				deployment.MetricWorkflow, deployment.MetricState,
+			}, units, fields); err != nil {
 				o.log.Error("the metrics of ended orders could not be written", "workflow", of[0], "state",
 					of[1], "orders", len(values), "error", err)
 			}

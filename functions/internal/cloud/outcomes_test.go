@@ -24,11 +24,15 @@ func TestOutcomes(t *testing.T) {
 	var changes []state.Change
 	add := func(workflow string, to core.State, due core.Time, orders int) {
 		for range orders {
-			before := protocol.Task{OrderID: fmt.Sprintf("o-%d", len(changes)), Version: 1, Workflow: workflow,
+			before := protocol.Task{
+				OrderID: fmt.Sprintf("o-%d", len(changes)), Version: 1, Workflow: workflow,
 				Definition: "hash", Order: []byte("{}"), ProcessState: core.Processing, Created: 1_000,
-				Due: 2_000}
+				Due: 2_000,
+			}
 			after := before
-			after.Version, after.ProcessState, after.Due = 2, to, due
+			after.Version = 2
+			after.ProcessState = to
+			after.Due = due
 			after.End.At = 1_000 + core.Time(len(changes))
 			changes = append(changes, state.Change{Task: &before},
 				state.Change{Task: &after, Before: &before})
@@ -46,8 +50,10 @@ func TestOutcomes(t *testing.T) {
 
 	for _, on := range []string{"", "true"} {
 		var out bytes.Buffer
-		s, parts, outcomes := openTo(t, &out, nil, map[string]string{deployment.VarOutcomes: on,
-			deployment.VarStack: "Shop/Engine"})
+		s, parts, outcomes := openTo(t, &out, nil, map[string]string{
+			deployment.VarOutcomes: on,
+			deployment.VarStack:    "Shop/Engine",
+		})
 		s.Keep("orders", "OrderID")
 		for _, c := range changes {
 			if err := parts.State.Commit(t.Context(), []state.Change{c})[0]; err != nil {
@@ -55,8 +61,10 @@ func TestOutcomes(t *testing.T) {
 			}
 		}
 		lost := *changes[1].Task // another writer was faster
-		if err := parts.State.Commit(t.Context(), []state.Change{{Task: &lost,
-			Before: changes[0].Task}})[0]; err == nil {
+		if err := parts.State.Commit(t.Context(), []state.Change{{
+			Task:   &lost,
+			Before: changes[0].Task,
+		}})[0]; err == nil {
 			t.Error("a version was stored twice")
 		}
 		outcomes.Write()
@@ -82,9 +90,11 @@ func TestOutcomes(t *testing.T) {
 			"Unit:Milliseconds] map[Name:OrdersEnded Unit:Count]] Namespace:Stepkeeper]]\n"
 		const stopped = "[map[Dimensions:[[Deployment Workflow State]] Metrics:[map[Name:OrdersEnded " +
 			"Unit:Count]] Namespace:Stepkeeper]]\n"
-		want := []string{"Shop/Engine pay Cancelled 1 1 " + ended, "Shop/Engine ship Error 1 0 " + stopped,
+		want := []string{
+			"Shop/Engine pay Cancelled 1 1 " + ended, "Shop/Engine ship Error 1 0 " + stopped,
 			"Shop/Engine ship Processed 100 100 " + ended, "Shop/Engine ship Processed 100 100 " + ended,
-			"Shop/Engine ship Processed 5 5 " + ended}
+			"Shop/Engine ship Processed 5 5 " + ended,
+		}
 		if on == "" {
 			want = nil
 		}
@@ -97,11 +107,15 @@ func TestOutcomes(t *testing.T) {
 // Metrics that cannot be written are in the log, and no invocation fails because of them.
 func TestOutcomesThatCannotBeWritten(t *testing.T) {
 	full := &fullDisk{}
-	s, parts, outcomes := openTo(t, full, nil, map[string]string{deployment.VarOutcomes: "true",
-		deployment.VarStack: "Shop/Engine"})
+	s, parts, outcomes := openTo(t, full, nil, map[string]string{
+		deployment.VarOutcomes: "true",
+		deployment.VarStack:    "Shop/Engine",
+	})
 	s.Keep("orders", "OrderID")
-	task := protocol.Task{OrderID: "o-1", Version: 1, Workflow: "pay", Definition: "hash", Order: []byte("{}"),
-		ProcessState: core.Processed, Created: 1_000}
+	task := protocol.Task{
+		OrderID: "o-1", Version: 1, Workflow: "pay", Definition: "hash", Order: []byte("{}"),
+		ProcessState: core.Processed, Created: 1_000,
+	}
 	if err := parts.State.Commit(t.Context(), []state.Change{{Task: &task}})[0]; err != nil {
 		t.Fatal(err)
 	}

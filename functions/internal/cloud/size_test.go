@@ -40,7 +40,8 @@ func (m *measured) Commit(ctx context.Context, writes []port.Write) []error {
 			m.t.Error(err)
 		}
 		if n > m.item {
-			m.item, m.largest = n, *r
+			m.item = n
+			m.largest = *r
 		}
 		m.commits++
 		m.text = max(m.text, len(r.Document))
@@ -66,8 +67,10 @@ func TestItemsStayWithinTwoWriteUnits(t *testing.T) {
 	if def == nil {
 		t.Fatal(problems)
 	}
-	outputs := map[string]string{"reserve-inventory": "reservationId", "charge-payment": "chargeId",
-		"book-shipment": "shipmentId", "send-confirmation": "messageId"}
+	outputs := map[string]string{
+		"reserve-inventory": "reservationId", "charge-payment": "chargeId",
+		"book-shipment": "shipmentId", "send-confirmation": "messageId",
+	}
 	answer := func(fails map[string]int, outcome func(*message.Request) *message.Reply) func(
 		*message.Request) *message.Reply {
 		left := map[string]int{}
@@ -86,8 +89,10 @@ func TestItemsStayWithinTwoWriteUnits(t *testing.T) {
 	silent := func(*message.Request) *message.Reply { return nil }
 	for name, script := range map[string]func(*message.Request) *message.Reply{
 		"goes well": answer(nil, nil),
-		"retries": answer(map[string]int{"reserve-inventory.do": 1,
-			"send-confirmation.do": 1}, world.Later),
+		"retries": answer(map[string]int{
+			"reserve-inventory.do": 1,
+			"send-confirmation.do": 1,
+		}, world.Later),
 		"no answer": answer(map[string]int{"charge-payment.do": 1, "send-confirmation.do": 1},
 			silent),
 		"undone":       answer(map[string]int{"book-shipment.do": 1}, refuse),
@@ -118,13 +123,18 @@ func sample(t *testing.T, def *core.Definition, script func(*message.Request) *m
 		Store: m, Definitions: w.Defs, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(string) *core.Definition { return def },
 	})
-	w.Config = func(c *scheduler.Config) { c.State, c.Name = st, instance }
+	w.Config = func(c *scheduler.Config) {
+		c.State = st
+		c.Name = instance
+	}
 	w.Sweeping = func(c *supervisor.Config) { c.State = st }
 	w.Script = script
 	w.Boot()
 	order := `{"currency":"EUR","customer":{"email":"a@example.com"},"items":[{"sku":"mug","quantity":2,"unitPrice":1250,"physical":true}],"payment":{"card":"tok"},"shipTo":{"city":"Hamburg"}}`
-	w.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: sampleID, Workflow: "order",
-		Order: json.RawMessage(order), ReplyTo: "shop"})
+	w.Send(port.Intake, &message.SubmitOrder{
+		Schema: 1, OrderID: sampleID, Workflow: "order",
+		Order: json.RawMessage(order), ReplyTo: "shop",
+	})
 	for range 300 {
 		w.Round()
 		w.Clock.Advance(137 * time.Millisecond) // no times that are short by chance

@@ -28,7 +28,8 @@ type TokenKeys struct{ keys renewed.Value[*token.Keys] }
 // NewTokenKeys returns a TokenKeys with a client for Secrets Manager. It makes no network calls.
 func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 	client := secretsmanager.NewFromConfig(c)
-	return &TokenKeys{renewed.Value[*token.Keys]{Now: clock.Now,
+	return &TokenKeys{renewed.Value[*token.Keys]{
+		Now: clock.Now,
 		Get: func(ctx context.Context) (keys *token.Keys, err error) {
 			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secret})
 			if err == nil {
@@ -39,7 +40,8 @@ func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 					err)
 			}
 			return keys, nil
-		}}}
+		},
+	}}
 }
 
 // Read returns the keys. The keys are at most five minutes old, or at most ten seconds if fresh is true. If

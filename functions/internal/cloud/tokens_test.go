@@ -20,7 +20,9 @@ import (
 // P39: the keys are read once in five minutes, again where a token names another one, and go on while they
 // cannot be read.
 func TestTokenKeysOfASecret(t *testing.T) {
-	ring, asked, down := token.New(), 0, false
+	ring := token.New()
+	asked := 0
+	down := false
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		body, _ := io.ReadAll(r.Body)
@@ -35,8 +37,10 @@ func TestTokenKeysOfASecret(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
-			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		v, ok := map[string]string{
+			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
+			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL,
+		}[name]
 		return v, ok
 	})
 	if err != nil {

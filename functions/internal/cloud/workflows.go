@@ -35,7 +35,8 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 			problems = append(problems, fmt.Errorf("%s: workflow %s is in %s already; deploy one of them",
 				file, d.Name, from[d.Name]))
 		default:
-			definitions[d.Name], from[d.Name] = d, file
+			definitions[d.Name] = d
+			from[d.Name] = file
 		}
 	}
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
@@ -48,7 +49,8 @@ func withChildren(definitions map[string]*core.Definition) (problems []error) {
 			if e == nil {
 				continue
 			}
-			if e.Child = definitions[e.Workflow]; e.Child == nil || e.Child.Hash != e.Definition {
+			e.Child = definitions[e.Workflow]
+			if e.Child == nil || e.Child.Hash != e.Definition {
 				problems = append(problems,
 					fmt.Errorf(
 						"workflow %s has children of the workflow %s, hash %s, which is not among the "+

@@ -44,7 +44,9 @@ func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	got, err := v.Get(ctx)
 	switch {
 	case err == nil:
-		v.value, v.known, v.at = got, true, now
+		v.value = got
+		v.known = true
+		v.at = now
 	case !v.known:
 		return v.value, err
 	default:

@@ -13,11 +13,14 @@ import (
 // A value is read when it is first asked for, within the time of the caller, and again when it is old. Where
 // that fails what was read before stays, and it is tried again after ten seconds.
 func TestValue(t *testing.T) {
-	now, got, stale := time.Now(), 0, 0
+	now := time.Now()
+	got := 0
+	stale := 0
 	var fault error
 	caller, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	v := &renewed.Value[*int]{Now: func() time.Time { return now }, Stale: func(error) { stale++ },
+	v := &renewed.Value[*int]{
+		Now: func() time.Time { return now }, Stale: func(error) { stale++ },
 		Get: func(ctx context.Context) (*int, error) {
 			if ends, bounded := ctx.Deadline(); !bounded || time.Until(ends) > time.Minute {
 				t.Errorf("reading may last until %v", ends)
@@ -27,7 +30,8 @@ func TestValue(t *testing.T) {
 			}
 			got++
 			return &got, nil
-		}}
+		},
+	}
 	fault = errors.New("throttled")
 	if _, err := v.Read(caller, time.Hour); !errors.Is(err, fault) || stale != 0 {
 		t.Errorf("nothing could be read: %v", err)
@@ -37,10 +41,16 @@ func TestValue(t *testing.T) {
 		fault      error
 		want, stay int
 	}{
-		{0, nil, 1, 0}, {time.Hour - 1, nil, 1, 0}, {1, nil, 2, 0},
-		{time.Hour, fault, 2, 1}, {10*time.Second - 1, nil, 2, 1}, {1, nil, 3, 1}, {time.Minute, nil, 3, 1},
+		{0, nil, 1, 0},
+		{time.Hour - 1, nil, 1, 0},
+		{1, nil, 2, 0},
+		{time.Hour, fault, 2, 1},
+		{10*time.Second - 1, nil, 2, 1},
+		{1, nil, 3, 1},
+		{time.Minute, nil, 3, 1},
 	} {
-		now, fault = now.Add(c.after), c.fault
+		now = now.Add(c.after)
+		fault = c.fault
 		if w, err := v.Read(caller, time.Hour); w == nil || err != nil || got != c.want || stale != c.stay {
 			t.Errorf("%+v: read %d times, %d times in vain, %v", c, got, stale, err)
 		}

@@ -61,9 +61,11 @@ func TestAVersionThatReturnsEveryMessage(t *testing.T) {
 		}))
 		var event events.SQSEvent
 		for i := range 3 {
-			event.Records = append(event.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i),
+			event.Records = append(event.Records, events.SQSMessage{
+				MessageId:     fmt.Sprint("m", i),
 				ReceiptHandle: fmt.Sprint("r", i), EventSourceARN: "arn:aws:sqs:eu-central-1:1:intake",
-				Body: fmt.Sprintf(`{"schema":1,"orderId":"o-%d","workflow":"plain","order":{}}`, i)})
+				Body: fmt.Sprintf(`{"schema":1,"orderId":"o-%d","workflow":"plain","order":{}}`, i),
+			})
 		}
 		again := f.Invoke(event)
 		var metric map[string]any

@@ -88,7 +88,8 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 
 // environment returns nil if CDK does not know the account or the Region of the user's credentials.
 func environment() *awscdk.Environment {
-	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
+	account := os.Getenv("CDK_DEFAULT_ACCOUNT")
+	region := os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
 		return nil
 	}

@@ -132,7 +132,8 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 
 // external calls add for each agent=value pair of a setting. An agent may occur in several pairs.
 func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
-	add func(a *infra.Agent, value string)) {
+	add func(a *infra.Agent, value string),
+) {
 	for _, text := range c.list(name, "") {
 		agent, v, _ := strings.Cut(text, "=")
 		a, there := agents[agent]

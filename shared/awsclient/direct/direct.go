@@ -113,8 +113,10 @@ func (c *Client) Query(ctx context.Context, operation string, in url.Values, out
 	for name, values := range in {
 		form[name] = values
 	}
-	response, err := c.Do(ctx, Request{Operation: operation, Body: []byte(form.Encode()),
-		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}})
+	response, err := c.Do(ctx, Request{
+		Operation: operation, Body: []byte(form.Encode()),
+		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+	})
 	if err != nil || out == nil {
 		return err
 	}
@@ -129,7 +131,8 @@ func (c *Client) JSON(ctx context.Context, operation string, in, out any) error 
 	}
 	response, err := c.Do(ctx, Request{Operation: operation, Body: body, Header: http.Header{
 		"Content-Type": {"application/x-amz-json-" + c.service.JSON},
-		"X-Amz-Target": {c.service.Target + "." + operation}}})
+		"X-Amz-Target": {c.service.Target + "." + operation},
+	}})
 	if err != nil || out == nil {
 		return err
 	}

@@ -89,10 +89,14 @@ func TestSignature(t *testing.T) {
 	}
 	for name, c := range map[string]signed{
 		"a form": {direct.SNS, "sns", direct.Request{Body: []byte("Action=Publish")}},
-		"a path with an ARN": {direct.Lambda, "lambda", direct.Request{Method: http.MethodGet,
-			Path: "/2015-03-31/functions/arn%3Aaws%3Alambda/x"}},
-		"a key of S3": {direct.S3, "s3", direct.Request{Method: http.MethodPut, Path: "/bucket/a%20b/c.zip",
-			Body: []byte("zip")}},
+		"a path with an ARN": {direct.Lambda, "lambda", direct.Request{
+			Method: http.MethodGet,
+			Path:   "/2015-03-31/functions/arn%3Aaws%3Alambda/x",
+		}},
+		"a key of S3": {direct.S3, "s3", direct.Request{
+			Method: http.MethodPut, Path: "/bucket/a%20b/c.zip",
+			Body: []byte("zip"),
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want, got string
@@ -152,12 +156,18 @@ func TestErrors(t *testing.T) {
 		"XML of the query protocol": {403, "", `<ErrorResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/">` +
 			`<Error><Type>Sender</Type><Code>AuthorizationError</Code><Message>ann may not</Message></Error>` +
 			`<RequestId>r</RequestId></ErrorResponse>`, "AuthorizationError", "ann may not"},
-		"XML of S3": {409, "", `<Error><Code>BucketAlreadyOwnedByYou</Code><Message>yours</Message></Error>`,
-			"BucketAlreadyOwnedByYou", "yours"},
-		"type in JSON": {400, "", `{"__type":"com.amazonaws.states#ExecutionDoesNotExist","message":"none"}`,
-			"ExecutionDoesNotExist", "none"},
-		"type in a header": {404, "ResourceNotFoundException:http://x/", `{"Type":"User","Message":"no function"}`,
-			"ResourceNotFoundException", "no function"},
+		"XML of S3": {
+			409, "", `<Error><Code>BucketAlreadyOwnedByYou</Code><Message>yours</Message></Error>`,
+			"BucketAlreadyOwnedByYou", "yours",
+		},
+		"type in JSON": {
+			400, "", `{"__type":"com.amazonaws.states#ExecutionDoesNotExist","message":"none"}`,
+			"ExecutionDoesNotExist", "none",
+		},
+		"type in a header": {
+			404, "ResourceNotFoundException:http://x/", `{"Type":"User","Message":"no function"}`,
+			"ResourceNotFoundException", "no function",
+		},
 		"code in JSON": {400, "", `{"code":"InvalidName"}`, "InvalidName", "InvalidName"},
 		"no code":      {400, "", `{}`, "UnknownError", "UnknownError"},
 		"no body":      {404, "", ``, "UnknownError", "UnknownError"},
@@ -358,9 +368,11 @@ func TestEndpointsOfAWS(t *testing.T) {
 // environment keeps the user's own settings out, and sets variables.
 func environment(t *testing.T, more map[string]string) {
 	t.Helper()
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none",
-		"AWS_CONFIG_FILE": t.TempDir() + "/none"} {
+		"AWS_CONFIG_FILE": t.TempDir() + "/none",
+	} {
 		t.Setenv(name, value)
 	}
 	for name, value := range more {
@@ -380,8 +392,10 @@ func TestConfiguredEndpoints(t *testing.T) {
 		"all":     {map[string]string{"AWS_ENDPOINT_URL": all}, all},
 		"one":     {map[string]string{"AWS_ENDPOINT_URL": all, "AWS_ENDPOINT_URL_SNS": one}, "http://127.0.0.1:2"},
 		"another": {map[string]string{"AWS_ENDPOINT_URL": all, "AWS_ENDPOINT_URL_SQS": one}, all},
-		"ignored": {map[string]string{"AWS_ENDPOINT_URL_SNS": one, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
-			"https://sns.eu-central-1.amazonaws.com"},
+		"ignored": {
+			map[string]string{"AWS_ENDPOINT_URL_SNS": one, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
+			"https://sns.eu-central-1.amazonaws.com",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			environment(t, c.env)

@@ -29,19 +29,31 @@ type partition struct {
 
 // partitions has the commercial partition last, because its Regions have no common prefix.
 var partitions = []partition{
-	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "iam.cn-north-1.amazonaws.com.cn",
-		"iam.global.api.amazonwebservices.com.cn", "cn-north-1"},
+	{
+		"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "iam.cn-north-1.amazonaws.com.cn",
+		"iam.global.api.amazonwebservices.com.cn", "cn-north-1",
+	},
 	{"us-gov-", "amazonaws.com", "api.aws", "iam.us-gov.amazonaws.com", "iam.us-gov.api.aws", "us-gov-west-1"},
-	{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "iam.us-iso-east-1.c2s.ic.gov", "iam.api.aws.ic.gov",
-		"us-iso-east-1"},
-	{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "iam.us-isob-east-1.sc2s.sgov.gov",
-		"iam.api.aws.scloud", "us-isob-east-1"},
-	{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "iam.eu-isoe-west-1.cloud.adc-e.uk",
-		"iam.api.cloud-aws.adc-e.uk", "eu-isoe-west-1"},
-	{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "iam.us-isof-south-1.csp.hci.ic.gov",
-		"iam.api.aws.hci.ic.gov", "us-isof-south-1"},
-	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "iam.eusc-de-east-1.amazonaws.eu",
-		"iam.global.api.amazonwebservices.eu", "eusc-de-east-1"},
+	{
+		"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "iam.us-iso-east-1.c2s.ic.gov", "iam.api.aws.ic.gov",
+		"us-iso-east-1",
+	},
+	{
+		"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "iam.us-isob-east-1.sc2s.sgov.gov",
+		"iam.api.aws.scloud", "us-isob-east-1",
+	},
+	{
+		"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "iam.eu-isoe-west-1.cloud.adc-e.uk",
+		"iam.api.cloud-aws.adc-e.uk", "eu-isoe-west-1",
+	},
+	{
+		"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "iam.us-isof-south-1.csp.hci.ic.gov",
+		"iam.api.aws.hci.ic.gov", "us-isof-south-1",
+	},
+	{
+		"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "iam.eusc-de-east-1.amazonaws.eu",
+		"iam.global.api.amazonwebservices.eu", "eusc-de-east-1",
+	},
 	{"", "amazonaws.com", "api.aws", "iam.amazonaws.com", "iam.global.api.aws", "us-east-1"},
 }
 

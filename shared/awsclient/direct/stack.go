@@ -53,10 +53,13 @@ func (c *Client) build(stack *middleware.Stack) error {
 		stack.Deserialize.Add(&awsmiddleware.RequestIDRetriever{}, after),
 		stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("OperationDeserializer", deserialize), after),
 		stack.Deserialize.Add(&awsmiddleware.RecordResponseTiming{
-			DisableClockSkewCorrection: c.config.DisableClockSkewCorrection}, after),
-		stack.Deserialize.Add(&smithyhttp.RequestResponseLogger{LogRequest: mode.IsRequest(),
+			DisableClockSkewCorrection: c.config.DisableClockSkewCorrection,
+		}, after),
+		stack.Deserialize.Add(&smithyhttp.RequestResponseLogger{
+			LogRequest:         mode.IsRequest(),
 			LogRequestWithBody: mode.IsRequestWithBody(), LogResponse: mode.IsResponse(),
-			LogResponseWithBody: mode.IsResponseWithBody()}, after),
+			LogResponseWithBody: mode.IsResponseWithBody(),
+		}, after),
 	}
 	for _, option := range c.config.APIOptions {
 		errs = append(errs, option(stack))
@@ -65,7 +68,8 @@ func (c *Client) build(stack *middleware.Stack) error {
 }
 
 func (c *Client) serialize(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
-	out middleware.SerializeOutput, metadata middleware.Metadata, err error) {
+	out middleware.SerializeOutput, metadata middleware.Metadata, err error,
+) {
 	r, ours := in.Parameters.(*Request)
 	request, isHTTP := in.Request.(*smithyhttp.Request)
 	if !ours || !isHTTP {
@@ -91,7 +95,8 @@ func (c *Client) serialize(ctx context.Context, in middleware.SerializeInput, ne
 
 // sign signs one attempt, at the time by the clock of AWS.
 func (c *Client) sign(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
-	out middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
+	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
+) {
 	request, ok := in.Request.(*smithyhttp.Request)
 	if !ok {
 		return out, metadata, fmt.Errorf("unknown request %T", in.Request)
@@ -136,7 +141,8 @@ func hashOf(request *smithyhttp.Request) (string, error) {
 }
 
 func deserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
-	out middleware.DeserializeOutput, metadata middleware.Metadata, err error) {
+	out middleware.DeserializeOutput, metadata middleware.Metadata, err error,
+) {
 	out, metadata, err = next.HandleDeserialize(ctx, in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
 	if !ok {

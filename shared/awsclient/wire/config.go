@@ -34,8 +34,10 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	}
 	region := value("AWS_REGION")
 	var missing []error
-	for name, there := range map[string]bool{"AWS_REGION": region != "",
-		"AWS_ACCESS_KEY_ID": creds.AccessKeyID != "", "AWS_SECRET_ACCESS_KEY": creds.SecretAccessKey != ""} {
+	for name, there := range map[string]bool{
+		"AWS_REGION":        region != "",
+		"AWS_ACCESS_KEY_ID": creds.AccessKeyID != "", "AWS_SECRET_ACCESS_KEY": creds.SecretAccessKey != "",
+	} {
 		if !there {
 			missing = append(missing, fmt.Errorf("%s is not set; Lambda sets it", name))
 		}
@@ -70,7 +72,8 @@ type endpoints func(name string) string
 // GetServiceBaseEndpoint returns the endpoint of a service. id is the SDK's ID of the service, such as
 // "Secrets Manager".
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
-	id string) (endpoint string, found bool, err error) {
+	id string,
+) (endpoint string, found bool, err error) {
 	endpoint = e("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
 	return endpoint, endpoint != "", nil
 }
@@ -79,7 +82,8 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 // the certificates in the file that AWS_CA_BUNDLE names.
 func BuildableClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
+		t.MaxIdleConns = 2 * connections
+		t.MaxIdleConnsPerHost = connections
 	})
 }
 

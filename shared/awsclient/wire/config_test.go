@@ -18,8 +18,10 @@ import (
 )
 
 func environment(more map[string]string) func(string) (string, bool) {
-	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID",
-		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+	env := map[string]string{
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID",
+		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token",
+	}
 	maps.Copy(env, more)
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
@@ -29,7 +31,8 @@ func TestEnvironment(t *testing.T) {
 	var authorization, token string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
-		authorization, token = r.Header.Get("Authorization"), r.Header.Get("X-Amz-Security-Token")
+		authorization = r.Header.Get("Authorization")
+		token = r.Header.Get("X-Amz-Security-Token")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer srv.Close()
@@ -60,7 +63,8 @@ func TestEndpointOfOneService(t *testing.T) {
 		t.Cleanup(srv.Close)
 		return srv
 	}
-	general, special := answer("all").URL, answer("one").URL
+	general := answer("all").URL
+	special := answer("one").URL
 	for _, secrets := range []string{"", special} {
 		more := map[string]string{"AWS_ENDPOINT_URL": general}
 		if secrets != "" {

@@ -38,7 +38,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperCallTimeout",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-				middleware.InitializeOutput, middleware.Metadata, error) {
+				middleware.InitializeOutput, middleware.Metadata, error,
+			) {
 				own := limit
 				if other, ok := ctx.Value(callTimeout{}).(time.Duration); ok {
 					own = other
@@ -55,7 +56,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
-			middleware.FinalizeOutput, middleware.Metadata, error) {
+			middleware.FinalizeOutput, middleware.Metadata, error,
+		) {
 			limit := limit + waitOf(ctx)
 			own, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
@@ -91,7 +93,8 @@ func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-				middleware.InitializeOutput, middleware.Metadata, error) {
+				middleware.InitializeOutput, middleware.Metadata, error,
+			) {
 				if deadline, bounded := ctx.Deadline(); bounded {
 					ctx = WithCallTimeout(ctx, time.Until(deadline)-margin)
 				}

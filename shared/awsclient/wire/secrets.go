@@ -16,7 +16,8 @@ import (
 func HideSecrets(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperHideSecrets",
 		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
-			middleware.DeserializeOutput, middleware.Metadata, error) {
+			middleware.DeserializeOutput, middleware.Metadata, error,
+		) {
 			out, metadata, err := next.HandleDeserialize(ctx, in)
 			req, isHTTP := in.Request.(*smithyhttp.Request)
 			if err == nil || !isHTTP {

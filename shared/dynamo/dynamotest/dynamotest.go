@@ -54,8 +54,10 @@ var made atomic.Int64
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))
-	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"},
-		prefix + "ledger"}
+	n := Names{
+		dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"},
+		prefix + "ledger",
+	}
 	ctx := wire.WithCallTimeout(context.Background(), time.Minute)
 	t.Cleanup(func() {
 		for _, name := range []string{n.Orders, n.Definitions, n.Ledger} {

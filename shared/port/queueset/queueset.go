@@ -29,7 +29,8 @@ func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 		return fmt.Errorf("queue %q: its retention must not be negative", name)
 	}
 	if s.queues == nil {
-		s.queues, s.replyTo = map[string]Q{}, map[string]bool{}
+		s.queues = map[string]Q{}
+		s.replyTo = map[string]bool{}
 	}
 	s.queues[name] = queue
 	return nil

@@ -40,8 +40,10 @@ func memoryQueues(t *testing.T, clock port.Clock, configs []Config, replyTo []st
 func TestMemory(t *testing.T) {
 	Run(t, inMemory, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		clock := memory.NewClock(start)
-		return Backends{Queues: memoryQueues(t, clock, configs, replyTo), Advance: clock.Advance,
-			Sleepers: clock.Waiting}
+		return Backends{
+			Queues: memoryQueues(t, clock, configs, replyTo), Advance: clock.Advance,
+			Sleepers: clock.Waiting,
+		}
 	})
 }
 
@@ -72,27 +74,34 @@ func TestSQLite(t *testing.T) {
 		func(t *testing.T, configs []Config, replyTo []string) Backends {
 			clock := memory.NewClock(start)
 			b := sqliteBackends(t, clock, configs, replyTo)
-			b.Advance, b.Sleepers = clock.Advance, clock.Waiting
+			b.Advance = clock.Advance
+			b.Sleepers = clock.Waiting
 			return b
 		})
 }
 
 // TestSQLiteByTimers runs on the machine's clock and its timers.
 func TestSQLiteByTimers(t *testing.T) {
-	Run(t, Options{Virtual: true, Groups: []string{"poll", "together"}, Once: true,
-		Messages: 400}, func(t *testing.T, configs []Config, replyTo []string) Backends {
+	Run(t, Options{
+		Virtual: true, Groups: []string{"poll", "together"}, Once: true,
+		Messages: 400,
+	}, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		return sqliteBackends(t, nil, configs, replyTo)
 	})
 }
 
 // TestSQS runs through the SDK and the protocol that `stepkeeper dev` serves.
 func TestSQS(t *testing.T) {
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
-		"AWS_ENDPOINT_URL"} {
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
+		"AWS_ENDPOINT_URL",
+	} {
 		t.Setenv(name, "")
 	}
-	Run(t, Options{Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true, LosesPolls: true,
-		ExactDepth: true, Messages: 200}, func(t *testing.T, configs []Config, replyTo []string) Backends {
+	Run(t, Options{
+		Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true, LosesPolls: true,
+		ExactDepth: true, Messages: 200,
+	}, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		clock := memory.NewClock(start)
 		inner := memoryQueues(t, clock, configs, replyTo)
 		server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: inner, Clock: clock}))
@@ -102,7 +111,9 @@ func TestSQS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Backends{Queues: sqs.New(c, sqs.Config{LookUp: true, ReplyTo: replyTo}),
-			Advance: clock.Advance, Sleepers: clock.Waiting}
+		return Backends{
+			Queues:  sqs.New(c, sqs.Config{LookUp: true, ReplyTo: replyTo}),
+			Advance: clock.Advance, Sleepers: clock.Waiting,
+		}
 	})
 }

@@ -103,20 +103,24 @@ var sendCases = []testCase{
 		s.sendMessage(q, port.Message{Value: value{7}}, text("body"))
 		s.bodiesAre(s.take(q, 2, long), `{"n":7}`, "body")
 	}},
-	{name: "a value arrives as it is", needs: func(o Options) bool { return o.KeepsValues },
+	{
+		name: "a value arrives as it is", needs: func(o Options) bool { return o.KeepsValues },
 		run: func(s *suite, q port.Queue) {
 			s.sendMessage(q, port.Message{Value: value{7}})
 			if d := s.one(q, long); d.Value != (value{7}) || d.Body != nil {
 				s.Errorf("received %+v", d.Message)
 			}
-		}},
-	{name: "a value that cannot be encoded affects no other",
+		},
+	},
+	{
+		name:  "a value that cannot be encoded affects no other",
 		needs: func(o Options) bool { return !o.KeepsValues }, run: func(s *suite, q port.Queue) {
 			errs := q.Send(s.ctx, []port.Message{{Value: stubborn{}}, text("a")})
 			s.is("stubborn", errs[0], errStubborn)
 			s.is("other", errs[1], nil)
 			s.bodiesAre(s.take(q, 1, long), "a")
-		}},
+		},
+	},
 }
 
 var receiveCases = []testCase{
@@ -160,8 +164,13 @@ var receiveCases = []testCase{
 		for _, c := range []struct {
 			max              int
 			wait, visibility time.Duration
-		}{{0, 0, long}, {-1, 0, long}, {1, -time.Second, long}, {1, 0, -time.Second},
-			{1, 0, port.MaxVisibility + time.Second}} {
+		}{
+			{0, 0, long},
+			{-1, 0, long},
+			{1, -time.Second, long},
+			{1, 0, -time.Second},
+			{1, 0, port.MaxVisibility + time.Second},
+		} {
 			if _, err := q.Receive(s.ctx, c.max, c.wait, c.visibility); err == nil {
 				s.Errorf("Receive(%d, %s, %s) is taken", c.max, c.wait, c.visibility)
 			}
@@ -230,7 +239,8 @@ var deleteCases = []testCase{
 			s.Errorf("errors %v", errs)
 		}
 	}},
-	{name: "after the timeout, while no other receiver has it", needs: lateDelete,
+	{
+		name: "after the timeout, while no other receiver has it", needs: lateDelete,
 		run: func(s *suite, q port.Queue) {
 			s.send(q, "a", "b")
 			got := s.take(q, 2, s.unit)
@@ -238,5 +248,6 @@ var deleteCases = []testCase{
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 			s.bodiesAre(s.take(q, 1, long), string(got[1].Body))
 			s.none(q)
-		}},
+		},
+	},
 }

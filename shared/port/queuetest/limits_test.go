@@ -112,13 +112,15 @@ var limitCases = []testCase{
 		s.send(q, "young")
 		s.bodiesAre(s.take(q, 1, long), "young")
 	}},
-	{name: "a redelivery does not make young", needs: retentions, queue: retained,
+	{
+		name: "a redelivery does not make young", needs: retentions, queue: retained,
 		run: func(s *suite, q port.Queue) {
 			s.send(q, "old")
 			s.one(q, 15*s.unit)
 			s.pass(25 * s.unit)
 			s.none(q)
-		}},
+		},
+	},
 }
 
 var depthCases = []testCase{

@@ -120,8 +120,12 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 	if c.needs != nil && !c.needs(options) {
 		t.Skip("the adapter does not offer this")
 	}
-	queues := []Config{{Name: plain}, {Name: other}, {Name: dead},
-		{Name: retry, MaxReceives: 3, DeadLetter: dead}}
+	queues := []Config{
+		{Name: plain},
+		{Name: other},
+		{Name: dead},
+		{Name: retry, MaxReceives: 3, DeadLetter: dead},
+	}
 	if options.Retentions {
 		queues = append(queues, Config{Name: retained, Retention: 20 * options.Unit})
 	}

@@ -25,8 +25,10 @@ func TestSQSService(t *testing.T) {
 		"TestSQS runs the same contract against the project's own server; `make integration` runs it "+
 			"against LocalStack", awsclient.Options{})
 	emulated := awstest.Emulated(target)
-	o := Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true,
-		ExactDepth: emulated, Messages: 200}
+	o := Options{
+		Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true,
+		ExactDepth: emulated, Messages: 200,
+	}
 	if emulated { // LocalStack 4.14.0 lets an old receipt act, and moves dead letters late
 		o.Groups = []string{"names", "send", "receive", "limits", "depth", "together"}
 	}
@@ -50,16 +52,20 @@ func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []Con
 			if err != nil {
 				t.Fatal(err)
 			}
-			arn, err := client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl,
-				AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+			arn, err := client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{
+				QueueUrl:       url.QueueUrl,
+				AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"%d"}`,
 				arn.Attributes["QueueArn"], q.MaxReceives)
 		}
-		made, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: aws.String(prefix + q.Name),
-			Attributes: attributes})
+		made, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{
+			QueueName:  aws.String(prefix + q.Name),
+			Attributes: attributes,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

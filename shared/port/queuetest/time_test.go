@@ -234,7 +234,8 @@ var pollCases = []testCase{
 		s.send(q, "b")
 		s.bodiesAre(append(s.answered(first).deliveries, s.answered(second).deliveries...), "a", "b")
 	}},
-	{name: "a poll that was given up takes no message along",
+	{
+		name:  "a poll that was given up takes no message along",
 		needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite, q port.Queue) {
 			for range 50 {
 				ctx, cancel := context.WithCancel(s.ctx)
@@ -253,7 +254,8 @@ var pollCases = []testCase{
 					return // real queues cost real time
 				}
 			}
-		}},
+		},
+	},
 }
 
 // settleTimers gives a poll in real goroutines the moment that it needs to set its timer again.

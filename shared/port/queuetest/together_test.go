@@ -54,7 +54,8 @@ var togetherCases = []testCase{
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 		}
 	}},
-	{name: "many polls, one message: the others go on waiting", needs: once,
+	{
+		name: "many polls, one message: the others go on waiting", needs: once,
 		run: func(s *suite, q port.Queue) {
 			var polls []<-chan answer
 			ctx, cancel := context.WithCancel(s.ctx)
@@ -71,13 +72,15 @@ var togetherCases = []testCase{
 			if received != 1 {
 				s.Errorf("%d polls received it", received)
 			}
-		}},
+		},
+	},
 }
 
 // exchange sends the suite's messages with four senders and receives them with sixteen receivers.
 // handle returns what a receiver deletes.
 func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
-	receiver int) []port.Delivery) {
+	receiver int) []port.Delivery,
+) {
 	s.Helper()
 	const senders, receivers = 4, 16
 	q := s.queue(plain)

@@ -9,8 +9,10 @@ import (
 
 func inMemory(*testing.T) Backends {
 	s := memory.NewStore(3)
-	return Backends{Store: s, Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(),
-		Ledger: memory.NewLedger(), Forget: s.Forget}
+	return Backends{
+		Store: s, Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(),
+		Ledger: memory.NewLedger(), Forget: s.Forget,
+	}
 }
 
 func TestStoreInMemory(t *testing.T) { Run(t, Options{ListsFinished: true}, inMemory) }

@@ -30,7 +30,9 @@ func createCases() []testCase {
 		name   string
 		change func(*port.Write)
 	}{
-		{"an order", func(*port.Write) {}}, {"a tombstone", tombstone}, {"an order in its document", inline},
+		{"an order", func(*port.Write) {}},
+		{"a tombstone", tombstone},
+		{"an order in its document", inline},
 		{"another content", apart([]byte(`{"item":"other"}`))},
 	}
 	var cases []testCase
@@ -110,22 +112,32 @@ func badWrites() []badWrite {
 		{"too large a replacement", write("there", 1, holding(document(2*port.MaxDocument)))},
 		{"too large an order", write("bad", 0, apart(document(port.MaxOrder+1)))},
 		{"a create that exists", write("there", 0)},
-		{"a replace on another version", write("there", 3)}, {"a replace of nothing", write("bad", 1)},
+		{"a replace on another version", write("there", 3)},
+		{"a replace of nothing", write("bad", 1)},
 		{"an empty ID", write("", 0)},
 		{"a content without its hash", write("bad", 0, func(w *port.Write) { w.Hash = "" })},
 		{"a content that is missing", write("bad", 0, func(w *port.Write) { w.Content = nil })},
 		{"a content that changes", write("there", 1, apart([]byte("1")))},
 	}
 	for _, version := range []int64{-1, 0, 2, 7} {
-		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version),
-			write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{
+			fmt.Sprintf("a create of version %d", version),
+			write("bad", 0, func(w *port.Write) { w.Record.Version = version }),
+		})
 	}
 	for _, version := range []int64{0, 1, 3, 100} {
-		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version),
-			write("there", 1, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{
+			fmt.Sprintf("a replace to version %d", version),
+			write("there", 1, func(w *port.Write) { w.Record.Version = version }),
+		})
 	}
-	return append(bad, badWrite{"a negative expected version",
-		write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+	return append(bad, badWrite{
+		"a negative expected version",
+		write("bad", 0, func(w *port.Write) {
+			w.Expected = -1
+			w.Record.Version = 0
+		}),
+	})
 }
 
 // batchCases checks that each write of a batch succeeds or fails on its own, at its index.
@@ -154,7 +166,8 @@ func batchCases() []testCase {
 				{write("a", 0, holding([]byte("1"))), write("a", 0, holding([]byte("2")))},
 				{write("b", 1, holding([]byte("1"))), write("b", 1, holding([]byte("2")))},
 			} {
-				winner, refused := pair[0], []error{port.ErrExists, port.ErrConflict}[pair[0].Expected]
+				winner := pair[0]
+				refused := []error{port.ErrExists, port.ErrConflict}[pair[0].Expected]
 				errs := s.Store.Commit(s.ctx, pair)
 				if errs[0] != nil {
 					errs[0], errs[1], winner = errs[1], errs[0], pair[1]
@@ -212,8 +225,10 @@ func keptCases() []testCase {
 	for name, text := range strangeDocuments {
 		kept(name, holding([]byte(text)))
 	}
-	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1,
-		port.MaxDocument} {
+	for _, size := range []int{
+		2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1,
+		port.MaxDocument,
+	} {
 		kept(fmt.Sprintf("a document of %d bytes", size), holding(document(size)))
 	}
 	for _, size := range []int{2, 1024, 4096, port.MaxOrder - 1, port.MaxOrder} {
@@ -222,8 +237,10 @@ func keptCases() []testCase {
 	for _, state := range []string{"Pending", "Processed", "Error", "Compensating", "a state of later code"} {
 		kept("state "+state, func(w *port.Write) { w.Record.State = state })
 	}
-	for _, workflow := range []string{"w", strings.Repeat("w", 40), "with space", "größe-日本",
-		"'; DROP TABLE tasks; --"} {
+	for _, workflow := range []string{
+		"w", strings.Repeat("w", 40), "with space", "größe-日本",
+		"'; DROP TABLE tasks; --",
+	} {
 		kept("workflow "+workflow, func(w *port.Write) { w.Record.Workflow = workflow })
 	}
 	for name, t := range map[string]time.Time{
@@ -241,15 +258,18 @@ func keptCases() []testCase {
 	}
 	return append(cases, script("a batch of the largest documents", largest),
 		testCase{name: "bytes are apart from the caller's and a reader's", run: func(s *suite) {
-			w, want := write("a", 0), write("a", 0)
+			w := write("a", 0)
+			want := write("a", 0)
 			s.answers(commits(w), "success")
-			w.Record.Document[0], w.Content[0] = 'X', 'X'
+			w.Record.Document[0] = 'X'
+			w.Content[0] = 'X'
 			records, _ := s.Store.Load(s.ctx, []string{"a"})
 			content, _ := s.Store.Content(s.ctx, "a", want.Hash)
 			if records[0] == nil || len(content) == 0 {
 				s.Fatalf("%v, %s", records, content)
 			}
-			records[0].Document[1], content[1] = 'X', 'X'
+			records[0].Document[1] = 'X'
+			content[1] = 'X'
 			if hasList(s) {
 				if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
 					page.Records[0].Document[2] = 'X'
@@ -266,7 +286,8 @@ func keptCases() []testCase {
 // eraseCases checks that an erasure removes the content for good, and nothing else (P52, erase removes
 // content, not identity).
 var eraseCases = []testCase{
-	{name: "content goes, the record stays, and a create that comes late does not bring it back",
+	{
+		name: "content goes, the record stays, and a create that comes late does not bring it back",
 		run: func(s *suite) {
 			w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
 			s.answers(commits(w), "success")
@@ -289,7 +310,8 @@ var eraseCases = []testCase{
 			s.answers(commits(next), "success")
 			none("after a commit")
 			s.holds(next.Record)
-		}},
+		},
+	},
 	{name: "another hash, and an order that is not there, change nothing", run: func(s *suite) {
 		w := write("a", 0, apart([]byte(`{}`)))
 		s.answers(commits(w), "success")
@@ -326,7 +348,8 @@ func dueCases() []testCase {
 		}
 	}
 	return append(cases,
-		testCase{name: "pages begin after an entry, end before a time, and hold what was asked for",
+		testCase{
+			name: "pages begin after an entry, end before a time, and hold what was asked for",
 			run: func(s *suite) {
 				var ids []string // six of one shard: two at 1 s, two at 2 s, two at 3 s
 				for i := 0; len(ids) < 6; i++ {
@@ -341,8 +364,11 @@ func dueCases() []testCase {
 					for _, limit := range []int{0, 1, 3, 4, 6, 10} {
 						s.soon(readsPage(before, nil, limit))
 						for _, after := range []port.Due{
-							{ID: ids[2], At: at(2)}, {ID: ids[3], At: at(2)}, {ID: ids[5], At: at(3)},
-							{ID: "x", At: at(2).Add(time.Millisecond)}, {ID: "0", At: at(2)},
+							{ID: ids[2], At: at(2)},
+							{ID: ids[3], At: at(2)},
+							{ID: ids[5], At: at(3)},
+							{ID: "x", At: at(2).Add(time.Millisecond)},
+							{ID: "0", At: at(2)},
 						} {
 							s.soon(readsPage(before, &after, limit))
 						}
@@ -351,7 +377,9 @@ func dueCases() []testCase {
 				after := port.Due{ID: ids[2], At: at(2)}
 				s.commit(write(ids[2], 1, finished)) // it has gone, and the next page begins after it
 				s.soon(readsPage(far, &after, 10))
-			}}, testCase{name: "earliest first, equal times by ID, in pages of any size and over all shards",
+			},
+		}, testCase{
+			name: "earliest first, equal times by ID, in pages of any size and over all shards",
 			run: func(s *suite) {
 				var writes []port.Write
 				for i := range 50 {
@@ -361,7 +389,8 @@ func dueCases() []testCase {
 				for _, size := range []int{1, 2, 3, 7, 50, 1000} {
 					s.soon(readsDue(port.DueBucket, far, size), readsDue(port.DueBucket, at(5), size))
 				}
-			}})
+			},
+		})
 }
 
 // placeCases moves index entries without a commit (P60, a damaged order is set aside): nothing else of the
@@ -375,12 +404,16 @@ func placeCases() []testCase {
 			places("a", 2, port.DamagedBucket, at(1)), places("b", 1, port.DamagedBucket, at(1)))
 		s.settled("a", "b")
 	}}}
-	for from, before := range map[string]func(*port.Write){"due": in(port.DueBucket, at(50)),
-		"attention": in(port.AttentionBucket, at(50)), "rest": finished} {
+	for from, before := range map[string]func(*port.Write){
+		"due":       in(port.DueBucket, at(50)),
+		"attention": in(port.AttentionBucket, at(50)), "rest": finished,
+	} {
 		cases = append(cases, testCase{name: "from " + from + " to damaged and back", run: func(s *suite) {
 			s.commit(write("a", 0, broken, before), write("other", 0, broken))
-			for i, to := range []port.Bucket{port.DamagedBucket, port.DamagedBucket, port.DueBucket,
-				port.NoBucket, port.DamagedBucket} {
+			for i, to := range []port.Bucket{
+				port.DamagedBucket, port.DamagedBucket, port.DueBucket,
+				port.NoBucket, port.DamagedBucket,
+			} {
 				s.same(places("a", 1, to, at(i)))
 				s.settled("a", "other")
 				if hasList(s) {
@@ -400,10 +433,16 @@ func placeCases() []testCase {
 // samples are tasks of several states, workflows and times, newest last, created in another order.
 func samples(s *suite) {
 	for _, i := range []int{3, 0, 5, 1, 4, 2} {
-		state, workflow := []string{"Processing", "Error", "Processing", "Compensating", "Processing",
-			"Error"}[i], []string{"order", "order", "provision"}[i%3]
+		state := []string{
+			"Processing", "Error", "Processing", "Compensating", "Processing",
+			"Error",
+		}[i]
+		workflow := []string{"order", "order", "provision"}[i%3]
 		s.commit(write(string(rune('a'+i)), 0, created(at(i)),
-			func(w *port.Write) { w.Record.State, w.Record.Workflow = state, workflow }))
+			func(w *port.Write) {
+				w.Record.State = state
+				w.Record.Workflow = workflow
+			}))
 	}
 }
 
@@ -423,10 +462,18 @@ var listCases = need(hasList, []testCase{
 		queries := []port.Query{{State: "x' OR '1'='1"}, {Workflow: "%"}, {Workflow: "unknown"}}
 		for _, state := range []string{"", "Processing", "Error"} {
 			for _, workflow := range []string{"", "order"} {
-				for _, between := range [][2]time.Time{{}, {at(3)}, {{}, at(3)}, {at(1), at(4)},
-					{at(4), at(1)}, {at(1), at(5)}} {
-					queries = append(queries, port.Query{State: state, Workflow: workflow, After: between[0],
-						Before: between[1]})
+				for _, between := range [][2]time.Time{
+					{},
+					{at(3)},
+					{{}, at(3)},
+					{at(1), at(4)},
+					{at(4), at(1)},
+					{at(1), at(5)},
+				} {
+					queries = append(queries, port.Query{
+						State: state, Workflow: workflow, After: between[0],
+						Before: between[1],
+					})
 				}
 			}
 		}
@@ -438,9 +485,11 @@ var listCases = need(hasList, []testCase{
 	{name: "the oldest", run: func(s *suite) {
 		samples(s)
 		for _, q := range []port.Query{
-			{State: "Processing"}, {State: "Processing", Workflow: "order"},
+			{State: "Processing"},
+			{State: "Processing", Workflow: "order"},
 			{State: "Processing", After: at(2)},
-			{State: "Error"}, {State: "Processing", Workflow: "unknown"},
+			{State: "Error"},
+			{State: "Processing", Workflow: "unknown"},
 			{State: "Processing", Before: at(0)},
 		} {
 			q.Oldest = true
@@ -450,16 +499,23 @@ var listCases = need(hasList, []testCase{
 	{name: "the present state counts", run: func(s *suite) {
 		samples(s)
 		s.commit(write("c", 1, created(at(2)),
-			func(w *port.Write) { w.Record.State, w.Record.Workflow = "Error", "provision" }))
+			func(w *port.Write) {
+				w.Record.State = "Error"
+				w.Record.Workflow = "provision"
+			}))
 		listsAll(s, port.Query{State: "Processing"}, port.Query{State: "Error"})
 	}},
 	{name: "each state, finished and open in one listing", needs: listsFinished, run: func(s *suite) {
-		states := []string{"Pending", "Processing", "Compensating", "Error", "Processed", "Compensated",
-			"Cancelled"}
+		states := []string{
+			"Pending", "Processing", "Compensating", "Error", "Processed", "Compensated",
+			"Cancelled",
+		}
 		queries := []port.Query{{}, {Workflow: "order", State: "Processed"}}
 		for i, state := range states {
-			for j, place := range []func(*port.Write){in(port.DueBucket, at(5)),
-				in(port.AttentionBucket, at(5)), finished} {
+			for j, place := range []func(*port.Write){
+				in(port.DueBucket, at(5)),
+				in(port.AttentionBucket, at(5)), finished,
+			} {
 				s.commit(write(fmt.Sprint(i, j), 0, place, created(at(3*i+j)),
 					func(w *port.Write) { w.Record.State = state }))
 			}
@@ -469,12 +525,14 @@ var listCases = need(hasList, []testCase{
 		s.commit(write("32", 1, created(at(11)))) // opened again
 		listsAll(s, queries...)
 	}},
-	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) },
+	{
+		name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) },
 		run: func(s *suite) {
 			samples(s)
 			s.same(forgets("d"))
 			listsAll(s, port.Query{})
-		}},
+		},
+	},
 	{name: "many of one millisecond, each once", run: func(s *suite) {
 		for i := range 25 {
 			s.commit(write(fmt.Sprintf("task-%02d", i), 0))
@@ -486,7 +544,8 @@ var listCases = need(hasList, []testCase{
 	{name: "pages stay where they are while tasks arrive", run: func(s *suite) {
 		samples(s)
 		listsAll(s, port.Query{})
-		q, got := port.Query{Limit: 2}, ""
+		q := port.Query{Limit: 2}
+		got := ""
 		for n := 0; n == 0 || q.Cursor != ""; n++ {
 			page, err := s.Store.List(s.ctx, q)
 			if err != nil {
@@ -505,9 +564,14 @@ var listCases = need(hasList, []testCase{
 	{name: "a strange limit or cursor is refused", run: func(s *suite) {
 		samples(s)
 		for _, q := range []port.Query{
-			{Limit: -1}, {Limit: 0}, {Limit: 1001}, {Limit: 5, Cursor: "!"},
-			{Limit: 5, Cursor: "' OR 1=1 --"}, {Limit: 5, Cursor: "\x00"},
-			{Limit: 5, Cursor: "...."}, {Limit: 5, Cursor: "99999999999999999999999999.1"},
+			{Limit: -1},
+			{Limit: 0},
+			{Limit: 1001},
+			{Limit: 5, Cursor: "!"},
+			{Limit: 5, Cursor: "' OR 1=1 --"},
+			{Limit: 5, Cursor: "\x00"},
+			{Limit: 5, Cursor: "...."},
+			{Limit: 5, Cursor: "99999999999999999999999999.1"},
 		} {
 			if _, err := s.Store.List(s.ctx, q); err == nil {
 				s.Errorf("%+v is taken", q)

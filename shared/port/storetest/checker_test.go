@@ -87,45 +87,61 @@ func TestTheCheckerCanFail(t *testing.T) {
 		good  bool
 	}{
 		{name: "nothing is wrong", good: true},
-		{name: "it says stored and forgets",
-			wrong: func(*broken, *port.Write) (done bool, err error) { return true, nil }},
-		{name: "it stores without the condition",
-			wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) }},
+		{
+			name:  "it says stored and forgets",
+			wrong: func(*broken, *port.Write) (done bool, err error) { return true, nil },
+		},
+		{
+			name:  "it stores without the condition",
+			wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) },
+		},
 		{name: "it says conflict and stores", wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			_ = forced(b, w)
 			return w.Expected > 0, port.ErrConflict
 		}},
-		{name: "it says unavailable and stores",
+		{
+			name: "it says unavailable and stores",
 			wrong: func(b *broken, w *port.Write) (done bool, err error) {
 				if err := b.Store.Commit(context.Background(), []port.Write{*w})[0]; err != nil {
 					return true, err
 				}
 				return true, port.ErrUnavailable
-			}},
-		{name: "it says in doubt, and truly so", good: true,
+			},
+		},
+		{
+			name: "it says in doubt, and truly so", good: true,
 			wrong: func(b *broken, w *port.Write) (done bool, err error) {
 				if b.dice.IntN(2) == 0 {
 					_ = b.Store.Commit(context.Background(), []port.Write{*w})
 				}
 				return true, errors.New("lost")
-			}},
-		{name: "it carries out twice, and says conflict where it was overtaken", twice: true, good: true,
-			wrong: again(true)},
+			},
+		},
+		{
+			name: "it carries out twice, and says conflict where it was overtaken", twice: true, good: true,
+			wrong: again(true),
+		},
 		{name: "it carries out twice, and says conflict with itself", twice: true, wrong: again(false)},
-		{name: "it can carry out twice, and says conflict and stores", twice: true,
+		{
+			name: "it can carry out twice, and says conflict and stores", twice: true,
 			wrong: func(b *broken, w *port.Write) (done bool, err error) {
 				_ = forced(b, w)
 				return w.Expected > 0, port.ErrConflict
-			}},
-		{name: "it can carry out twice, and stores without the condition", twice: true,
-			wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) }},
+			},
+		},
+		{
+			name: "it can carry out twice, and stores without the condition", twice: true,
+			wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) },
+		},
 		{name: "it loads what was there before", stale: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found := ""
 			for seed := uint64(0); seed < 20 && found == ""; seed++ {
-				b := &broken{Store: newModel().Store, dice: rand.New(rand.NewPCG(seed, 1)), wrong: tt.wrong,
-					stale: tt.stale, before: map[string]*port.Record{}}
+				b := &broken{
+					Store: newModel().Store, dice: rand.New(rand.NewPCG(seed, 1)), wrong: tt.wrong,
+					stale: tt.stale, before: map[string]*port.Record{},
+				}
 				backends := Backends{Store: b}
 				if tt.twice {
 					backends.Inject = func(...Fault) {} // its faults are its own
@@ -144,13 +160,17 @@ func TestTheCheckerCanFail(t *testing.T) {
 func TestWhatIsWrongIsShownShortly(t *testing.T) {
 	w := write("a", 0)
 	ops := []porcupine.Operation{
-		{ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"},
-			Return: 10},
+		{
+			ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"},
+			Return: 10,
+		},
 		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
 	}
 	w2 := write("a", 1) // under way all the time: it explains nothing, and is shown
-	ops = append(ops, porcupine.Operation{ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5,
-		Output: answer{class: class(port.ErrUnavailable)}, Return: 90})
+	ops = append(ops, porcupine.Operation{
+		ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5,
+		Output: answer{class: class(port.ErrUnavailable)}, Return: 90,
+	})
 	got := judge(ops)
 	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
 		t.Errorf("what is under way is not shown: %s", got)

@@ -84,7 +84,8 @@ var raceCases = []testCase{
 			s.Errorf("counted to %s, want %s", got, want)
 		}
 	}},
-	{name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)",
+	{
+		name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)",
 		run: func(s *suite) {
 			const tasks = 8
 			var readers sync.WaitGroup
@@ -135,7 +136,8 @@ var raceCases = []testCase{
 			if won != tasks {
 				s.Errorf("%d tasks were created %d times", tasks, won)
 			}
-		}},
+		},
+	},
 	{name: "the index, read while tasks move, names none twice in a page", run: func(s *suite) {
 		done := make(chan struct{})
 		var reader sync.WaitGroup
@@ -162,7 +164,8 @@ var raceCases = []testCase{
 		reader.Wait()
 		s.soon(readsDue(port.DueBucket, far, 3))
 	}},
-	{name: "cancelled in mid-commit: stored whole or not at all, and the bytes are the caller's again",
+	{
+		name: "cancelled in mid-commit: stored whole or not at all, and the bytes are the caller's again",
 		run: func(s *suite) {
 			const tasks = 64
 			together(tasks, func(i int) {
@@ -182,13 +185,15 @@ var raceCases = []testCase{
 			s.answers(commits(write("fence", 0)), "success")
 			for i := range tasks {
 				id := fmt.Sprint("task-", i)
-				second, third := write(id, 1).Record, write(id, 2).Record
+				second := write(id, 1).Record
+				third := write(id, 2).Record
 				if got := loads(id)(s.ctx, s.Backends); got != "success "+show(&second) &&
 					got != "success "+show(&third) {
 					s.Errorf("%s", got)
 				}
 			}
-		}},
+		},
+	},
 	{name: "a context that has ended stores nothing in silence", run: func(s *suite) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()

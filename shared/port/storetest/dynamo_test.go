@@ -29,8 +29,10 @@ func inDynamo(t *testing.T, o dynamo.Options) Backends {
 	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: faults.wrap}))
 	o.Clock = memory.NewClock(epoch.Add(time.Hour))
 	s := dynamo.New(client, names.Tables, o)
-	b := Backends{Store: s, Definitions: s, Leases: s, Ledger: dynamo.NewLedger(client, names.Ledger),
-		Inject: faults.plan}
+	b := Backends{
+		Store: s, Definitions: s, Leases: s, Ledger: dynamo.NewLedger(client, names.Ledger),
+		Inject: faults.plan,
+	}
 	if o.TTL > 0 { // Orders without a tombstone cannot be forgotten.
 		b.Forget = func(ctx context.Context, ids []string) error {
 			return expire(ctx, clean, names.Orders, ids)
@@ -45,11 +47,15 @@ const retention = 10_000 * 24 * time.Hour
 // expire removes orders and leaves their tombstones, as a TTL does with orders at rest.
 func expire(ctx context.Context, client *dynamodb.Client, table string, ids []string) error {
 	for _, id := range ids {
-		out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table,
-			Key: dynamo.Key(dynamo.OrderKey, id), ReturnValues: types.ReturnValueAllOld})
+		out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &table,
+			Key:       dynamo.Key(dynamo.OrderKey, id), ReturnValues: types.ReturnValueAllOld,
+		})
 		if err == nil && len(out.Attributes) > 0 {
-			_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table,
-				Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
+			_, err = client.PutItem(ctx, &dynamodb.PutItemInput{
+				TableName: &table,
+				Item:      dynamo.Key(dynamo.OrderKey, id+"#ended"),
+			})
 		}
 		if err != nil {
 			return err
@@ -59,8 +65,10 @@ func expire(ctx context.Context, client *dynamodb.Client, table string, ids []st
 }
 
 func dynamoOptions(listsFinished bool) Options {
-	return Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: listsFinished, Parallel: true,
-		Reorders: true}
+	return Options{
+		StaleIndex: !dynamotest.Emulated(), ListsFinished: listsFinished, Parallel: true,
+		Reorders: true,
+	}
 }
 
 // TestStoreInDynamo runs with and without the index of finished orders.
@@ -146,7 +154,8 @@ func (f *faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		again := r.Clone(r.Context())
-		r.Body, again.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		again.Body = io.NopCloser(bytes.NewReader(body))
 		if err := f.discard(r); err != nil {
 			return nil, err
 		}
@@ -172,7 +181,9 @@ func (f *faultyTransport) discard(r *http.Request) error {
 // refusal is an error that no server sent.
 func refusal(r *http.Request, code string) *http.Response {
 	body := fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"injected"}`, code)
-	return &http.Response{StatusCode: http.StatusBadRequest, Request: r,
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r,
 		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
 }

@@ -58,16 +58,24 @@ func faultCases() []testCase {
 		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
 		{name: "list", needs: hasList, do: lists(port.Query{}, 10, false)},
-		{name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")),
-			after: defines(empty)},
+		{
+			name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")),
+			after: defines(empty),
+		},
 		{name: "definition", needs: hasDefinitions, before: puts(empty, []byte("{}")), do: defines(empty)},
-		{name: "lease", needs: hasLeases, do: acquires("l", "x", at(0), time.Minute),
-			after: acquires("l", "y", at(1), time.Minute)},
-		{name: "lease that another holds", needs: hasLeases, before: acquires("l", "y", at(0), time.Minute),
-			do: acquires("l", "x", at(1), time.Minute)},
+		{
+			name: "lease", needs: hasLeases, do: acquires("l", "x", at(0), time.Minute),
+			after: acquires("l", "y", at(1), time.Minute),
+		},
+		{
+			name: "lease that another holds", needs: hasLeases, before: acquires("l", "y", at(0), time.Minute),
+			do: acquires("l", "x", at(1), time.Minute),
+		},
 		{name: "move of a ledger", needs: hasLedger, do: moves(started), after: entries("k")},
-		{name: "move of a ledger on another version", needs: hasLedger, before: moves(started),
-			do: moves(started), after: entries("k")},
+		{
+			name: "move of a ledger on another version", needs: hasLedger, before: moves(started),
+			do: moves(started), after: entries("k"),
+		},
 		{name: "entry of a ledger", needs: hasLedger, before: moves(started), do: entries("k")},
 	} {
 		cases = append(cases, c.cases()...)
@@ -82,7 +90,8 @@ func (c operationUnderFaults) cases() []testCase {
 		c.before = commits(write("a", 0))
 	}
 	for _, f := range allFaults {
-		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs,
+		cases = append(cases, testCase{
+			name: c.name + " meets a " + f.String(), needs: needs,
 			run: func(s *suite) {
 				s.same(c.before)
 				s.soon(readsDue(port.DueBucket, far, 10)) // a stale index is allowed, so wait for it
@@ -96,9 +105,11 @@ func (c operationUnderFaults) cases() []testCase {
 				if c.after != nil {
 					s.same(c.after)
 				}
-			}})
+			},
+		})
 	}
-	cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs,
+	cases = append(cases, testCase{
+		name: c.name + " is throttled for long", needs: needs,
 		run: func(s *suite) {
 			s.same(c.before)
 			s.Inject(lasting(Throttle)...)
@@ -107,7 +118,8 @@ func (c operationUnderFaults) cases() []testCase {
 			if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
 				s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
 			}
-		}})
+		},
+	})
 	return cases
 }
 
@@ -122,12 +134,18 @@ func lastingCases() []testCase {
 	}{
 		{"all answers lost: in doubt, and stored", lasting(LostAnswer), class(errDoubt), true},
 		{"no request gets through: in doubt, and not stored", lasting(LostRequest), class(errDoubt), false},
-		{"an answer lost, then throttled for long: in doubt, for it is stored",
-			append([]Fault{LostAnswer}, lasting(Throttle)...), class(errDoubt), true},
-		{"throttled for long: unavailable, and not stored", lasting(Throttle), class(port.ErrUnavailable),
-			false},
-		{"another transaction for long: unavailable, and not stored", lasting(Contention),
-			class(port.ErrUnavailable), false},
+		{
+			"an answer lost, then throttled for long: in doubt, for it is stored",
+			append([]Fault{LostAnswer}, lasting(Throttle)...), class(errDoubt), true,
+		},
+		{
+			"throttled for long: unavailable, and not stored", lasting(Throttle), class(port.ErrUnavailable),
+			false,
+		},
+		{
+			"another transaction for long: unavailable, and not stored", lasting(Contention),
+			class(port.ErrUnavailable), false,
+		},
 	} {
 		cases = append(cases, testCase{name: c.name, run: func(s *suite) {
 			s.commit(write("a", 0))

@@ -36,7 +36,8 @@ func Linearizable(t *testing.T, make Make) {
 		}
 		histories = n
 	}
-	calls, doubts := 0, 0
+	calls := 0
+	doubts := 0
 	for seed := range histories {
 		b := make(t)
 		h := recordHistory(t.Context(), b, uint64(seed)) //nolint:gosec // not negative
@@ -143,7 +144,8 @@ func doubled(history []porcupine.Operation) []porcupine.Operation {
 			continue
 		}
 		q.landing = true
-		op.Input, op.Output = q, answer{class: class(errDoubt)}
+		op.Input = q
+		op.Output = answer{class: class(errDoubt)}
 		history = append(history, op)
 	}
 	return history
@@ -309,15 +311,19 @@ func (r *recorder) put(ctx context.Context, client int, q question) (a answer, v
 		}
 	default:
 		records, errs := r.Store.Load(ctx, []string{q.id})
-		if err = errs[0]; err == nil && records[0] != nil {
-			stored.record, version = records[0], records[0].Version
+		err = errs[0]
+		if err == nil && records[0] != nil {
+			stored.record = records[0]
+			version = records[0].Version
 		}
 	}
 	a = answer{class: class(err), found: stored.show()}
 	end := time.Since(r.start)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history = append(r.history, porcupine.Operation{ClientId: client, Input: q, Call: int64(begin),
-		Output: a, Return: int64(end)})
+	r.history = append(r.history, porcupine.Operation{
+		ClientId: client, Input: q, Call: int64(begin),
+		Output: a, Return: int64(end),
+	})
 	return a, version
 }

@@ -54,10 +54,12 @@ func (s tasks) Commit(ctx context.Context, writes []port.Write) []error {
 		if r.ID == "" || len(r.Document) > largest || !utf8.Valid(r.Document) {
 			continue
 		}
-		task := wrapped{Schema: 1, OrderID: r.ID, ProcessState: r.State, Version: r.Version,
+		task := wrapped{
+			Schema: 1, OrderID: r.ID, ProcessState: r.State, Version: r.Version,
 			Workflow: r.Workflow,
 			Created:  r.Created.UTC().Format("2006-01-02T15:04:05.000Z"),
-			Steps:    map[string]inner{"only": {Output: string(r.Document)}}}
+			Steps:    map[string]inner{"only": {Output: string(r.Document)}},
+		}
 		var compact bytes.Buffer // as Marshal writes it: only what it leaves alone stands there twice
 		if json.Compact(&compact, r.Document) == nil && bytes.Equal(compact.Bytes(), r.Document) {
 			task.Output = r.Document

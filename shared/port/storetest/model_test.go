@@ -38,8 +38,10 @@ func (r row) commit(w port.Write) (row, error) {
 	case w.Expected > 0 && r.record.Version != w.Expected:
 		return r, port.ErrConflict
 	}
-	if r.record = &w.Record; w.Expected == 0 {
-		r.hash, r.content = w.Hash, w.Content
+	r.record = &w.Record
+	if w.Expected == 0 {
+		r.hash = w.Hash
+		r.content = w.Content
 	}
 	return r, nil
 }
@@ -53,7 +55,9 @@ func (r row) place(version int64, bucket port.Bucket, at time.Time) (row, error)
 		return r, port.ErrConflict
 	}
 	placed := *r.record
-	if placed.Bucket, placed.IndexAt = bucket, at; bucket == port.NoBucket {
+	placed.Bucket = bucket
+	placed.IndexAt = at
+	if bucket == port.NoBucket {
 		placed.IndexAt = time.Time{}
 	}
 	r.record = &placed
@@ -104,8 +108,10 @@ type model struct {
 }
 
 func newModel() Backends {
-	m := &model{rows: map[string]row{}, definitions: map[string][]byte{}, leases: map[string]held{},
-		entries: map[string]port.LedgerEntry{}}
+	m := &model{
+		rows: map[string]row{}, definitions: map[string][]byte{}, leases: map[string]held{},
+		entries: map[string]port.LedgerEntry{},
+	}
 	return Backends{Store: m, Definitions: m, Leases: m, Ledger: m, Forget: m.forget}
 }
 
@@ -115,7 +121,8 @@ func (m *model) Commit(_ context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		var err error
-		if m.rows[w.Record.ID], err = m.rows[w.Record.ID].commit(w); err != nil {
+		m.rows[w.Record.ID], err = m.rows[w.Record.ID].commit(w)
+		if err != nil {
 			errs[i] = err
 		}
 	}
@@ -155,7 +162,8 @@ func (m *model) Erase(_ context.Context, id, hash string) error {
 func (m *model) Ended(_ context.Context, id string) (bool, error) { return m.rows[id].expired, nil }
 
 func (m *model) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	earliest := func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) }
 	var found []port.Due
 	for id, r := range m.rows {
@@ -193,7 +201,8 @@ func (m *model) List(_ context.Context, q port.Query) (port.Page, error) {
 	}
 	page := port.Page{Records: found}
 	if len(found) > q.Limit {
-		page.Records, page.Next = found[:q.Limit], found[q.Limit-1].ID
+		page.Records = found[:q.Limit]
+		page.Next = found[q.Limit-1].ID
 	}
 	return page, nil
 }
@@ -223,7 +232,8 @@ func (m *model) PutDefinition(_ context.Context, hash string, data []byte) error
 }
 
 func (m *model) Acquire(_ context.Context, name, owner string, now time.Time,
-	ttl time.Duration) (ours bool, err error) {
+	ttl time.Duration,
+) (ours bool, err error) {
 	m.leases[name], ours = m.leases[name].acquire(owner, now, ttl)
 	return ours, nil
 }

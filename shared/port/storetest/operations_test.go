@@ -44,7 +44,10 @@ func write(id string, expected int64, changes ...func(*port.Write)) port.Write {
 }
 
 func in(bucket port.Bucket, when time.Time) func(*port.Write) {
-	return func(w *port.Write) { w.Record.Bucket, w.Record.IndexAt = bucket, when }
+	return func(w *port.Write) {
+		w.Record.Bucket = bucket
+		w.Record.IndexAt = when
+	}
 }
 
 func holding(document []byte) func(*port.Write) {
@@ -57,30 +60,41 @@ func created(when time.Time) func(*port.Write) {
 
 // finished is a task at rest.
 func finished(w *port.Write) {
-	w.Record.State, w.Record.Bucket, w.Record.IndexAt = "Processed", port.NoBucket, time.Time{}
+	w.Record.State = "Processed"
+	w.Record.Bucket = port.NoBucket
+	w.Record.IndexAt = time.Time{}
 }
 
 // apart gives a create a content of its own item.
 func apart(content []byte) func(*port.Write) {
-	return func(w *port.Write) { w.Hash, w.Apart, w.Content = hashOf(content), true, content }
+	return func(w *port.Write) {
+		w.Hash = hashOf(content)
+		w.Apart = true
+		w.Content = content
+	}
 }
 
 func hashOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 // inline is an order whose content stands in its document.
-func inline(w *port.Write) { w.Apart, w.Content = false, nil }
+func inline(w *port.Write) {
+	w.Apart = false
+	w.Content = nil
+}
 
 // tombstone is what a Cancel that comes first leaves (P17, a cancel is kept).
 func tombstone(w *port.Write) {
 	finished(w)
 	inline(w)
-	w.Record.State, w.Hash = "Cancelled", ""
+	w.Record.State = "Cancelled"
+	w.Hash = ""
 }
 
 // document is JSON of exactly that size, at least 2 bytes.
 func document(size int) []byte {
 	b := bytes.Repeat([]byte("abcdefghij"), size/10+1)[:size]
-	b[0], b[size-1] = '"', '"'
+	b[0] = '"'
+	b[size-1] = '"'
 	return b
 }
 
@@ -92,8 +106,10 @@ func class(err error) string {
 	if err == nil {
 		return "success"
 	}
-	for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge,
-		port.ErrUnavailable, port.ErrReceipt, port.ErrHash} {
+	for _, sentinel := range []error{
+		port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge,
+		port.ErrUnavailable, port.ErrReceipt, port.ErrHash,
+	} {
 		if errors.Is(err, sentinel) {
 			return sentinel.Error()
 		}

@@ -18,8 +18,10 @@ import (
 // sequences there are (default 100), RAPID_STEPS how long they are on average (30).
 func Sequences(t *testing.T, options Options, make Make) {
 	rapid.Check(t, func(r *rapid.T) {
-		p := &sequence{suite: options.suite(t, make(t)), versions: map[string]int64{},
-			moves: map[string]int64{}}
+		p := &sequence{
+			suite: options.suite(t, make(t)), versions: map[string]int64{},
+			moves: map[string]int64{},
+		}
 		p.TB = r
 		if p.Close != nil {
 			defer p.Close()
@@ -72,8 +74,10 @@ func (p *sequence) inject() {
 var (
 	ids     = rapid.SampledFrom([]string{"a", "b", "c", "A", "a.b", "1", "01", strings.Repeat("z", 128)})
 	states  = rapid.SampledFrom([]string{"Processing", "Error", "Processed", "Compensating"})
-	buckets = rapid.SampledFrom([]port.Bucket{port.DueBucket, port.DueBucket, port.AttentionBucket,
-		port.NoBucket})
+	buckets = rapid.SampledFrom([]port.Bucket{
+		port.DueBucket, port.DueBucket, port.AttentionBucket,
+		port.NoBucket,
+	})
 	seconds  = rapid.IntRange(0, 20)
 	sizes    = rapid.SampledFrom([]int{2, 3, 50, 1000, 4090, 9000, port.MaxDocument, port.MaxDocument + 1})
 	offsets  = rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, -1})
@@ -103,7 +107,8 @@ func (p *sequence) write(r *rapid.T) port.Write {
 		return w
 	}
 	if stored, errs := p.model.Store.Load(p.ctx, []string{id}); errs[0] == nil && stored[0] != nil {
-		w.Record.Workflow, w.Record.Created = stored[0].Workflow, stored[0].Created // they never change
+		w.Record.Workflow = stored[0].Workflow
+		w.Record.Created = stored[0].Created // they never change
 	}
 	return w
 }
@@ -170,8 +175,10 @@ func (p *sequence) lease(r *rapid.T) {
 }
 
 func (p *sequence) move(r *rapid.T) {
-	e := port.LedgerEntry{Key: ids.Draw(r, "key"), State: states.Draw(r, "state"),
-		Attempt: seconds.Draw(r, "attempt"), Output: []byte(`{}`)}
+	e := port.LedgerEntry{
+		Key: ids.Draw(r, "key"), State: states.Draw(r, "state"),
+		Attempt: seconds.Draw(r, "attempt"), Output: []byte(`{}`),
+	}
 	e.Version = max(0, p.moves[e.Key]+offsets.Draw(r, "off"))
 	p.same(moves(e), entries(e.Key))
 	stored, _ := p.model.Ledger.Entry(p.ctx, e.Key)

@@ -12,15 +12,19 @@ import (
 // definitionCases checks that definitions are stored once, only under the hash of their bytes.
 var definitionCases = need(hasDefinitions, []testCase{
 	{name: "bytes of every form, once more, and under another hash", run: func(s *suite) {
-		for _, data := range [][]byte{[]byte("{}"), document(70_000), document(350_000),
-			[]byte("\xff\x00\x80"), []byte(`{"a":"'; --"}`), nil} {
+		for _, data := range [][]byte{
+			[]byte("{}"), document(70_000), document(350_000),
+			[]byte("\xff\x00\x80"), []byte(`{"a":"'; --"}`), nil,
+		} {
 			hash := core.DefinitionHash(data)
 			s.same(defines(hash), puts(hash, []byte(`{ "n": 1 }`)), defines(hash), puts(hash, data),
 				puts(hash, data), defines(hash), puts(hash, []byte(`{ "n": 1 }`)), defines(hash))
 		}
 		named := core.DefinitionHash([]byte("{}"))
-		for _, hash := range []string{"", named + "0", named[:31], strings.ToUpper(named),
-			strings.Repeat("f", 64), "sha256:0a", "größe"} {
+		for _, hash := range []string{
+			"", named + "0", named[:31], strings.ToUpper(named),
+			strings.Repeat("f", 64), "sha256:0a", "größe",
+		} {
 			s.same(puts(hash, []byte("{}")), defines(hash))
 		}
 		s.same(defines(named))
@@ -55,11 +59,25 @@ var leaseCases = need(hasLeases, []testCase{
 			now, ttl int
 		}{
 			// held and expired
-			{"a", 0, 30}, {"b", 1, 30}, {"b", 29, 30}, {"b", 31, 30}, {"a", 32, 30}, {"a", 62, 30},
+			{"a", 0, 30},
+			{"b", 1, 30},
+			{"b", 29, 30},
+			{"b", 31, 30},
+			{"a", 32, 30},
+			{"a", 62, 30},
 			// renewed, and shortened by its owner
-			{"a", 70, 30}, {"b", 99, 10}, {"b", 100, 10}, {"a", 109, 10}, {"b", 120, 10},
+			{"a", 70, 30},
+			{"b", 99, 10},
+			{"b", 100, 10},
+			{"a", 109, 10},
+			{"b", 120, 10},
 			// shortened, with no duration, and with an earlier time
-			{"b", 121, 3600}, {"b", 122, 1}, {"a", 124, 0}, {"b", 124, 60}, {"a", 50, 60}, {"b", 50, 1},
+			{"b", 121, 3600},
+			{"b", 122, 1},
+			{"a", 124, 0},
+			{"b", 124, 60},
+			{"a", 50, 60},
+			{"b", 50, 1},
 			{"a", 52, 60},
 		} {
 			s.same(acquires("l", step.owner, at(step.now), time.Duration(step.ttl)*time.Second))
@@ -77,8 +95,10 @@ var leaseCases = need(hasLeases, []testCase{
 		s.answers(acquires("m", "c", at(1), time.Minute), "success false")
 	}},
 	{name: "names and owners of any form; a lease is no task", run: func(s *suite) {
-		for _, name := range []string{"shard/0", "shard/00", "SHARD/0", strings.Repeat("n", 200), "größe",
-			"a"} {
+		for _, name := range []string{
+			"shard/0", "shard/00", "SHARD/0", strings.Repeat("n", 200), "größe",
+			"a",
+		} {
 			s.same(acquires(name, name+"'s owner", at(0), time.Minute),
 				acquires(name, "another", at(1), time.Minute))
 		}
@@ -103,18 +123,28 @@ var leaseCases = need(hasLeases, []testCase{
 // ledger).
 var ledgerCases = need(hasLedger, []testCase{
 	{name: "keys, text and outputs of every form; nothing of the entry before is left", run: func(s *suite) {
-		for _, key := range []string{"a/0/charge", "a/00/charge", strings.Repeat("k", 200), "a b'c\"d",
-			"größe/日本", "#lease/1"} {
+		for _, key := range []string{
+			"a/0/charge", "a/00/charge", strings.Repeat("k", 200), "a b'c\"d",
+			"größe/日本", "#lease/1",
+		} {
 			version := int64(0)
 			for _, e := range []port.LedgerEntry{
-				{State: "started", Attempt: 1}, {State: "done", Attempt: 3, Command: 2,
-					Output: document(5000), Code: "http-402", Message: "no\x01 money, 'sorry'"},
-				{State: "none"}, {State: "failed", Code: "größe", Message: "\x00\n'\"日本",
-					Output: []byte("\xff\x00\x80")}, {State: "fenced", Output: []byte{}},
+				{State: "started", Attempt: 1},
+				{
+					State: "done", Attempt: 3, Command: 2,
+					Output: document(5000), Code: "http-402", Message: "no\x01 money, 'sorry'",
+				},
+				{State: "none"},
+				{
+					State: "failed", Code: "größe", Message: "\x00\n'\"日本",
+					Output: []byte("\xff\x00\x80"),
+				},
+				{State: "fenced", Output: []byte{}},
 			} {
 				e.Key = key
 				for _, wrong := range []int64{version - 1, version + 1, version + 7} {
-					if e.Version = wrong; wrong >= 0 {
+					e.Version = wrong
+					if wrong >= 0 {
 						s.same(moves(e))
 					}
 				}

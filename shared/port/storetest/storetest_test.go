@@ -135,10 +135,12 @@ func runCase(t *testing.T, options Options, make Make, c testCase, done *tally) 
 }
 
 func (o Options) suite(t *testing.T, b Backends) *suite {
-	o.Settle, o.Races = cmp.Or(o.Settle, 10*time.Second), cmp.Or(o.Races, 16)
+	o.Settle = cmp.Or(o.Settle, 10*time.Second)
+	o.Races = cmp.Or(o.Races, 16)
 	model := newModel()
 	if o.Reorders {
-		b.Store, model.Store = reordering{b.Store}, reordering{model.Store}
+		b.Store = reordering{b.Store}
+		model.Store = reordering{model.Store}
 	}
 	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }

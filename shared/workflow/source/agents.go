@@ -10,7 +10,8 @@ import (
 // agentsOf reads the agents of a step. Several agents of a step are alternatives (P44, several agents can do
 // one step).
 func (b *builder) agentsOf(f field, s *core.StepDefinition) {
-	one, several := f.value.field("agent"), f.value.field("agents")
+	one := f.value.field("agent")
+	several := f.value.field("agents")
 	switch {
 	case one == nil && several == nil && f.value.field(askMade) != nil:
 		// the schema check reports this step
@@ -21,7 +22,8 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 			"write only one of the two fields")
 	case several != nil:
 		if names := texts(several.value); len(names) > 0 {
-			s.Agent, s.Others = names[0], names[1:]
+			s.Agent = names[0]
+			s.Others = names[1:]
 		}
 	}
 }
@@ -35,7 +37,8 @@ func agentAt(step *value, k int) position {
 
 // routes reports a problem if a step has several agents that cannot replace each other (P44).
 func (b *builder) routes(i int) {
-	s, several := &b.def.Steps[i], b.steps[i].value.field("agents")
+	s := &b.def.Steps[i]
+	several := b.steps[i].value.field("agents")
 	if len(s.Others) == 0 || several == nil {
 		return
 	}

@@ -70,7 +70,8 @@ func withAsk(f field, ask *field) (call, asked field) {
 	for _, own := range f.value.fields {
 		switch own.key {
 		case "after":
-			fields, after = append(fields, own), *own.value
+			fields = append(fields, own)
+			after = *own.value
 			continue
 		case "when", "onFailure":
 			fields = append(fields, own)

@@ -57,8 +57,10 @@ func (b *builder) definition() *core.Definition {
 // and the other kinds are always included.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
-	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
-		core.StatusProgress} {
+	for _, k := range []core.StatusKind{
+		core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
+		core.StatusProgress,
+	} {
 		if b.notifies(k) {
 			kinds = append(kinds, k)
 		}
@@ -154,7 +156,8 @@ func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 		return nil
 	}
 	u := &core.Undo{Timeout: s.Timeout, Retry: s.Retry}
-	u.Retry.ExtendedInterval, u.Retry.ExtendedRounds = 0, 0
+	u.Retry.ExtendedInterval = 0
+	u.Retry.ExtendedRounds = 0
 	switch v.shape {
 	case isText:
 		if v.text == "none" {
@@ -193,7 +196,9 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
 	// A default for initial or max must not contradict the field that the file sets.
-	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
+	initial := backoff.field("initial")
+	longest := backoff.field("max")
+	switch {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:
 		r.Backoff.Initial = r.Backoff.Max

@@ -13,8 +13,10 @@ import (
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
-	s.Each = &core.Each{Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
-		Tolerate: b.whole(v, "tolerate", 0)}
+	s.Each = &core.Each{
+		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
+		Tolerate: b.whole(v, "tolerate", 0),
+	}
 	if c := v.get("collect"); c != nil {
 		s.Each.Collect = c.truth
 	}
@@ -49,15 +51,16 @@ func (b *builder) child(name *value, e *core.Each) {
 	}
 	def, problem, fix := b.opts.child(e.Workflow)
 	if problem == "" && depth(def) >= core.MaxChildDepth {
-		problem, fix = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
-			e.Workflow, depth(def)+1, core.MaxChildDepth),
-			"take a level out, or let a step submit orders of their own"
+		problem = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
+			e.Workflow, depth(def)+1, core.MaxChildDepth)
+		fix = "take a level out, or let a step submit orders of their own"
 	}
 	if problem != "" {
 		b.report.error(name.at, problem, fix)
 		return
 	}
-	e.Definition, e.Child = def.Hash, def
+	e.Definition = def.Hash
+	e.Child = def
 }
 
 // depth returns the number of levels of child workflows below d.

@@ -19,12 +19,14 @@ func TestOrderInputs(t *testing.T) {
 	if d == nil {
 		t.Fatal(problems)
 	}
-	goods := core.Environment{OrderID: "o-1", Order: json.RawMessage(usualOrder),
+	goods := core.Environment{
+		OrderID: "o-1", Order: json.RawMessage(usualOrder),
 		Outputs: map[string]json.RawMessage{
 			"reserve-inventory": json.RawMessage(`{"reservationId":"r-1"}`),
 			"charge-payment":    json.RawMessage(`{"chargeId":"ch-1"}`),
 			"book-shipment":     json.RawMessage(`{"shipmentId":"s-1"}`),
-		}}
+		},
+	}
 	download := core.Environment{OrderID: "o-2", Order: json.RawMessage(`{"customer":{"email":"a@b"},"currency":"EUR",
 		"items":[{"sku":"song","quantity":3,"unitPrice":99}],"payment":{"card":"tok_2"}}`)}
 	for _, c := range []struct {
@@ -69,8 +71,10 @@ func TestQuestions(t *testing.T) {
 	if d == nil {
 		t.Fatal(problems)
 	}
-	env := core.Environment{OrderID: "o-1",
-		Order: json.RawMessage(`{"amount":5,"requestedBy":"ann","who":["x"],"need":1,"patience":"3d"}`)}
+	env := core.Environment{
+		OrderID: "o-1",
+		Order:   json.RawMessage(`{"amount":5,"requestedBy":"ann","who":["x"],"need":1,"patience":"3d"}`),
+	}
 	for step, want := range map[string]string{
 		"approve": `{"question":"Pay 5?","show":{"amount":5,"purpose":null},"need":2,"who":["ann","bob","eve"],"notSelf":"ann"}`,
 		"settled": ``,
@@ -85,8 +89,10 @@ func TestQuestions(t *testing.T) {
 		wrong       string
 		refused     bool
 	}{
-		{"approve", `"approve"`, "", false}, {"approve", `"reject"`, "", true},
-		{"settled", `{"status":"ok"}`, "", false}, {"settled", `{"status":"failed"}`, "", true},
+		{"approve", `"approve"`, "", false},
+		{"approve", `"reject"`, "", true},
+		{"settled", `{"status":"ok"}`, "", false},
+		{"settled", `{"status":"failed"}`, "", true},
 		{"settled", `{"status":"secret"}`, `at /status it is not one of "ok","failed"`, false},
 		{"settled", `["secret"]`, "at the top it is a list, not a mapping", false},
 		{"late", `"yes"`, "", false},

@@ -62,7 +62,8 @@ func newGraph(b *builder) *graph {
 	}
 	cycle := g.sort()
 	if g.partial {
-		g.sorted, g.before = nil, nil
+		g.sorted = nil
+		g.before = nil
 	}
 	if cycle != nil {
 		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle),
@@ -75,7 +76,8 @@ func newGraph(b *builder) *graph {
 // the cycle appears again at the end.
 func (g *graph) sort() (cycle []int) {
 	n := len(g.names)
-	waiting, next := make([]int, n), make([][]int, n)
+	waiting := make([]int, n)
+	next := make([][]int, n)
 	for i, after := range g.after {
 		waiting[i] = len(after)
 		for _, j := range after {

@@ -40,28 +40,42 @@ func TestLimits(t *testing.T) {
 		return strings.TrimSuffix(steps(1, false), "}\n") + ", input: " + s + "}\n"
 	}
 	for _, c := range []struct{ name, file, want string }{
-		{"1,001 steps", steps(1001, false),
+		{
+			"1,001 steps", steps(1001, false),
 			"test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; fix: split it, or give lists " +
-				"to single steps"},
-		{"1,000 steps", steps(1000, true),
+				"to single steps",
+		},
+		{
+			"1,000 steps", steps(1000, true),
 			"bytes of a task's document without any output, the limit is 389120; fix: split the workflow, " +
-				"or give lists to single steps"},
+				"or give lists to single steps",
+		},
 		{"10,000 steps", steps(10_000, false), "more than 200000 YAML tokens"},
-		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000),
+		{
+			"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000),
 			"test.yaml:2003:4: a mapping has more than 2000 fields; fix: split the workflow: it may have " +
-				"1000 steps"},
-		{"10,000 documents", strings.Repeat("---\na: 1\n", 10_000),
-			"test.yaml:3:1: the file holds a second document"},
-		{"a huge file", strings.Repeat("# x\n", 300_000),
-			"test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow"},
+				"1000 steps",
+		},
+		{
+			"10,000 documents", strings.Repeat("---\na: 1\n", 10_000),
+			"test.yaml:3:1: the file holds a second document",
+		},
+		{
+			"a huge file", strings.Repeat("# x\n", 300_000),
+			"test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow",
+		},
 		{"a long line", "workflow: " + strings.Repeat("x", 20_000), "line 1 has more than 10000 bytes"},
 		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; fix: save it as UTF-8"},
 		{"an alias bomb", bomb, "the file stands for more than 50000 values"},
 		{"an alias of itself", "workflow: &w [*w]\n", "alias *w has no anchor before it"},
-		{"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)),
-			"nested deeper than 100 levels"},
-		{"deep mappings", input(strings.Repeat("{a: ", 1500) + strings.Repeat("}", 1500)),
-			"nested deeper than 100 levels"},
+		{
+			"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)),
+			"nested deeper than 100 levels",
+		},
+		{
+			"deep mappings", input(strings.Repeat("{a: ", 1500) + strings.Repeat("}", 1500)),
+			"nested deeper than 100 levels",
+		},
 		{"deep open lists", strings.Repeat("[", 9000), "nested deeper than 100 levels"},
 		{"deep block lists", strings.Repeat("- ", 4000), "nested deeper than 100 levels"},
 		{"blocks nested by columns", "workflow: test\nx:\n" + nested(400), "nested deeper than 100 levels"},
@@ -70,8 +84,10 @@ func TestLimits(t *testing.T) {
 		{"many quotes", strings.Repeat(strings.Repeat("\"", 1000)+"\n", 100), "YAML"},
 		{"a complex key", "? a\n: b\n", "is not used in workflows"},
 		{"a NUL", "workflow: a\x00b\n", "workflow is"},
-		{"many expressions", input("[" + strings.TrimSuffix(strings.Repeat("\"${run}\", ", 257), ", ") + "]"),
-			"input holds 257 expressions, the limit is 256"},
+		{
+			"many expressions", input("[" + strings.TrimSuffix(strings.Repeat("\"${run}\", ", 257), ", ") + "]"),
+			"input holds 257 expressions, the limit is 256",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, problems := source.Parse("test.yaml", []byte(c.file), source.Options{})
@@ -90,10 +106,12 @@ func TestScalars(t *testing.T) {
 	file := func(value string) []byte {
 		return []byte("\ufeff" + strings.TrimSuffix(steps(1, false), "}\n") + ", input: [" + value + "]}\n")
 	}
-	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No",
+	for _, value := range []string{
+		"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No",
 		"on", "OFF",
 		".inf", "+.inf", "-.INF", ".nan", "+.NaN", "0X1F", "0o9", "0O17", "-0B1", "0x", "0xG", "1.5_0",
-		".5_0", "1e", "-2.5E+", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
+		".5_0", "1e", "-2.5E+", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00",
+	} {
 		_, problems := source.Parse("test.yaml", file(value), source.Options{})
 		if text := problems.Error(); strings.Contains(value, ":") &&
 			strings.Contains(text, "has no space after its colon") {
@@ -114,12 +132,14 @@ func TestScalars(t *testing.T) {
 			t.Errorf("a key and a block %s: %v", value, err)
 		}
 	}
-	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1",
+	for value, want := range map[string]string{
+		"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1",
 		"1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0.50": "0.50",
 		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "~": "null",
 		"0.0.0.0": `"0.0.0.0"`, "true": "true",
 		"Y2": `"Y2"`, ".information": `".information"`, "NaN": `"NaN"`, "0.1.2_3": `"0.1.2_3"`,
-		"1E5e": `"1E5e"`, "0": "0", "y": `"y"`, "N": `"N"`} {
+		"1E5e": `"1E5e"`, "0": "0", "y": `"y"`, "N": `"N"`,
+	} {
 		d, problems := source.Parse("test.yaml", file(value), source.Options{})
 		if d == nil || string(d.Steps[0].Input) != "["+want+"]" {
 			t.Errorf("%s: %v", value, problems)
@@ -138,8 +158,10 @@ func TestEscapesNameCharacters(t *testing.T) {
 	const before = "workflow: test\r\n# é \"\\ude00\"\nsteps:\n  a:\n    agent: b\n    operation: c\n    timeout: 1s\n" +
 		"    onFailure: undo\n    undo: none\n    grade: fenced\n    input:\n      text: |\n        \"\\ude00\"\n" +
 		"      more: \"two\n        lines\"\n      'it''s': '\\ude00'\n      é: "
-	for _, escape := range []string{`\ude00`, `\U0000d83d`, `\U0000dfff`, `\U00110000`, `\Uffffffff`,
-		`\uzzzz`, `\xg0`} {
+	for _, escape := range []string{
+		`\ude00`, `\U0000d83d`, `\U0000dfff`, `\U00110000`, `\Uffffffff`,
+		`\uzzzz`, `\xg0`,
+	} {
 		t.Run(escape, func(t *testing.T) {
 			_, problems := source.Parse("test.yaml", []byte(before+`"\\ 😀`+escape+`"`+"\n"), source.Options{})
 			require.Contains(t, problems.Error(), "test.yaml:17:10: the text has the escape")
@@ -185,16 +207,21 @@ func TestDefaults(t *testing.T) {
 	if d == nil {
 		t.Fatal(problems)
 	}
-	s, a := d.Steps[0], d.Agents["a"]
+	s := d.Steps[0]
+	a := d.Agents["a"]
 	for _, c := range []struct {
 		what      string
 		got, want any
 	}{
-		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.ResendAfter, 30 * core.Second},
+		{"grace", d.Grace, 30 * core.Second},
+		{"tellAfter", d.ResendAfter, 30 * core.Second},
 		{"deadline", d.Deadline, core.Duration(0)},
-		{"maxQueueTime", s.MaxQueueTime, core.Day}, {"undo", s.Undo == nil, true},
-		{"retry", s.Retry, core.Retry{MaxFailures: 3,
-			Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
+		{"maxQueueTime", s.MaxQueueTime, core.Day},
+		{"undo", s.Undo == nil, true},
+		{"retry", s.Retry, core.Retry{
+			MaxFailures: 3,
+			Backoff:     core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3},
+		}},
 		{"agent", a, core.AgentDefinition{QueueAllowance: 15 * core.Second, ClockSkew: core.Second}},
 		{"notify", fmt.Sprint(d.Notify), "[received refused completed failed undone cancelled]"},
 		{"schema", d.Schema, 1},
@@ -214,7 +241,8 @@ func TestDefaults(t *testing.T) {
 		"`deadline`, `onDeadline`": "none",
 	} {
 		_, row, _ := strings.Cut(string(text), "\n| "+field+" |")
-		if row, _, _ = strings.Cut(row, "\n"); !strings.HasSuffix(row, "| "+want+" |") {
+		row, _, _ = strings.Cut(row, "\n")
+		if !strings.HasSuffix(row, "| "+want+" |") {
 			t.Errorf("workflows.md does not say that the default of %s is %s: %q", field, want, row)
 		}
 	}
@@ -263,7 +291,8 @@ func TestLoadDir(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if _, err = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{}); err == nil ||
+	_, err = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{})
+	if err == nil ||
 		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a directory that does not exist: %v", err)
 	}
@@ -271,8 +300,10 @@ func TestLoadDir(t *testing.T) {
 
 // No file makes the reader panic, and each accepted definition can be stored.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml",
-		"../../../workflows/*.yaml"} {
+	for _, pattern := range []string{
+		"testdata/bad/*.yaml", "testdata/good/*.yaml",
+		"../../../workflows/*.yaml",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)

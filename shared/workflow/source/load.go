@@ -37,9 +37,12 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	f := &folder{dir: dir, names: workflowsOf(entries), opts: opts, files: map[string]*File{},
-		read: func(name string) ([]byte, error) { return regularfile.ReadIn(root, name, MaxFile+1) }}
-	files, first := make([]File, len(f.names)), map[string]string{}
+	f := &folder{
+		dir: dir, names: workflowsOf(entries), opts: opts, files: map[string]*File{},
+		read: func(name string) ([]byte, error) { return regularfile.ReadIn(root, name, MaxFile+1) },
+	}
+	files := make([]File, len(f.names))
+	first := map[string]string{}
 	for i, name := range f.names {
 		files[i] = *f.load(name)
 		def := files[i].Definition
@@ -49,9 +52,11 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 			first[def.Name] = name
 		default:
 			files[i].Definition = nil
-			files[i].Problems = Problems{{File: filepath.ToSlash(filepath.Join(dir, name)),
+			files[i].Problems = Problems{{
+				File: filepath.ToSlash(filepath.Join(dir, name)),
 				What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already",
-				Fix:  "give one of them another name"}}
+				Fix:  "give one of them another name",
+			}}
 		}
 	}
 	return files, nil
@@ -81,7 +86,8 @@ func (d *folder) load(name string) *File {
 	d.files[name] = f
 	d.trail = append(d.trail, name)
 	opts := d.opts
-	opts.child, opts.beside = d.child, d.beside
+	opts.child = d.child
+	opts.beside = d.beside
 	f.Definition, f.Problems = parsed(filepath.Join(d.dir, name), data, err, opts)
 	d.trail = d.trail[:len(d.trail)-1]
 	return f
@@ -155,10 +161,12 @@ var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63
 // LoadFile reads a workflow file, and its child workflows from the same folder. The file must be a regular
 // file or a link to one.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
-	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
+	d := &folder{
+		dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
 			return regularfile.Read(filepath.Join(filepath.Dir(file), name), MaxFile+1)
-		}} // MaxFile+1 bytes are enough to detect a file over the limit
+		},
+	} // MaxFile+1 bytes are enough to detect a file over the limit
 	if entries, err := os.ReadDir(d.dir); err == nil {
 		d.names = workflowsOf(entries)
 	}
@@ -169,11 +177,15 @@ func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {
 	switch {
 	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
-		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(),
-			Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
+		return nil, Problems{{
+			File: filepath.ToSlash(file), What: "it is not read: " + err.Error(),
+			Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml",
+		}}
 	case err != nil:
-		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err),
-			Fix: "check its name and that it may be read"}}
+		return nil, Problems{{
+			File: filepath.ToSlash(file), What: reason(err),
+			Fix: "check its name and that it may be read",
+		}}
 	}
 	return Parse(file, data, opts)
 }

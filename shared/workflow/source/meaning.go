@@ -113,7 +113,8 @@ func (b *builder) stops(i int) {
 	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil {
 		return
 	}
-	where, fix := b.steps[i].at, "write onFailure: stop"
+	where := b.steps[i].at
+	fix := "write onFailure: stop"
 	if f := b.steps[i].value.field("onFailure"); f != nil {
 		where = f.value.at
 	}
@@ -152,7 +153,8 @@ func (b *builder) undoable(i int) {
 		}
 		return
 	}
-	behind, skippable := -1, -1
+	behind := -1
+	skippable := -1
 	for p := range b.def.Steps {
 		if b.def.Steps[p].PointOfNoReturn && b.order.certain(p, i) {
 			if b.def.Steps[p].When == "" {
@@ -231,7 +233,8 @@ func (b *builder) longestPath() (longest core.Duration, last int) {
 		}
 		ends[i] += span(&b.def.Steps[i])
 		if ends[i] > longest {
-			longest, last = ends[i], i
+			longest = ends[i]
+			last = i
 		}
 	}
 	return longest, last
@@ -344,10 +347,12 @@ func (b *builder) holds(i int) {
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
 		return
 	}
-	agent, most := s.Agent, b.opts.MaxTimeout(s.Agent)
+	agent := s.Agent
+	most := b.opts.MaxTimeout(s.Agent)
 	for _, name := range s.Others {
 		if other := b.opts.MaxTimeout(name); other > 0 && (most <= 0 || other < most) {
-			agent, most = name, other
+			agent = name
+			most = other
 		}
 	}
 	if most <= 0 {

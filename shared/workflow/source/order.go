@@ -27,7 +27,8 @@ func (b *builder) orders() {
 	case isMap:
 		data, err = rawjson.Marshal(given.plain())
 	case isText:
-		if data, err = b.schemaFile(given.text); err != nil {
+		data, err = b.schemaFile(given.text)
+		if err != nil {
 			b.report.error(given.at, fmt.Sprintf("the schema %s: %v", quoted(given), err),
 				"name a JSON file in the folder of this file, or write the schema here as a mapping")
 			return
@@ -67,7 +68,8 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	if len(data) > maxSchemaFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxSchemaFile)
 	}
-	if data, err = rawjson.Compact(WithoutMark(data)); err != nil {
+	data, err = rawjson.Compact(WithoutMark(data))
+	if err != nil {
 		return nil, err
 	}
 	return data, nil
@@ -75,7 +77,8 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 
 // compiled returns the schema and its compiled form. If the schema is invalid, compiled reports a problem.
 func (b *builder) compiled(given *value, data json.RawMessage,
-	err error) (json.RawMessage, *schema.Schema) {
+	err error,
+) (json.RawMessage, *schema.Schema) {
 	var s *schema.Schema
 	if err == nil {
 		s, err = schema.Compile(data)

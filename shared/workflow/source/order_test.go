@@ -20,7 +20,8 @@ func ordered(schema, expression string) string {
 // The schema of orders is read from a file in the folder, which it cannot leave, and becomes part of the
 // definition.
 func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
-	outside, dir := t.TempDir(), t.TempDir()
+	outside := t.TempDir()
+	dir := t.TempDir()
 	write := func(dir, name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -130,7 +131,8 @@ func TestSchemaAppliesToChildrenAndSchedules(t *testing.T) {
 	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, " +
 		"undo: none, grade: fenced}}\n"
 	dir := t.TempDir()
-	for name, text := range map[string]string{"child.yaml": child,
+	for name, text := range map[string]string{
+		"child.yaml": child,
 		"parent.yaml": "workflow: parent\norder: {schema: {properties: {items: {items: {properties: {sku: " +
 			"{}}}}}}}\n" +
 			"steps: {a: {each: \"${ order.items }\", workflow: child, input: {s: \"${ item.sku }\", t: " +
@@ -138,7 +140,8 @@ func TestSchemaAppliesToChildrenAndSchedules(t *testing.T) {
 		"nightly.yaml": "workflow: nightly\norder: {schema: {required: [region], additionalProperties: " +
 			"false, " +
 			"properties: {region: {}}}}\nschedule: {cron: \"@daily\", input: {region: a}}\n" +
-			strings.TrimPrefix(child, "workflow: child\n")} {
+			strings.TrimPrefix(child, "workflow: child\n"),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

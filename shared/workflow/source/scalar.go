@@ -27,24 +27,40 @@ var (
 		what string
 		form *regexp.Regexp
 	}{
-		{"a number with zeros before it, which some readers take for an octal one",
-			regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
-		{"a number with underscores to some readers, and a text to others",
+		{
+			"a number with zeros before it, which some readers take for an octal one",
+			regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`),
+		},
+		{
+			"a number with underscores to some readers, and a text to others",
 			regexp.MustCompile(
-				`^[-+]?([0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[0-9]*\.[0-9]+_[0-9_]*)([eE][-+]?[0-9]+)?$`)},
-		{"a number with a base that some readers do not know",
-			regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`)},
-		{"no number of YAML, though it looks like one with a base",
-			regexp.MustCompile(`^[-+]?0[xXoObB][0-9a-zA-Z_]*$`)},
-		{"no number of YAML, though it looks like one with an exponent",
-			regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`)},
+				`^[-+]?([0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[0-9]*\.[0-9]+_[0-9_]*)([eE][-+]?[0-9]+)?$`),
+		},
+		{
+			"a number with a base that some readers do not know",
+			regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`),
+		},
+		{
+			"no number of YAML, though it looks like one with a base",
+			regexp.MustCompile(`^[-+]?0[xXoObB][0-9a-zA-Z_]*$`),
+		},
+		{
+			"no number of YAML, though it looks like one with an exponent",
+			regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`),
+		},
 		{"no finite number, and JSON has no other", regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)},
-		{"a number of base 60 to some readers, and a text to others",
-			regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
-		{"true or false to some readers, and a text to others",
-			regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
-		{"a date to some readers, and a text to others",
-			regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
+		{
+			"a number of base 60 to some readers, and a text to others",
+			regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`),
+		},
+		{
+			"true or false to some readers, and a text to others",
+			regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`),
+		},
+		{
+			"a date to some readers, and a text to others",
+			regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`),
+		},
 	}
 )
 
@@ -127,16 +143,20 @@ func numberText(text string) (string, error) {
 		return "", errNoNumber
 	}
 	text = strings.TrimPrefix(text, "+")
-	sign, digits := "", text
+	sign := ""
+	digits := text
 	if strings.HasPrefix(text, "-") {
-		sign, digits = "-", text[1:]
+		sign = "-"
+		digits = text[1:]
 	}
 	if strings.HasPrefix(digits, ".") {
 		digits = "0" + digits
 	}
-	mantissa, exponent := digits, ""
+	mantissa := digits
+	exponent := ""
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		mantissa, exponent = digits[:i], digits[i:]
+		mantissa = digits[:i]
+		exponent = digits[i:]
 	}
 	return sign + strings.TrimSuffix(mantissa, ".") + exponent, nil
 }

@@ -122,7 +122,8 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 // locate returns the value at a path, and a name for the value. If the path leads to no value, locate returns
 // the last value on the path.
 func locate(root *value, path []string) (*value, string) {
-	v, name := root, "the workflow"
+	v := root
+	name := "the workflow"
 	for i, key := range path {
 		var next *value
 		switch v.shape {

@@ -137,8 +137,10 @@ func TestAnswersThatMakeNoDifference(t *testing.T) {
 		"  pay: {agent: a, operation: pay, after: [four-eyes], timeout: 5s, onFailure: stop, undo: none, " +
 		"grade: fenced%s}\n"
 	for name, c := range map[string]struct{ approval, pay, want string }{
-		"neither": {"", "",
-			`t.yaml:3:42: warning: every answer to step four-eyes lets the order go on, "no!" too`},
+		"neither": {
+			"", "",
+			`t.yaml:3:42: warning: every answer to step four-eyes lets the order go on, "no!" too`,
+		},
 		"refuse": {`, refuse: value == "no!"`, "", ""},
 		"read":   {"", `, when: steps.four_eyes.output.value == "yes!"`, ""},
 	} {

@@ -22,11 +22,15 @@ func (b *builder) templates() {
 		names[i] = b.def.Steps[i].Name
 	}
 	names = b.withoutAsks(names)
-	skippable, continues, answered := b.conditions(), b.continues(), b.answered()
+	skippable := b.conditions()
+	continues := b.continues()
+	answered := b.answered()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues, Decided: answered}
+		scope := expression.Scope{
+			Steps: names, Visible: b.order.visible(i), Step: s.Name,
+			Skippable: skippable, Continues: continues, Decided: answered,
+		}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		if form := formOf(f.value); form != nil {

@@ -30,9 +30,11 @@ func (b *builder) wait(f field) core.StepDefinition {
 // of the step.
 func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scope) {
 	w := f.value.get("wait")
-	key, v := "until", w.get("until")
+	key := "until"
+	v := w.get("until")
 	if v == nil {
-		key, v = "for", w.get("for")
+		key = "for"
+		v = w.get("for")
 	}
 	if v == nil || v.shape != isText {
 		return

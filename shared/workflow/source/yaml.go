@@ -157,7 +157,8 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		if what := problemOf(n.GetToken()); what != "" {
 			b.report.error(v.at, what, fixQuote)
-			v.shape, v.text = isText, n.GetToken().Value
+			v.shape = isText
+			v.text = n.GetToken().Value
 			return v
 		}
 	}
@@ -166,30 +167,19 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		if n == nil {
 			v.at = where
 		}
-	case *ast.StringNode:
-		v.shape, v.text = isText, n.Value
-		// The library reads some numbers as texts, such as numbers of more than 64 bits.
-		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
-			v.shape, v.text = isNumber, text
-		}
-	case *ast.LiteralNode:
-		v.shape, v.text = isText, n.Value.Value
-	case *ast.BoolNode:
-		v.shape, v.truth = isBool, n.Value
-	case *ast.IntegerNode:
-		v.shape, v.text = isNumber, b.number(n.Token)
-	case *ast.FloatNode:
-		v.shape, v.text = isNumber, b.number(n.Token)
 	case *ast.SequenceNode:
-		v.shape, v.at = isList, where
+		v.shape = isList
+		v.at = where
 		for _, e := range n.Values {
 			v.list = append(v.list, b.build(e, at(e), depth+1))
 		}
 	case *ast.MappingNode:
-		v.shape, v.at = isMap, where
+		v.shape = isMap
+		v.at = where
 		b.mapping(v, n.Values, depth)
 	case *ast.MappingValueNode:
-		v.shape, v.at = isMap, where
+		v.shape = isMap
+		v.at = where
 		b.mapping(v, []*ast.MappingValueNode{n}, depth)
 	case *ast.AnchorNode:
 		v = b.build(n.Value, where, depth)
@@ -197,10 +187,38 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	case *ast.AliasNode:
 		return b.alias(n, depth)
 	default:
+		b.scalar(v, n)
+	}
+	return v
+}
+
+// scalar reads a text, a number or a truth value.
+func (b *treeBuilder) scalar(v *value, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		v.shape = isText
+		v.text = n.Value
+		// The library reads some numbers as texts, such as numbers of more than 64 bits.
+		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
+			v.shape = isNumber
+			v.text = text
+		}
+	case *ast.LiteralNode:
+		v.shape = isText
+		v.text = n.Value.Value
+	case *ast.BoolNode:
+		v.shape = isBool
+		v.truth = n.Value
+	case *ast.IntegerNode:
+		v.shape = isNumber
+		v.text = b.number(n.Token)
+	case *ast.FloatNode:
+		v.shape = isNumber
+		v.text = b.number(n.Token)
+	default:
 		b.report.error(v.at, "a construct of YAML that workflows do not use",
 			"write plain values, lists and mappings")
 	}
-	return v
 }
 
 func (b *treeBuilder) mapping(v *value, pairs []*ast.MappingValueNode, depth int) {
@@ -251,7 +269,9 @@ func (b *treeBuilder) copy(v *value, where position, depth int) *value {
 		return &value{at: where}
 	}
 	c := *v
-	c.at, c.list, c.fields = where, nil, nil
+	c.at = where
+	c.list = nil
+	c.fields = nil
 	for _, e := range v.list {
 		c.list = append(c.list, b.copy(e, where, depth+1))
 	}

@@ -24,7 +24,8 @@ func reminds(r *message.Request) bool {
 
 // Calls checks a call of the service before the agent makes it.
 func Calls(iv *world.Invocation, c worker.Call) {
-	w, a := iv.W, &iv.Agency
+	w := iv.W
+	a := &iv.Agency
 	w.Checks.Did("P25")
 	now := core.TimeOf(iv.P.Now())
 	r := a.Req
@@ -69,7 +70,8 @@ func Calls(iv *world.Invocation, c worker.Call) {
 					"would be in doubt because of time in a queue", c.Key, now)
 		}
 	}
-	a.Called, a.Outcome = true, world.CallUnknown
+	a.Called = true
+	a.Outcome = world.CallUnknown
 }
 
 // pivots reports whether a request is the do of a point of no return. For such a request the agent uses the
@@ -78,7 +80,8 @@ func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation =
 
 // Answers checks a reply before the agent sends it.
 func Answers(iv *world.Invocation, r *message.Reply) {
-	w, a := iv.W, &iv.Agency
+	w := iv.W
+	a := &iv.Agency
 	q := a.Req
 	if iv.Dead || q == nil {
 		return
@@ -146,7 +149,8 @@ func Late(r *message.Reply) bool {
 // proves checks a reply that states noEffect (P22a). The service must have no effect and no open call for the
 // key.
 func proves(iv *world.Invocation, r *message.Reply) {
-	w, q := iv.W, iv.Agency.Req
+	w := iv.W
+	q := iv.Agency.Req
 	w.Checks.Did("P22a")
 	switch s := w.ServiceOf(callOf(q), iv.P.Agent); {
 	case !pivots(q):
@@ -163,7 +167,8 @@ func proves(iv *world.Invocation, r *message.Reply) {
 // Ends checks a request that the agent has deleted. If the queue did not accept the reply, the agent must not
 // delete the request (P13, delete after sending). An unreadable request must be in quarantine.
 func Ends(iv *world.Invocation, deleted bool) {
-	w, a := iv.W, &iv.Agency
+	w := iv.W
+	a := &iv.Agency
 	if iv.Dead || !deleted {
 		return
 	}

@@ -114,7 +114,8 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	checkChildren(w, t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		all, now := 0, 0
+		all := 0
+		now := 0
 		for run := 0; run <= t.Run; run++ {
 			if svc := w.Services[core.Key(o.Id, run, s.Name)]; svc != nil {
 				all += svc.Net

@@ -11,7 +11,8 @@ import (
 // children checks a parent's child orders at each commit (P40, a step can have child orders).
 func (m *move) children() {
 	for i := range m.after.Steps {
-		s, d := &m.after.Steps[i], &m.def.Steps[i]
+		s := &m.after.Steps[i]
+		d := &m.def.Steps[i]
 		if d.Each == nil || s.Children == nil {
 			continue
 		}
@@ -50,8 +51,10 @@ func checkChildren(w *world.Simulation, t *protocol.Task) {
 		stands := t.ProcessState == core.Processed && s.State == core.Processed
 		failed := 0
 		for n := range s.Children.Count {
-			id := core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: n,
-				Attempt: s.Attempt}.ChildID()
+			id := core.Parent{
+				OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: n,
+				Attempt: s.Attempt,
+			}.ChildID()
 			child := w.Store.Task(id)
 			switch {
 			case stands && child != nil && !child.Terminal():

@@ -10,7 +10,9 @@ import (
 //   - A reported reason, output or verdict does not change (P12, effects are emitted again).
 func (m *move) fits() {
 	m.did("P28")
-	limit, t, b := m.w.Room.Limit, m.after, m.before
+	limit := m.w.Room.Limit
+	t := m.after
+	b := m.before
 	if limit > 0 && len(m.record.Document) > limit {
 		m.fail("P28", "its document has %d bytes, the limit is %d", len(m.record.Document), limit)
 	}
@@ -43,7 +45,8 @@ func (m *move) fits() {
 // cut returns the number of bytes of error texts that the commit has removed from steps.
 func (m *move) cut() (n int) {
 	for i := range m.after.Steps {
-		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error
+		was := m.before.Step(m.after.Steps[i].Name)
+		e := m.after.Steps[i].Error
 		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" &&
 			e.Message == "" {
 			text, _ := json.Marshal(was.Error.Message) // Marshal cannot fail for a string

@@ -52,7 +52,8 @@ func Outlasts(w *world.Simulation) bool {
 // wait checks a step with a wait at every commit (P33, a waiting step asks no agent; P34, a wait ends at a
 // fixed time).
 func (m *move) wait(was, s *protocol.Step) {
-	t, seen := m.after, &m.o.Seen
+	t := m.after
+	seen := &m.o.Seen
 	m.did("P33")
 	switch {
 	case s.InFlight() || s.State == core.UndoWait:

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -62,7 +63,7 @@ func (m *move) identity() {
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
-	if message.HashOf(m.after) != message.HashOf(m.before) {
+	if state.HashOf(m.after) != state.HashOf(m.before) {
 		m.fail("P14", "its content changed")
 	}
 	m.moved()
@@ -75,9 +76,11 @@ func (m *move) identity() {
 // corrected checks a step that gets another input (P51, a call can get another input). Only a plain service
 // may have had an effect for the key of the step, and that effect must be undone.
 func (m *move) corrected() {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	for i := range t.Steps {
-		s, was := &t.Steps[i], b.Step(t.Steps[i].Name)
+		s := &t.Steps[i]
+		was := b.Step(t.Steps[i].Name)
 		if s.Corrected == nil || t.Run == b.Run && was != nil && was.Corrected != nil &&
 			was.Corrected.Command == s.Corrected.Command {
 			continue
@@ -98,7 +101,8 @@ func (m *move) corrected() {
 
 // moved checks a task that pins another definition (P49, move pins another definition).
 func (m *move) moved() {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	if t.Definition == b.Definition {
 		return
 	}
@@ -108,7 +112,8 @@ func (m *move) moved() {
 		m.fail("P49", "it pins another definition, and no command asked for that")
 	}
 	for i := range b.Steps {
-		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)
+		s := &b.Steps[i]
+		is := t.Step(b.Steps[i].Name)
 		if s.InFlight() && !m.several() {
 			m.fail("P49", "it is moved while step %s is in flight", s.Name)
 		}
@@ -162,7 +167,8 @@ func (m *move) index() {
 // budget bounds claims).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	if t.Hops > m.def.HopBudget && t.Definition != "" {
 		m.fail("P23", "it has used %d hops of %d", t.Hops, m.def.HopBudget)
 	}
@@ -202,7 +208,8 @@ func (m *move) ends() {
 // that the operator states (P18, resubmit uses a remembered key). No call may take effect afterwards.
 func (m *move) silent() {
 	m.did("P18", "P48")
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	closed := b != nil && t.ProcessState == core.Closed && b.ProcessState != core.Closed
 	if closed && b.ProcessState != core.Error && len(m.w.Below) == 0 && !m.several() {
 		m.fail("P48", "it was %s, and is closed", b.ProcessState)
@@ -231,7 +238,8 @@ func (m *move) sequence() {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		for _, name := range m.def.Steps[i].After {
-			o, a := t.Step(name), m.def.Steps[i].Answer
+			o := t.Step(name)
+			a := m.def.Steps[i].Answer
 			if early := a != nil && a.Ask == name; !early && s.Finish.Seq > 0 && o.Finish.Seq > s.Finish.Seq {
 				m.fail("18", "status %d says that step %s has finished, and status %d that step %s has, which "+
 					"comes before it", s.Finish.Seq, s.Name, o.Finish.Seq, name)
@@ -242,7 +250,8 @@ func (m *move) sequence() {
 
 // erased checks an erased order (P52).
 func (m *move) erased() {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	if t.Erased == nil {
 		if b != nil && b.Erased != nil {
 			m.fail("P52", "it was erased, and its document says so no more")
@@ -299,7 +308,8 @@ func (m *move) why() {
 
 // settled checks that an end counts as reported only after its status and its alert were sent (P11).
 func (m *move) settled() {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	if b == nil || b.End.ResendAt == 0 || t.End.ResendAt != 0 || t.End.At != b.End.At ||
 		t.ProcessState != b.ProcessState {
 		return

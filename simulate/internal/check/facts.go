@@ -42,9 +42,11 @@ func alerts(def *core.Definition, t *protocol.Task) bool {
 // undoneFor returns a description of the reason of an undo. A task that has stopped stores this reason
 // separately from the reason of the Error.
 func undoneFor(t *protocol.Task, stopped bool) string {
-	step, code := t.Reason.Step, t.Reason.Code
+	step := t.Reason.Step
+	code := t.Reason.Code
 	if t.ProcessState == core.Error || stopped {
-		step, code = t.Undo.Reason.Step, t.Undo.Reason.Code
+		step = t.Undo.Reason.Step
+		code = t.Undo.Reason.Code
 	}
 	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }

@@ -101,7 +101,8 @@ func Taken(w *world.Simulation, m port.Message) {
 
 // takenReply records the result of a do that the Scheduler knows.
 func takenReply(w *world.Simulation, o *world.Order, t *protocol.Task, r *message.Reply) {
-	s, key := t.Step(r.Step), core.Key(r.OrderID, r.Run, r.Step)
+	s := t.Step(r.Step)
+	key := core.Key(r.OrderID, r.Run, r.Step)
 	known := o.Seen.Done[key]
 	switch {
 	case r.Operation != core.Do:
@@ -153,7 +154,8 @@ func times(w *world.Simulation, o *world.Order, t *protocol.Task, r *message.Req
 }
 
 func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
-	o, t := w.ByID[r.OrderID], w.Store.Task(r.OrderID)
+	o := w.ByID[r.OrderID]
+	t := w.Store.Task(r.OrderID)
 	w.Checks.Did("P12")
 	if p.Role == world.ASupervisor {
 		w.Violate("P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
@@ -252,7 +254,8 @@ func same(w *world.Simulation, rule string, seen map[string]string, key string, 
 }
 
 func sentStatus(w *world.Simulation, s *message.Status) {
-	o, t := w.ByID[s.OrderID], w.Store.Task(s.OrderID)
+	o := w.ByID[s.OrderID]
+	t := w.Store.Task(s.OrderID)
 	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
 		w.Checks.Did("P5")
 		if slices.ContainsFunc(t.Commands.Verdicts,
@@ -285,9 +288,11 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	if t == nil {
 		return
 	}
-	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed,
-		core.StatusFailed: core.Error, core.StatusUndone: core.Compensated,
-		core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
+	want := map[core.StatusKind]core.State{
+		core.StatusCompleted: core.Processed,
+		core.StatusFailed:    core.Error, core.StatusUndone: core.Compensated,
+		core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed,
+	}[s.Kind]
 	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want {
 		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
 			s.Kind, t.ProcessState, t.StatusSeq)

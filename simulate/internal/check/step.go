@@ -9,7 +9,8 @@ import (
 )
 
 func (m *move) step(i int) {
-	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	s := &m.after.Steps[i]
+	d := &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
 	if s.InFlight() != (s.Claim.By != "") {
 		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
@@ -93,7 +94,8 @@ func (m *move) notNow(step string) bool {
 // rule checks a step that fails by a rule. Such a step is never claimed. It fails with the code of the rule, or
 // because its condition cannot be evaluated (P50, a rule can fail the order).
 func (m *move) rule(i int, was *protocol.Step) {
-	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	s := &m.after.Steps[i]
+	d := &m.def.Steps[i]
 	byRule := s.Error != nil && (s.Error.Code == d.Fail.Code || s.Error.Code == "expression" && d.When != "")
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !byRule {
 		m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code,
@@ -181,7 +183,8 @@ func stoppedForward(t *protocol.Task) bool {
 // does not apply to such a step. A commit that has begun the undo of the task may contain several events in
 // an unknown sequence. For such a commit the result is true.
 func (m *move) undoneAlone(s *protocol.Step) bool {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	switch {
 	case s.FailureCode == "":
 		return false
@@ -217,7 +220,8 @@ func (m *move) bySupervisor(was, s *protocol.Step) {
 }
 
 func (m *move) claimed(was, s *protocol.Step, d *core.StepDefinition) {
-	t, b := m.after, m.before
+	t := m.after
+	b := m.before
 	again := (was.State == core.UndoWait || was.Claim.Undo == s.Claim.Undo) && t.Run == b.Run
 	uncalled := was.Error != nil && was.Error.Since != 0 // its agent may be able to call earlier than expected
 	if again && !uncalled && !m.commanded && !m.several() && s.Claim.At < was.Wait.At {

@@ -72,10 +72,12 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Hash: 14695981039346656037, Checks: world.Checks{}, Often: &world.Often, Newer: sc.Newer(),
 		Defs: sc.Definitions(),
 	}
-	if w.Start = world.Noon; sc.Begun != nil {
+	w.Start = world.Noon
+	if sc.Begun != nil {
 		w.Start = int64(sc.Begun.At)
 	}
-	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
+	w.Cells = map[world.Cell]int{}
+	w.Ends = map[core.State]int{}
 	w.Below = sc.Families()
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
 	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // these definitions count as pinned by other orders
@@ -126,7 +128,8 @@ func SetUp(w *world.Simulation) {
 	}
 	w.Until = world.FaultTime
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
-		w.Until, w.Long = max(world.FaultTime, 4*kept), true
+		w.Until = max(world.FaultTime, 4*kept)
+		w.Long = true
 	}
 	for _, a := range w.Agents { // the agent's process may be absent from the beginning
 		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
@@ -135,7 +138,8 @@ func SetUp(w *world.Simulation) {
 			w.Until = max(w.Until, q.Stopped)
 		}
 	}
-	if w.Waits = check.Longest(w.Defs); w.Waits > world.FaultTime/2 {
+	w.Waits = check.Longest(w.Defs)
+	if w.Waits > world.FaultTime/2 {
 		w.Through = w.Choose("world", "through", 2, 0.5) == 1
 	}
 	w.Shards = 1 + w.Choose("world", "shards", 3, 0.2)
@@ -252,8 +256,10 @@ func Equip(p *world.Process) {
 	case p.Role == world.AScheduler && p.Scheduler == nil:
 		p.Waits = &scheduler.Waits{}
 		p.Waits.Set(p.Known)
-		p.Scheduler = scheduler.New(scheduler.Config{Parts: parts(p), Waits: p.Waits,
-			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) }})
+		p.Scheduler = scheduler.New(scheduler.Config{
+			Parts: parts(p), Waits: p.Waits,
+			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
+		})
 	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
@@ -380,7 +386,8 @@ type again struct {
 }
 
 func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters []*world.Letter,
-	ds []port.Delivery) (done []string, back []again) {
+	ds []port.Delivery,
+) (done []string, back []again) {
 	p := iv.P
 	iv.Letters = letters
 	switch p.Role {
@@ -473,7 +480,8 @@ func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(Ctx) }
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != world.Shop && name != core.Events {
-			q.Messages, q.Dead = nil, nil
+			q.Messages = nil
+			q.Dead = nil
 		}
 	}
 	for _, p := range w.Procs {

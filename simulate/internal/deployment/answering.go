@@ -45,7 +45,9 @@ func reply(w *world.Simulation, o *world.Order) {
 	case 5:
 		c.Value = json.RawMessage(`"perhaps"`)
 	case 6:
-		c.Name, c.Step, c.Round = workflows.Bought, "", 0
+		c.Name = workflows.Bought
+		c.Step = ""
+		c.Round = 0
 	case 7:
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
@@ -71,8 +73,10 @@ func scripted(w *world.Simulation, t *protocol.Task) {
 		}
 		w.Answered[at] = true
 		o.Commands++
-		c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Run: t.Run, Step: s.Name,
-			Round: s.Round(), By: by, Value: value}
+		c := core.Answered{
+			ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Run: t.Run, Step: s.Name,
+			Round: s.Round(), By: by, Value: value,
+		}
 		w.After(1000+w.Spread("scripted", at, 60_000), func() { Instruct(w, o, c, w.Embedded) })
 	}
 }
@@ -95,7 +99,8 @@ func answer(w *world.Simulation, o *world.Order, t *protocol.Task) core.Answered
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
 	def := w.Def
 	if t != nil && !t.IsTombstone() {
-		def, c.Run = w.DefOf(t), t.Run
+		def = w.DefOf(t)
+		c.Run = t.Run
 	}
 	steps := answersTo(def)
 	if len(steps) == 0 { // the order was moved to a definition without answers

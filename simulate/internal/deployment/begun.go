@@ -56,7 +56,8 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 // MoveTask returns the scenario of a task that is moved from one definition to another. The scenario begins
 // after the move.
 func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage,
-	at core.Time) (world.Scenario, error) {
+	at core.Time,
+) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
 		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
@@ -71,7 +72,8 @@ func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage
 		return world.Scenario{}, errors.New(reason)
 	}
 	next := *d.Task
-	next.OrderID, next.Version = FirstID, t.Version+1
+	next.OrderID = FirstID
+	next.Version = t.Version + 1
 	if next.ReplyTo != "" {
 		next.ReplyTo = world.Shop
 	}
@@ -94,10 +96,15 @@ func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage
 // and the past alerts and failures in the order's history. If the order is in Error or Compensated, the
 // operator resubmits it.
 func begin(w *world.Simulation, t *protocol.Task) {
-	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
-		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
-			Order: w.Sc.Order, ReplyTo: t.ReplyTo}}
-	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o
+	o := &world.Order{
+		Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
+		Submit: message.SubmitOrder{
+			Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
+			Order: w.Sc.Order, ReplyTo: t.ReplyTo,
+		},
+	}
+	w.AllOrders = append(w.AllOrders, o)
+	w.ByID[o.Id] = o
 	w.Orders++
 	document, err := state.EncodeTask(t)
 	if err != nil {
@@ -106,13 +113,16 @@ func begin(w *world.Simulation, t *protocol.Task) {
 	}
 	bucket, at := protocol.Index(t)
 	r := w.Store.Row(o.Id)
-	r.Hash = message.HashOf(t)
+	r.Hash = state.HashOf(t)
 	if t.Apart() {
 		r.Content = w.Sc.Order
 	}
-	r.Task, r.Record = t, &port.Record{ID: o.Id, Version: t.Version, State: string(t.ProcessState),
+	r.Task = t
+	r.Record = &port.Record{
+		ID: o.Id, Version: t.Version, State: string(t.ProcessState),
 		Workflow: t.Workflow,
-		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
+		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document,
+	}
 	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = true
 	for n := range t.StatusSeq {
@@ -142,31 +152,38 @@ func begin(w *world.Simulation, t *protocol.Task) {
 //   - A do was refused, took effect without a reply, or never arrived.
 //   - An undo removed the effect, or did not remove it.
 func behindIt(w *world.Simulation, t *protocol.Task, i int) {
-	s, d := &t.Steps[i], &w.Def.Steps[i]
+	s := &t.Steps[i]
+	d := &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
 		d.Agent)
 	svc.Since = int64(max(s.Claim.At, s.Finish.At)) - w.Start
 	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
 	happened := func() {
-		svc.Applied, svc.Known = 1, true
+		svc.Applied = 1
+		svc.Known = true
 		if !check.NoEffect(w, t, s.Name) {
 			svc.Net = 1
 		}
 	}
 	undone := func() {
-		svc.Net, svc.Undone, svc.Fenced = 0, true, svc.Grade == core.Fenced
+		svc.Net = 0
+		svc.Undone = true
+		svc.Fenced = svc.Grade == core.Fenced
 		entry.State = worker.StateFenced
 	}
 	stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 	switch {
 	case s.State == core.Processed || stated && s.Resolved.Fact == core.Happened:
 		happened()
-		entry.State, entry.Output = worker.StateDone, slices.Clone(s.Output)
+		entry.State = worker.StateDone
+		entry.Output = slices.Clone(s.Output)
 	case s.NoEffect != 0:
-		svc.Proven, entry.State = s.Attempt, worker.StateFailed
+		svc.Proven = s.Attempt
+		entry.State = worker.StateFailed
 	case s.State == core.Compensated, stated && s.Resolved.Fact == core.Undone:
-		svc.Applied, svc.Known = 1, true
+		svc.Applied = 1
+		svc.Known = true
 		undone()
 	case stated:
 	case s.Claim.Undo || s.State == core.UndoWait:

@@ -49,9 +49,13 @@ func application(w *world.Simulation) {
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
-		o := &world.Order{Id: id, Seen: world.NewHistory(),
-			Submit: message.SubmitOrder{Schema: message.Schema,
-				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
+		o := &world.Order{
+			Id: id, Seen: world.NewHistory(),
+			Submit: message.SubmitOrder{
+				Schema:  message.Schema,
+				OrderID: id, Workflow: w.Def.Name, Order: content(w),
+			},
+		}
 		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), protocol.InlineOrder(w.Def))...)
@@ -60,7 +64,8 @@ func application(w *world.Simulation) {
 		if w.Choose("silent", id, 2, 0.2) == 0 {
 			o.Submit.ReplyTo = world.Shop
 		}
-		w.AllOrders, w.ByID[id] = append(w.AllOrders, o), o
+		w.AllOrders = append(w.AllOrders, o)
+		w.ByID[id] = o
 		w.Orders++
 		if !w.Sc.Alone && w.Choose("deadline", id, 2, 0.08) == 1 {
 			o.Submit.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", id+"/at", 120_000))
@@ -84,8 +89,10 @@ func commands(w *world.Simulation, o *world.Order) {
 		w.After(500+w.Spread("command", o.Id, 200_000), func() { interfere(w, o) })
 	}
 	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // the command comes minutes or days later
-		late := []int64{25 * 60_000, 5 * world.Day,
-			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
+		late := []int64{
+			25 * 60_000, 5 * world.Day,
+			11 * 60_000,
+		}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
 	}
 	for range w.Choose("erasures", o.Id, 3, 0.12) { // the order may or may not be at rest
@@ -140,7 +147,8 @@ func Submit(w *world.Simulation, o *world.Order) {
 	w.Trace("application", p.Name, "submits "+o.Id)
 	Invoke(w, p, "submit", func(iv *world.Invocation) {
 		m := o.Submit
-		iv.Direct, iv.About = &m, o.Id
+		iv.Direct = &m
+		iv.About = o.Id
 		r := p.Scheduler.Submit(Ctx, []message.SubmitOrder{o.Submit})[0]
 		if iv.Dead {
 			return
@@ -206,8 +214,10 @@ func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *worl
 // or run, or the ID of an earlier command.
 func interfere(w *world.Simulation, o *world.Order) {
 	t := w.Store.Task(o.Id)
-	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
-		message.Close, message.Move}
+	kinds := []message.ControlKind{
+		message.Cancel, message.Resubmit, message.Undo, message.Resolve,
+		message.Close, message.Move,
+	}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
 		kind = message.Resubmit // no other command is useful for an undone order
@@ -284,9 +294,12 @@ func Command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message
 	if kind == message.Answer {
 		return answer(w, o, t)
 	}
-	id, run, number := nextID(o), 0, 0
+	id := nextID(o)
+	run := 0
+	number := 0
 	if t != nil {
-		run, number = t.Run, t.Commands.Number
+		run = t.Run
+		number = t.Commands.Number
 	}
 	switch kind {
 	case message.Cancel:
@@ -318,16 +331,19 @@ func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Resol
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The command ends a wait for a time in an order that goes forward. Otherwise the Scheduler must refuse
 		// it (P33, a waiting step asks no agent).
-		c.Step, c.Fact = step, core.Happened
+		c.Step = step
+		c.Fact = core.Happened
 		return c
 	}
-	if c.Step, c.Fact = Fact(w, t); c.Step == "" {
+	c.Step, c.Fact = Fact(w, t)
+	if c.Step == "" {
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
 		// The Scheduler must refuse this command. Either the result of the step is known, or an agent may
 		// still work on the step.
-		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
+		c.Step = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name
+		c.Fact = core.Happened
 		if believed(w, t, c.Step) {
 			return nil // the Scheduler could accept the fact, which may be false
 		}
@@ -348,7 +364,8 @@ func correct(w *world.Simulation, o *world.Order, t *protocol.Task, c *core.Resu
 	if i < 0 || w.Choose("corrects", o.Id, 2, 0.3) == 1 {
 		i = w.Choose("corrects", o.Id+"/step", len(t.Steps), 0.7)
 	}
-	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
+	c.Step = t.Steps[i].Name
+	c.Input = json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
 // stillWaits returns the name of a waiting step of an order in Error, or "" if no step waits.
@@ -400,7 +417,8 @@ func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
 		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
-			iv.Direct, iv.About = &c, c.OrderID
+			iv.Direct = &c
+			iv.About = c.OrderID
 			_, _ = p.Scheduler.Command(Ctx, c)
 		})
 		return

@@ -31,7 +31,8 @@ func TestIDOfAForgottenVerdict(t *testing.T) {
 		sc := world.Scenario{Definition: def, Order: order, Orders: 1, Alone: true}
 		w := NewSimulation(sc, world.Plain{})
 		SetUp(w)
-		o, after := w.AllOrders[0], int64(2)
+		o := w.AllOrders[0]
+		after := int64(2)
 		send := func(ev core.Event) {
 			after += 3
 			w.After(after, func() { Instruct(w, o, ev, true) })

@@ -83,8 +83,10 @@ func forge(w *world.Simulation) {
 	}
 	if v == 11 { // the order names a reply-to queue that does not exist (P14, submit creates once)
 		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
-		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
-			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere"}}, 0)
+		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{
+			Schema:  message.Schema,
+			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere",
+		}}, 0)
 		return
 	}
 	o := w.AllOrders[w.Choose("forged", "order", len(w.AllOrders), 0.7)]
@@ -124,8 +126,10 @@ func forge(w *world.Simulation) {
 // Any other v gives the success of the operation that was not claimed. So does a v that does not fit the
 // task.
 func forged(w *world.Simulation, t *protocol.Task, s *protocol.Step, v int) *message.Reply {
-	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
-		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
+	r := &message.Reply{
+		Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
+		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone,
+	}
 	if s.Claim.Undo {
 		r.Operation = core.Do
 	}
@@ -136,13 +140,18 @@ func forged(w *world.Simulation, t *protocol.Task, s *protocol.Step, v int) *mes
 		// The step waits and has never had a request (P33, a waiting step asks no agent).
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
-		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1
+		r.Operation = core.Do
+		r.Outcome = core.OutcomeFailed
+		r.Attempt = s.Attempt - 1
 	case v == 4 && t.Run > 0:
-		r.Operation, r.Run = core.Do, t.Run-1
+		r.Operation = core.Do
+		r.Run = t.Run - 1
 	case v == 5:
-		r.Outcome, r.Attempt = core.OutcomeFailed, s.Attempt+1
+		r.Outcome = core.OutcomeFailed
+		r.Attempt = s.Attempt + 1
 	case v == 6 && s.State != core.Processing:
-		r.Outcome, r.Operation = core.OutcomeFailed, core.Do
+		r.Outcome = core.OutcomeFailed
+		r.Operation = core.Do
 		if s.Claim.Undo {
 			r.Operation = core.UndoOp
 		}

@@ -22,12 +22,14 @@ func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world
 // Resume continues a handler until it pauses or ends.
 func Resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
-	w.Cur, iv.Parked = iv, false
+	w.Cur = iv
+	iv.Parked = false
 	until, more := iv.Routine.Resume()
 	w.Cur = before
 	if more {
 		iv.Parked = true
-		if iv.Until = until; w.Driver == nil {
+		iv.Until = until
+		if w.Driver == nil {
 			w.Agenda.Push(world.Event{At: until, Iv: iv})
 		}
 		return
@@ -187,7 +189,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	case w.Quiescing:
 		return world.Act{}
 	}
-	acts, site := world.ActsAt[c], world.Sites[r][c]
+	acts := world.ActsAt[c]
+	site := world.Sites[r][c]
 	v := w.Choose(site, subject, len(acts)+1, min(0.5, w.Rate*w.Often[c]))
 	if v == 0 {
 		return world.Act{}

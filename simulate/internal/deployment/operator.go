@@ -18,7 +18,8 @@ func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
-	now, def := core.Time(w.Start+w.Now-w.Skew()), w.DefOf(t)
+	now := core.Time(w.Start + w.Now - w.Skew())
+	def := w.DefOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &def.Steps[i]
@@ -37,7 +38,8 @@ func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 		case svc != nil && svc.Net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) &&
 			w.Conf(d.Agent).NoUndo:
 			w.Trace("operator", "", "undoes "+svc.Key+" by hand")
-			svc.Net, svc.Undone = 0, true
+			svc.Net = 0
+			svc.Undone = true
 			return s.Name, core.Undone
 		case svc != nil && (svc.Net > 0 || check.NoEffect(w, t, s.Name) && svc.Applied > 0):
 			return s.Name, core.Happened
@@ -50,7 +52,8 @@ func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 }
 
 func operate(w *world.Simulation) {
-	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
+	w.Operating = restless(w) && (!w.Quiescing || stopped(w))
+	if !w.Operating {
 		return // the function quiesce and each later commit start operate again
 	}
 	for _, o := range w.AllOrders {
@@ -66,7 +69,8 @@ func operate(w *world.Simulation) {
 		if doubt(w, t) && w.Choose("careless", o.Id, 2, 0.1) == 0 {
 			kind = message.Resolve
 		} else if triedInVain(w, o, t) {
-			if kind = message.Undo; past(w, t) || undoFails(t) {
+			kind = message.Undo
+			if past(w, t) || undoFails(t) {
 				kind = message.Close
 			}
 		} else if w.Choose("decides", o.Id, 2, 0.4) == 1 && !past(w, t) {
@@ -96,9 +100,11 @@ func operate(w *world.Simulation) {
 // that its effects were undone by hand, because a parent cannot undo a closed child (see
 // shared/protocol/testdata/stories/child-closed.story).
 func giveUp(w *world.Simulation, o *world.Order, t *protocol.Task) (*world.Order, *protocol.Task, message.ControlKind) {
-	top, above := o, t
+	top := o
+	above := t
 	for above != nil && above.Parent != nil {
-		if top = w.ByID[above.Parent.OrderID]; top == nil {
+		top = w.ByID[above.Parent.OrderID]
+		if top == nil {
 			return o, t, message.Resubmit
 		}
 		above = w.Store.Task(top.Id)

@@ -17,8 +17,10 @@ func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	clear(w.Nth)
 	world.Counters.Put(w.Nth)
 	w.Nth = nil
-	return world.Result{Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
-		Story: w.Story, Checks: w.Checks}
+	return world.Result{
+		Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
+		Story: w.Story, Checks: w.Checks,
+	}
 }
 
 // Play runs all events. The first phase has faults. The second phase has no faults and lasts until all orders
@@ -79,7 +81,8 @@ func Stop(w *world.Simulation) {
 }
 
 func quiesce(w *world.Simulation) {
-	w.Quiescing, w.QuiescedAt = true, w.Now
+	w.Quiescing = true
+	w.QuiescedAt = w.Now
 	w.Trace("world", "", "the faults are over")
 	if !w.Operating {
 		operate(w)

@@ -27,8 +27,10 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	if w.Conf(p.Agent).Check {
 		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
 			pauseFor(w.Cur, 2)
-			s, a := w.ServiceOf(c, p.Agent), &w.Cur.Agency
-			a.Checked, a.Happened = true, s.Applied > 0
+			s := w.ServiceOf(c, p.Agent)
+			a := &w.Cur.Agency
+			a.Checked = true
+			a.Happened = s.Applied > 0
 			if c.Operation == core.UndoOp {
 				a.Happened = s.Undone || w.Traits[p.Agent].Standing && s.Grade == core.Plain && s.Net == 0
 			}
@@ -62,7 +64,8 @@ func character(w *world.Simulation, agent string) {
 			t.Output = w.Choose("output", agent, 4, 0.15)
 		}
 		if w.Enabled[world.Concurrency] && w.Choose("slow", agent, 2, 0.1) == 1 {
-			t.Serial, t.Latency = true, core.Day
+			t.Serial = true
+			t.Latency = core.Day
 			for _, d := range w.AllSteps() {
 				if slices.Contains(d.AllAgents(), agent) {
 					t.Latency = min(t.Latency, d.Timeout/2)
@@ -103,7 +106,8 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
-	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
+	s := w.ServiceOf(c, iv.P.Agent)
+	conf := w.Conf(iv.P.Agent)
 	check.Calls(iv, c)
 	defer func() { iv.Agency.Outcome = shown(err) }()
 	site := world.CallDo
@@ -166,7 +170,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 // deferred defers the reply of a call. The work continues outside the agent, and the reply comes later.
 // Sometimes the work stops, and the reply never comes.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
-	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
+	s := w.ServiceOf(c, iv.P.Agent)
+	agent := iv.P.Agent
 	within := time.Duration(0)
 	if w.Choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
@@ -179,10 +184,13 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 			return
 		}
 		w.Trace("service", "", "does what was deferred: "+c.Key)
-		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step,
-			Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
+		r := &message.Reply{
+			Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step,
+			Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone,
+		}
 		if err := effect(w, s, c); err != nil {
-			r.Outcome, r.Error = core.OutcomeFailed, &message.ReplyError{Code: "fenced"}
+			r.Outcome = core.OutcomeFailed
+			r.Error = &message.ReplyError{Code: "fenced"}
 		}
 		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
 	})
@@ -233,7 +241,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 // tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
 // later. Any other call has no effect, because the other grades declare that calls end in time.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
-	takes int64) (any, error) {
+	takes int64,
+) (any, error) {
 	landLater(w, s, c, takes)
 	pauseFor(iv, max(left, 0)+1)
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
@@ -263,7 +272,8 @@ func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 }
 
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
-	f world.Fault) (any, error) {
+	f world.Fault,
+) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
 		// The call arrives after its deadline, when the agent has already closed the connection.
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
@@ -398,7 +408,8 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 		w.Violate("P18", "attempt %d of %s is called, and the service may have forgotten the key", c.Attempt, c.Key)
 	}
 	if f == world.KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
-		s.Known, s.Fenced = false, false
+		s.Known = false
+		s.Fenced = false
 		w.Hits[world.KeyForgotten]++
 		w.Trace("service", "", "has forgotten the key: "+c.Key)
 	}
@@ -415,7 +426,9 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 		if s.Grade == core.Plain && s.Net == 0 {
 			return worker.NoEffect(worker.Permanent(errors.New("there is nothing to undo")))
 		}
-		s.Net, s.Undone, s.Since = 0, true, w.Now
+		s.Net = 0
+		s.Undone = true
+		s.Since = w.Now
 		s.Fenced = s.Fenced || s.Grade == core.Fenced
 		w.Trace("service", "", "undone: "+c.Key)
 		check.Check(w)
@@ -428,7 +441,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 		return nil
 	}
 	s.Applied++
-	s.Known, s.Since = true, w.Now
+	s.Known = true
+	s.Since = w.Now
 	w.Checks.Did("P51")
 	if o := w.ByID[s.Order]; o != nil {
 		if meant := o.Seen.Meant[s.Key+string(core.Do)]; meant != "" &&

@@ -31,7 +31,8 @@ func write(s *world.Store, wr *port.Write) error {
 	var after *protocol.Task
 	if !s.Bare {
 		var err error
-		if after, err = state.DecodeTask(next.Record.Document); err != nil {
+		after, err = state.DecodeTask(next.Record.Document)
+		if err != nil {
 			s.W.Violate("bug", "a document of %s that was written cannot be read: %v", id, err)
 			return err
 		}
@@ -42,7 +43,8 @@ func write(s *world.Store, wr *port.Write) error {
 	if r.Record != nil && r.Record.Bucket == port.DueBucket {
 		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Record.IndexAt)
 	}
-	r.Row, r.Task = next, after
+	r.Row = next
+	r.Task = after
 	if !s.Bare {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
@@ -78,7 +80,8 @@ func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
 			(!any || r.IndexAt.Before(first)) {
-			first, any = r.IndexAt, true
+			first = r.IndexAt
+			any = true
 		}
 	}
 	return first, any
@@ -90,7 +93,8 @@ func (s storePort) Shards() int { return s.p.W.Shards }
 
 func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
-	iv, st := s.p.W.Cur, s.p.W.Store
+	iv := s.p.W.Cur
+	st := s.p.W.Store
 	for i := range writes {
 		wr := &writes[i]
 		errs[i] = portCall(iv, world.CallCommit, wr.Record.ID, func(f world.Fault) error {
@@ -141,7 +145,8 @@ func later(p *world.Process, wr *port.Write) *port.Write {
 	}
 	c.Unknown[check.LaterField] = json.RawMessage(`"1"`)
 	w := *wr
-	if w.Record.Document, err = state.EncodeTask(&c); err != nil {
+	w.Record.Document, err = state.EncodeTask(&c)
+	if err != nil {
 		return wr
 	}
 	return &w
@@ -151,7 +156,8 @@ var errAnswer = fmt.Errorf("the answer was lost on its way")
 
 // Load implements port.Store. A throttle affects one record or all records.
 func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
-	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
+	records := make([]*port.Record, len(ids))
+	errs := make([]error, len(ids))
 	if len(ids) == 0 {
 		return records, errs
 	}
@@ -159,7 +165,8 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 	err := portCall(iv, world.CallLoad, ids[0], func(f world.Fault) error {
 		struck := -1
 		if f == world.Throttle {
-			if struck = s.p.W.Choose("struck", ids[0], len(ids), 0.5) - 1; struck < 0 {
+			struck = s.p.W.Choose("struck", ids[0], len(ids), 0.5) - 1
+			if struck < 0 {
 				return port.ErrUnavailable
 			}
 			iv.Trouble = true
@@ -188,7 +195,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 			r = stored.Row
 		}
 		// An error means that the content has expired or was erased after the handler loaded the task.
-		if content, err = r.ContentOf(id, hash); err != nil {
+		content, err = r.ContentOf(id, hash)
+		if err != nil {
 			s.p.W.Cur.Trouble = true
 		}
 		return err
@@ -233,7 +241,8 @@ func (s storePort) Place(_ context.Context, id string, version int64, bucket por
 }
 
 func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) ([]port.Due, error) {
+	limit int,
+) ([]port.Due, error) {
 	if bucket == port.DamagedBucket { // no task of the simulation is damaged
 		return nil, nil
 	}
@@ -276,7 +285,8 @@ func (s storePort) List(context.Context, port.Query) (port.Page, error) {
 type leases struct{ p *world.Process }
 
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
-	ttl time.Duration) (ours bool, err error) {
+	ttl time.Duration,
+) (ours bool, err error) {
 	w := l.p.W
 	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
 		held := w.Leases[name]

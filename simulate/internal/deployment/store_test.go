@@ -23,13 +23,19 @@ type simulatedPorts struct {
 }
 
 func newSimulatedPorts(shards int) simulatedPorts {
-	w := &world.Simulation{Quiescing: true, Shards: shards, Leases: map[string]memory.Lease{},
-		Checks: world.Checks{}}
+	w := &world.Simulation{
+		Quiescing: true, Shards: shards, Leases: map[string]memory.Lease{},
+		Checks: world.Checks{},
+	}
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions(), Bare: true}
 	p := &world.Process{W: w, Name: "suite", Up: true}
 	w.Cur = &world.Invocation{W: w, P: p}
-	return simulatedPorts{storePort{p}, leases{p},
-		ledgerPort{p, &world.Ledger{Entries: map[string]port.LedgerEntry{}}}, w.Store.Defs}
+	return simulatedPorts{
+		storePort{p},
+		leases{p},
+		ledgerPort{p, &world.Ledger{Entries: map[string]port.LedgerEntry{}}},
+		w.Store.Defs,
+	}
 }
 
 var storeStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -37,15 +43,22 @@ var storeStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 // drawnWrite draws a write whose expected version is often the stored one.
 func drawnWrite(r *rapid.T, id string, at time.Time) port.Write {
 	expected := rapid.Int64Range(-1, 4).Draw(r, "expected")
-	w := port.Write{Expected: expected, Record: port.Record{ID: id, Version: expected + 1,
+	w := port.Write{Expected: expected, Record: port.Record{
+		ID: id, Version: expected + 1,
 		State: "Processing", Workflow: "order", Created: at, Document: fmt.Appendf(nil, `{"at":%d}`, at.Unix()),
-		IndexAt: at.Add(time.Minute), Bucket: rapid.SampledFrom([]port.Bucket{port.DueBucket,
-			port.AttentionBucket, port.NoBucket}).Draw(r, "bucket")}}
+		IndexAt: at.Add(time.Minute), Bucket: rapid.SampledFrom([]port.Bucket{
+			port.DueBucket,
+			port.AttentionBucket, port.NoBucket,
+		}).Draw(r, "bucket"),
+	}}
 	if expected == 0 {
-		w.Hash, w.Apart, w.Content = "h"+id, true, []byte(id)
+		w.Hash = "h" + id
+		w.Apart = true
+		w.Content = []byte(id)
 		switch rapid.IntRange(0, 2).Draw(r, "kind") {
 		case 0:
-			w.Apart, w.Content = false, nil
+			w.Apart = false
+			w.Content = nil
 		case 1:
 			w.Content = nil // which is refused
 		}
@@ -55,7 +68,8 @@ func drawnWrite(r *rapid.T, id string, at time.Time) port.Write {
 
 // operateOnBoth runs one drawn operation on both, and returns the two results.
 func operateOnBoth(r *rapid.T, simulated simulatedPorts, real *memory.Store, leases *memory.Leases,
-	ledger *memory.Ledger) (got, want []any) {
+	ledger *memory.Ledger,
+) (got, want []any) {
 	ctx := r.Context()
 	id := rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(r, "id")
 	at := storeStart.Add(time.Duration(rapid.IntRange(0, 9).Draw(r, "at")) * time.Second)
@@ -73,7 +87,8 @@ func operateOnBoth(r *rapid.T, simulated simulatedPorts, real *memory.Store, lea
 	case 3:
 		return both(func(s port.Store) []any { ended, err := s.Ended(ctx, id); return []any{ended, err} })
 	case 4:
-		shard, limit := rapid.IntRange(0, 2).Draw(r, "shard"), rapid.IntRange(0, 3).Draw(r, "limit")
+		shard := rapid.IntRange(0, 2).Draw(r, "shard")
+		limit := rapid.IntRange(0, 3).Draw(r, "limit")
 		after := rapid.SampledFrom([]*port.Due{nil, {ID: "b", At: at}}).Draw(r, "after")
 		return both(func(s port.Store) []any {
 			due, err := s.Due(ctx, port.DueBucket, shard, at.Add(time.Minute), after, limit)
@@ -85,14 +100,18 @@ func operateOnBoth(r *rapid.T, simulated simulatedPorts, real *memory.Store, lea
 		}
 		return []any{nil}, []any{real.Forget(ctx, []string{id})}
 	case 6:
-		owner, ttl := rapid.SampledFrom([]string{"x", "y"}).Draw(r, "owner"), 2*time.Second
+		owner := rapid.SampledFrom([]string{"x", "y"}).Draw(r, "owner")
+		ttl := 2 * time.Second
 		ours, err := simulated.Acquire(ctx, id, owner, at, ttl)
 		theirs, wrong := leases.Acquire(ctx, id, owner, at, ttl)
 		return []any{ours, err}, []any{theirs, wrong}
 	case 7:
-		e := port.LedgerEntry{Key: id, State: "started", Version: rapid.Int64Range(0, 2).Draw(r, "version"),
-			Output: []byte(id)}
-		err, wrong := simulated.Move(ctx, e), ledger.Move(ctx, e)
+		e := port.LedgerEntry{
+			Key: id, State: "started", Version: rapid.Int64Range(0, 2).Draw(r, "version"),
+			Output: []byte(id),
+		}
+		err := simulated.Move(ctx, e)
+		wrong := ledger.Move(ctx, e)
 		moved, err2 := simulated.Entry(ctx, id)
 		stored, wrong2 := ledger.Entry(ctx, id)
 		return []any{err, moved, err2}, []any{wrong, stored, wrong2}
@@ -104,8 +123,10 @@ func operateOnBoth(r *rapid.T, simulated simulatedPorts, real *memory.Store, lea
 // comparable replaces errors by what a caller can see of them.
 func comparable(results []any) (seen []any) {
 	class := func(err error) any {
-		for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict,
-			port.ErrTooLarge} {
+		for _, sentinel := range []error{
+			port.ErrExists, port.ErrNotFound, port.ErrConflict,
+			port.ErrTooLarge,
+		} {
 			if errors.Is(err, sentinel) {
 				return sentinel
 			}
@@ -134,8 +155,10 @@ func comparable(results []any) (seen []any) {
 func TestTheSimulatedStoreIsLikeTheOneInMemory(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		const shards = 3
-		simulated, real := newSimulatedPorts(shards), memory.NewStore(shards)
-		leases, ledger := memory.NewLeases(), memory.NewLedger()
+		simulated := newSimulatedPorts(shards)
+		real := memory.NewStore(shards)
+		leases := memory.NewLeases()
+		ledger := memory.NewLedger()
 		for range rapid.IntRange(1, 60).Draw(r, "operations") {
 			got, want := operateOnBoth(r, simulated, real, leases, ledger)
 			if got, want := comparable(got), comparable(want); !reflect.DeepEqual(got, want) {

@@ -16,7 +16,8 @@ import (
 
 // next returns the next time at which anything can be different, or -1.
 func next(d *Driver) int64 {
-	w, next := d.W, int64(-1)
+	w := d.W
+	next := int64(-1)
 	at := func(t int64) {
 		if t > w.Now && (next < 0 || t < next) {
 			next = t
@@ -64,7 +65,8 @@ func do(d *Driver, a Action) {
 	if w.Tracing {
 		say(d, a)
 	}
-	d.MoveTask, d.Thawed = 0, 0
+	d.MoveTask = 0
+	d.Thawed = 0
 	for n, name := range w.Names {
 		d.Marks[n] = w.Queues[name].Next
 	}
@@ -182,7 +184,8 @@ func mail(d *Driver, a Action) {
 // release makes a late message visible.
 func release(l *world.Letter, now int64) {
 	if l.Late {
-		l.Late, l.Visible = false, min(l.Visible, now)
+		l.Late = false
+		l.Visible = min(l.Visible, now)
 	}
 }
 
@@ -219,9 +222,11 @@ func deliver(d *Driver, q *world.Queue, letters []*world.Letter) {
 		h.Number(int64(l.Received))
 	}
 	deployment.Equip(p)
-	d.Input, d.Mine = uint64(h), letters
+	d.Input = uint64(h)
+	d.Mine = letters
 	deployment.Deliver(d.W, p, q, letters)
-	d.Input, d.Mine = 0, nil
+	d.Input = 0
+	d.Mine = nil
 }
 
 // command sends the next command of the people. The command counts as done once it was sent.
@@ -229,7 +234,8 @@ func command(d *Driver) {
 	o := d.W.AllOrders[0]
 	if c := deployment.Command(d.W, o, d.W.Store.Task(o.Id), d.Scope.People[d.Done]); c != nil {
 		if e, ok := c.(core.Resubmit); ok && d.Scope.Corrects != "" {
-			e.Step, e.Input = d.Scope.Corrects, json.RawMessage(`{"given":1}`)
+			e.Step = d.Scope.Corrects
+			e.Input = json.RawMessage(`{"given":1}`)
 			c = e
 		}
 		deployment.Instruct(d.W, o, c, false)
@@ -298,8 +304,10 @@ func say(d *Driver, a Action) {
 			return
 		}
 		i := slices.IndexFunc(q.Messages, func(l *world.Letter) bool { return l.Id == int(a.Id) })
-		word := map[Kind]string{Copies: "comes twice: ", ComesLate: "is late: ",
-			Releases: "is there at last: ", Loses: "is lost: "}[a.Kind]
+		word := map[Kind]string{
+			Copies: "comes twice: ", ComesLate: "is late: ",
+			Releases: "is there at last: ", Loses: "is lost: ",
+		}[a.Kind]
 		w.Trace("world", q.Name, word+world.Describe(q.Messages[i].Message))
 	}
 }

@@ -16,7 +16,8 @@ import (
 // can happen next, with the same outcomes. Otherwise the exploration would leave out states that it has not
 // seen.
 func TestStatesWithOneHashGoOnAlike(t *testing.T) {
-	walks, compared := 400, 0
+	walks := 400
+	compared := 0
 	if testing.Short() {
 		walks = 60
 	}
@@ -29,7 +30,8 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 				if compared++; compared%7 != 0 { // each takes a run for all that can happen next
 					return
 				}
-				a, b := successors(&s, one), successors(&s, other)
+				a := successors(&s, one)
+				b := successors(&s, other)
 				bothSpoil(a, b)
 				if !maps.Equal(a, b) {
 					t.Fatalf("%s: the same hash after\n%v\nand\n%v\nand then\n%v\nand\n%v", s.Name, one,
@@ -46,7 +48,8 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 
 // walk takes a random path with few faults, and checks states that were met by another path.
 func walk(s *Scope, rng *rand.Rand, first map[uint64][]Action,
-	met func(one, other []Action)) {
+	met func(one, other []Action),
+) {
 	var path []Action
 	d := newDriver(deployment.NewSimulation(s.Scenario, world.Plain{}), s)
 	defer end(d)
@@ -68,7 +71,6 @@ func walk(s *Scope, rng *rand.Rand, first map[uint64][]Action,
 			met(was, path)
 		}
 	}
-
 }
 
 // successors counts the states that can follow.
@@ -111,7 +113,8 @@ func bothSpoil(a, b map[string]int) {
 		}
 		return what
 	}
-	one, other := can(a), can(b)
+	one := can(a)
+	other := can(b)
 	for _, all := range []map[string]int{a, b} {
 		maps.DeleteFunc(all, func(key string, _ int) bool {
 			before, _, _ := strings.Cut(key, " to ")

@@ -20,11 +20,14 @@ import (
 // or wait, moves them to another definition, and runs what follows with every fault. A tape of such a run
 // plays it again.
 func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
-	n, most := uint64(400), 12
+	n := uint64(400)
+	most := 12
 	if testing.Short() {
-		n, most = 150, 6
+		n = 150
+		most = 6
 	}
-	begun, ends := map[core.State]int{}, map[core.State]int{}
+	begun := map[core.State]int{}
+	ends := map[core.State]int{}
 	for seed := range n {
 		def := drawnWorkflow(seed)
 		for _, task := range stopped(def, seed) {

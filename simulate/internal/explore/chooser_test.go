@@ -58,8 +58,10 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 
 // TestShrink checks that the counterexample of a wrong service shrinks to a few choices.
 func TestShrink(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../../examples/simulate/transfer.yaml"),
-		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
+	sc := simulate.Scenario{
+		Definition: load(t, "../../../examples/simulate/transfer.yaml"),
+		Services:   simulate.Services{"creditor": {Forgets: 2 * core.Second}},
+	}
 	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
 	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
 		t.Fatalf("%v, tape %+v", r.Violation, r.Tape)
@@ -102,9 +104,11 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 // TestFaultsOutlastWaits checks that faults also happen after a wait of days, so that the run finds a service
 // behind it that differs from its workflow.
 func TestFaultsOutlastWaits(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../../examples/trial/trial.yaml"),
-		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
-		Services: simulate.Services{"payment": {Grade: core.Plain}}}
+	sc := simulate.Scenario{
+		Definition: load(t, "../../../examples/trial/trial.yaml"),
+		Order:      []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
+		Services:   simulate.Services{"payment": {Grade: core.Plain}},
+	}
 	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
 	if r.Violation == nil || r.Violation.Invariant != "3" || r.Violation.At < int64(11*core.Day) {
 		t.Fatalf("%v after %d seeds", r.Violation, r.Seeds)
@@ -114,14 +118,18 @@ func TestFaultsOutlastWaits(t *testing.T) {
 // TestOnlyRestarts checks that every order is done if only processes fail and no commands are given.
 func TestOnlyRestarts(t *testing.T) {
 	var faults []simulate.Fault
-	for _, name := range []string{"crash-before", "crash-after", "timeout-after", "frozen", "zombie",
+	for _, name := range []string{
+		"crash-before", "crash-after", "timeout-after", "frozen", "zombie",
 		"fresh-copy",
-		"redelivery"} {
+		"redelivery",
+	} {
 		faults = append(faults, simulate.FaultNamed(name))
 	}
 	for seed := range uint64(300) {
 		d := drawnWorkflow(seed)
-		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
+		d.Deadline = 0
+		d.OnDeadline = ""
+		d.HopBudget = 10_000
 		for i := range d.Steps {
 			if d.Steps[i].Fail != nil {
 				d.Steps[i].When = "false"
@@ -132,14 +140,16 @@ func TestOnlyRestarts(t *testing.T) {
 				continue
 			}
 			if d.Steps[i].Answer != nil { // no answer comes
-				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "",
-					json.RawMessage(`"yes"`), nil
+				d.Steps[i].Answer.Refuse = ""
+				d.Steps[i].Answer.TimeoutValue = json.RawMessage(`"yes"`)
+				d.Steps[i].Input = nil
 				continue
 			}
 			if e := d.Steps[i].Each; e != nil {
 				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
 				for k := range e.Child.Steps {
-					e.Child.Steps[k].Retry.MaxFailures, e.Child.Steps[k].Grade = 1000, core.Idempotent
+					e.Child.Steps[k].Retry.MaxFailures = 1000
+					e.Child.Steps[k].Grade = core.Idempotent
 				}
 				e.Child.HopBudget = 10_000
 				if err := workflow.Seal(e.Child); err != nil {
@@ -148,13 +158,16 @@ func TestOnlyRestarts(t *testing.T) {
 				e.Definition = e.Child.Hash
 				continue
 			}
-			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
+			d.Steps[i].Retry.MaxFailures = 1000
+			d.Steps[i].Grade = core.Idempotent
 		}
 		if err := workflow.Seal(d); err != nil {
 			t.Fatal(err)
 		}
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true,
-			Only: faults}, simulate.NewSeeded(seed), simulate.Options{})
+		r := simulate.Run(simulate.Scenario{
+			Definition: d, Alone: true,
+			Only: faults,
+		}, simulate.NewSeeded(seed), simulate.Options{})
 		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
 			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
 		}
@@ -200,8 +213,10 @@ func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
 // any other.
 func TestRapidChooses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sc := simulate.Scenario{Definition: drawnWorkflow(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
-			Orders: 1}
+		sc := simulate.Scenario{
+			Definition: drawnWorkflow(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
+			Orders:     1,
+		}
 		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)

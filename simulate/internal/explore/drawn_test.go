@@ -28,8 +28,10 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	def := &core.Definition{
 		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
 		ResendAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
-			core.StatusUndone, core.StatusCancelled},
+		Notify: []core.StatusKind{
+			core.StatusReceived, core.StatusCompleted, core.StatusFailed,
+			core.StatusUndone, core.StatusCancelled,
+		},
 	}
 	if d.chance(2) {
 		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
@@ -38,8 +40,10 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	n := 1 + d.IntN(4)
 	for i := range n {
 		def.Steps = append(def.Steps, d.step(i))
-		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second,
-			ClockSkew: core.Second}
+		agent := core.AgentDefinition{
+			QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second,
+			ClockSkew:      core.Second,
+		}
 		if d.chance(4) {
 			agent.KeyRetention = 10 * core.Minute
 		}
@@ -57,9 +61,11 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
-	def.AlertUndone, def.Events = seed%3 == 0, seed%7 == 3
+	def.AlertUndone = seed%3 == 0
+	def.Events = seed%7 == 3
 	if d.chance(4) {
-		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
+		def.Deadline = core.Duration(20+d.IntN(60)) * core.Second
+		def.OnDeadline = core.OnFailureUndo
 		if d.chance(2) {
 			def.OnDeadline = core.OnFailureStop
 		}
@@ -77,8 +83,10 @@ func sealed(d *core.Definition) *core.Definition {
 
 func (d *drawing) step(i int) core.StepDefinition {
 	name := string(rune('a' + i))
-	retry := core.Retry{MaxFailures: 1 + d.IntN(3),
-		Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+	retry := core.Retry{
+		MaxFailures: 1 + d.IntN(3),
+		Backoff:     core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3},
+	}
 	s := core.StepDefinition{
 		Name: name, Agent: name + "-agent", Operation: "do-" + name,
 		Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
@@ -86,7 +94,8 @@ func (d *drawing) step(i int) core.StepDefinition {
 		Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
 	}
 	if d.chance(4) {
-		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = 1, 20*core.Second
+		s.Retry.ExtendedRounds = 1
+		s.Retry.ExtendedInterval = 20 * core.Second
 	}
 	if d.chance(4) {
 		s.OnFailure = core.OnFailureStop
@@ -134,7 +143,8 @@ func (d *drawing) noReturn(def *core.Definition) {
 			s.Undo = nil
 		}
 	}
-	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
+	def.Steps[at].PointOfNoReturn = true
+	def.Steps[at].When = ""
 	if d.chance(2) { // a proven refusal permits undo (P22a)
 		def.Steps[at].OnFailure = core.OnFailureUndo
 	}
@@ -175,18 +185,25 @@ func putWaits(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
-			Wait: &core.Wait{}}
+		*s = core.StepDefinition{
+			Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Wait: &core.Wait{},
+		}
 		if r.IntN(4) == 0 {
-			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`,
-				`"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
+			times := []string{
+				`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`,
+				`"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`,
+			}
 			s.Input = json.RawMessage(times[r.IntN(len(times))])
 			continue
 		}
-		spans := []core.Duration{0, core.Duration(1+r.IntN(9)) * core.Second,
+		spans := []core.Duration{
+			0, core.Duration(1+r.IntN(9)) * core.Second,
 			core.Duration(20+r.IntN(70)) * core.Second, 14*core.Minute + 55*core.Second,
-			core.Duration(16+r.IntN(10)) * core.Minute}
-		if s.Wait.For = spans[r.IntN(len(spans))]; s.Wait.For > 0 && r.IntN(3) == 0 {
+			core.Duration(16+r.IntN(10)) * core.Minute,
+		}
+		s.Wait.For = spans[r.IntN(len(spans))]
+		if s.Wait.For > 0 && r.IntN(3) == 0 {
 			s.Wait.Spread = core.Duration(1+r.IntN(30)) * core.Second
 		}
 	}
@@ -206,16 +223,20 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
-			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
+		*s = core.StepDefinition{
+			Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{},
+		}
 		if r.IntN(3) == 0 {
 			s.Answer.Event = workflows.Bought
 		} else {
 			s.Answer.Values = []string{"yes", "no"}
-			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`,
+			questions := []string{
+				"", `{"question":"may it?"}`, `{"need":2}`,
 				`{"need":2,"who":["ann","bob","cleo"]}`, `{"notSelf":"ann"}`,
 				`{"who":["bob"],"timeout":"45s"}`,
-				`{"need":2,"who":["ann"]}`, `{"question":"${ order.by }"}`, `{"timeout":"16m"}`}
+				`{"need":2,"who":["ann"]}`, `{"question":"${ order.by }"}`, `{"timeout":"16m"}`,
+			}
 			s.Input = json.RawMessage(questions[r.IntN(len(questions))])
 		}
 		if len(s.Input) == 0 {
@@ -248,13 +269,16 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 			After: slices.Clone(s.After), When: s.When,
 			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
 			OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
-			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
-				Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
+			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{
+				Initial: 2 * core.Second,
+				Max:     10 * core.Second, Multiplier: 2, Jitter: 0.3,
+			}},
 			Input: json.RawMessage(`{"link":"${ token('` + s.Name + `', 'ann') }"}`),
 		}
 		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+
 			r.IntN(20)) * core.Second, ClockSkew: core.Second}
-		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
+		s.After = append(slices.Clone(s.After), ask.Name)
+		s.Answer.Ask = ask.Name
 		if r.IntN(2) == 0 {
 			s.Answer.Remind = core.Duration(2+r.IntN(60)) * core.Second
 		}
@@ -307,10 +331,14 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 		maps.Copy(def.Agents, leaf.Agents)
 		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Each: e}
-		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`,
-			`[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {
+		if lists := []string{
+			`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`,
+			`[{"n":1},{"n":2},"no object"]`,
+		}; r.IntN(5) > 0 {
 			s.Input = json.RawMessage(lists[r.IntN(len(lists))])
-			e.Concurrency, e.Tolerate, e.Collect = 1+r.IntN(3), r.IntN(2), r.IntN(2) == 0
+			e.Concurrency = 1 + r.IntN(3)
+			e.Tolerate = r.IntN(2)
+			e.Collect = r.IntN(2) == 0
 		}
 		return
 	}
@@ -318,24 +346,32 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 
 // drawnLeaf returns the workflow of children: one or two calls.
 func drawnLeaf(r *rand.Rand) *core.Definition {
-	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
-		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
+	leaf := &core.Definition{
+		Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20),
+	}
 	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {
-		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
-			Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{
+			Initial: 2 * core.Second,
+			Max:     10 * core.Second, Multiplier: 2, Jitter: 0.3,
+		}}
 		timeout := core.Duration(2+r.IntN(10)) * core.Second
-		s := core.StepDefinition{Name: name, Agent: name + "-agent", Operation: "do-" + name,
+		s := core.StepDefinition{
+			Name: name, Agent: name + "-agent", Operation: "do-" + name,
 			Timeout: timeout, MaxQueueTime: 5 * core.Minute, Retry: retry, OnFailure: core.OnFailureUndo,
 			Undo:  &core.Undo{Operation: "undo-" + name, Timeout: timeout, Retry: retry},
-			Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)]}
+			Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
+		}
 		if r.IntN(3) == 0 {
 			s.OnFailure = core.OnFailureStop
 		}
 		if i > 0 && r.IntN(2) == 0 {
 			s.After = []string{"x"}
 		}
-		leaf.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second,
-			ClockSkew: core.Second}
+		leaf.Agents[s.Agent] = core.AgentDefinition{
+			QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second,
+			ClockSkew:      core.Second,
+		}
 		leaf.Steps = append(leaf.Steps, s)
 	}
 	return sealed(leaf)
@@ -348,8 +384,10 @@ func putRule(r *rand.Rand, def *core.Definition) {
 		return
 	}
 	s := &def.Steps[r.IntN(len(def.Steps))]
-	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false",
-		OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	rule := core.StepDefinition{
+		Name: "rule", After: slices.Clone(s.After), When: "false",
+		OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"},
+	}
 	switch r.IntN(6) {
 	case 0, 1:
 		rule.When = "true"
@@ -374,8 +412,10 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 		}
 		s.OnFailure = core.OnFailureContinue
 		if s.Undo == nil && behindNoReturn(def, s) {
-			s.Undo = &core.Undo{Operation: "undo-" + s.Name, Timeout: s.Timeout,
-				Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff}}
+			s.Undo = &core.Undo{
+				Operation: "undo-" + s.Name, Timeout: s.Timeout,
+				Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff},
+			}
 		}
 		switch r.IntN(12) {
 		case 0:
@@ -401,7 +441,8 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 		if before.OnFailure != core.OnFailureContinue {
 			continue
 		}
-		if s.When = "steps." + before.Name + ".failed"; r.IntN(3) == 0 {
+		s.When = "steps." + before.Name + ".failed"
+		if r.IntN(3) == 0 {
 			s.When = "not " + s.When
 		}
 		if s.Agent != "" && s.OnFailure == core.OnFailureContinue {

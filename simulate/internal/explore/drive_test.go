@@ -18,7 +18,8 @@ func newDriver(w *world.Simulation, s *Scope) *Driver {
 	deployment.SetUp(w)
 	for _, p := range w.Procs {
 		if slices.Contains(s.Down, p.Name) {
-			p.Up, d.Since = false, 0
+			p.Up = false
+			d.Since = 0
 		}
 	}
 	d.Marks = make([]int, len(w.Names))
@@ -113,7 +114,8 @@ func apart(d *Driver, iv *world.Invocation) bool {
 
 // shared reports whether another handler touches the key of this agent's handler, or is about to.
 func shared(d *Driver, iv *world.Invocation) bool {
-	w, key := d.W, iv.Agency.Req.Key
+	w := d.W
+	key := iv.Agency.Req.Key
 	for _, p := range w.Procs {
 		if p.Role != world.AnAgent || p.Agent != iv.P.Agent {
 			continue
@@ -257,7 +259,8 @@ func messages(d *Driver) {
 		q := w.Queues[name]
 		idle := idle(d, q.Consumers) != nil
 		fresh(d, n)
-		ready, late := 0, 0
+		ready := 0
+		late := 0
 		for _, l := range q.Messages {
 			switch {
 			case l.Late && idle:
@@ -358,7 +361,8 @@ func idle(d *Driver, consumers []*world.Process) (found *world.Process) {
 			continue
 		}
 		if k := knows(d, p); found == nil || k < least {
-			found, least = p, k
+			found = p
+			least = k
 		}
 	}
 	return found

@@ -48,8 +48,10 @@ func (d *Driver) Fault(r world.Role, c world.Call, subject string) world.Act {
 
 // Answered adds what a call has answered its handler, and what went wrong at it.
 func (d *Driver) Answered(iv *world.Invocation, c world.Call, subject string, wrong world.Fault,
-	err error) {
-	w, t := d.W, &on(iv).Trail
+	err error,
+) {
+	w := d.W
+	t := &on(iv).Trail
 	on(iv).Made++
 	// Earlier results do not count any more: see remembers.
 	if c == world.CallLoad && iv.P.Role == world.AScheduler {
@@ -79,7 +81,8 @@ func (d *Driver) Answered(iv *world.Invocation, c world.Call, subject string, wr
 			}
 		}
 	case world.CallCommit:
-		if on(iv).Wrote = true; err == nil && on(iv).Versions != nil {
+		on(iv).Wrote = true
+		if err == nil && on(iv).Versions != nil {
 			on(iv).Versions = maps.Clone(on(iv).Versions) // A snapshot may share the map.
 			on(iv).Versions[subject] = w.Store.Version(subject)
 		}

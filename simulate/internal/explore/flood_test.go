@@ -37,10 +37,14 @@ func TestAgentsThatAreAwayForAnHourUndoNothing(t *testing.T) {
 // wrong.
 func flooded(t *testing.T, base func(simulate.Point) int) {
 	t.Helper()
-	undone, orders, commits := 0, 0, 0
+	undone := 0
+	orders := 0
+	commits := 0
 	for n := range uint64(200) {
 		d := drawnWorkflow(n)
-		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 100
+		d.Deadline = 0
+		d.OnDeadline = ""
+		d.HopBudget = 100
 		for i := range d.Steps {
 			s := &d.Steps[i]
 			if s.Fail != nil {
@@ -52,7 +56,9 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 				continue
 			}
 			if s.Answer != nil { // no answer comes
-				s.Answer.Refuse, s.Answer.TimeoutValue, s.Input = "", json.RawMessage(`"yes"`), nil
+				s.Answer.Refuse = ""
+				s.Answer.TimeoutValue = json.RawMessage(`"yes"`)
+				s.Input = nil
 				continue
 			}
 			if e := s.Each; e != nil {
@@ -94,6 +100,7 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 // patient lets a call wait in a queue for as long as it takes.
 func patient(d *core.Definition, i int) {
 	s := &d.Steps[i]
-	s.MaxQueueTime, s.Retry.MaxFailures = core.Day, 3
+	s.MaxQueueTime = core.Day
+	s.Retry.MaxFailures = 3
 	d.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}
 }

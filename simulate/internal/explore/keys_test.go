@@ -15,13 +15,18 @@ func TestForgottenKeysAreNotAsked(t *testing.T) {
 	const seeds = 1200
 	for _, declared := range []bool{true, false} {
 		d := drawnWorkflow(1)
-		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 200
+		d.Deadline = 0
+		d.OnDeadline = ""
+		d.HopBudget = 200
 		services := simulate.Services{}
 		for i := range d.Steps {
 			s := &d.Steps[i]
-			s.Grade, s.Retry.ExtendedInterval, s.Retry.ExtendedRounds = core.Idempotent, 4*core.Minute, 5
+			s.Grade = core.Idempotent
+			s.Retry.ExtendedInterval = 4 * core.Minute
+			s.Retry.ExtendedRounds = 5
 			a := d.Agents[s.Agent]
-			if a.KeyRetention = 0; declared {
+			a.KeyRetention = 0
+			if declared {
 				a.KeyRetention = 10 * core.Minute
 			}
 			d.Agents[s.Agent] = a
@@ -37,7 +42,8 @@ func TestForgottenKeysAreNotAsked(t *testing.T) {
 		for seed := range uint64(seeds) {
 			r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 			orders += r.Orders
-			if found = r.Violation; found != nil {
+			found = r.Violation
+			if found != nil {
 				break
 			}
 		}

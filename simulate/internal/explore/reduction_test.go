@@ -62,7 +62,9 @@ func TestNothingIsLost(t *testing.T) {
 		name   string
 		faults int
 	}{
-		{"fenced: at once", 0}, {"plain: in a row", 0}, {"the second is skipped", 0},
+		{"fenced: at once", 0},
+		{"plain: in a row", 0},
+		{"the second is skipped", 0},
 		{"fenced: stopped, resolved, resubmitted", 0},
 		{"idempotent: in a row, cancelled", 0},
 	} {
@@ -70,7 +72,8 @@ func TestNothingIsLost(t *testing.T) {
 		reduced, few := outcomes(t, s, x.faults)
 		s.Entangled = true
 		all, many := outcomes(t, s, x.faults)
-		lost, new := 0, 0
+		lost := 0
+		new := 0
 		for what := range all {
 			if !reduced[what] {
 				if lost++; lost < 4 {
@@ -148,7 +151,8 @@ func TestSnapshot(t *testing.T) {
 					map[[2]uintptr]bool{}); shared != "" {
 					t.Fatalf("%s: a snapshot shares %s with its world", s.Name, shared)
 				}
-				one, other := onwards(driverOf(snapshot(c)), 5), onwards(driverOf(snapshot(c)), 5)
+				one := onwards(driverOf(snapshot(c)), 5)
+				other := onwards(driverOf(snapshot(c)), 5)
 				if stateHash(driverOf(c)) != before || stateHash(d) != before || !slices.Equal(one, other) {
 					t.Fatalf("%s: a copy is not what it is a copy of", s.Name)
 				}
@@ -240,8 +244,10 @@ func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) stri
 // as by going the whole way, and goes on in the same way.
 func TestStandingHandlerGoesOn(t *testing.T) {
 	compared := 0
-	for _, name := range []string{"fenced: in a row, cancelled", "plain: at once",
-		"idempotent: stopped, undone, resubmitted"} {
+	for _, name := range []string{
+		"fenced: in a row, cancelled", "plain: at once",
+		"idempotent: stopped, undone, resubmitted",
+	} {
 		s := scopeNamed(t, name)
 		x := newExploring(&s, 1)
 		rng := rand.New(rand.NewPCG(3, 5)) //nolint:gosec // not for secrets
@@ -292,9 +298,11 @@ func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 		fields int
 	}{
 		// Of a task, Damaged is no part of what is stored: reading sets it, and no simulated document is damaged.
-		{reflect.TypeFor[protocol.Task](), 53}, {reflect.TypeFor[protocol.Step](), 34},
+		{reflect.TypeFor[protocol.Task](), 53},
+		{reflect.TypeFor[protocol.Step](), 34},
 		{reflect.TypeFor[message.Reply](), 16},
-		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 4},
+		{reflect.TypeFor[core.SendRequest](), 19},
+		{reflect.TypeFor[message.Control](), 4},
 		{reflect.TypeFor[world.Remote](), 14},
 	} {
 		if n := leafFields(x.of); n != x.fields {

@@ -108,9 +108,11 @@ func TestReport(t *testing.T) {
 
 func run(o options) error {
 	began := time.Now()
-	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()),
+	f := &figures{
+		FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()),
 		Faults:         map[string]int{},
-		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
+		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs,
+	}
 	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
 	// back restores the collector's setting before the exploration, which keeps much memory.
 	back := simulate.Spacious()
@@ -239,7 +241,9 @@ func (f *figures) seedsOver(n int) {
 // the processor time both are the latter.
 func speed() (core, wall float64) {
 	for range 8 {
-		began, cpu, orders := time.Now(), cpuTime(), 0
+		began := time.Now()
+		cpu := cpuTime()
+		orders := 0
 		for seed := range uint64(500) {
 			orders += simulate.Run(scenario(seed), simulate.NewSeeded(seed), simulate.Options{}).Orders
 		}
@@ -301,8 +305,10 @@ func (f *figures) singles(o options) error {
 		f.Absent = append(f.Absent, absentCell{a.Site, a.Act, a.Why})
 	}
 	for _, a := range m.Wrong {
-		f.broke("base scenarios", &simulate.Violation{Invariant: "cells",
-			Text: fmt.Sprintf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)})
+		f.broke("base scenarios", &simulate.Violation{
+			Invariant: "cells",
+			Text:      fmt.Sprintf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why),
+		})
 	}
 	for _, p := range m.Places {
 		switch {
@@ -382,7 +388,8 @@ func (f *figures) explore(o options) {
 		f.WorldsWhole[n] = 0
 	}
 	for _, s := range e.Scopes {
-		f.FaultsPerPath, f.MostFaults = min(f.FaultsPerPath, s.Whole), max(f.MostFaults, s.Whole)
+		f.FaultsPerPath = min(f.FaultsPerPath, s.Whole)
+		f.MostFaults = max(f.MostFaults, s.Whole)
 		for n := range s.Whole + 1 {
 			f.WorldsWhole[n]++
 		}

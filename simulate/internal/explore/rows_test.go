@@ -47,9 +47,11 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 		h.Text(fmt.Sprint(t.Commands.Refused))
 	}
 	h.Yes(t.Undo.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Commands.Number, t.Hops, t.StatusSeq, t.Start.Seq, t.End.Seq,
+	for _, n := range [...]int{
+		t.Run, t.Commands.Number, t.Hops, t.StatusSeq, t.Start.Seq, t.End.Seq,
 		t.End.Command,
-		t.Deadline.Seq, len(t.Steps), len(t.Commands.Verdicts)} {
+		t.Deadline.Seq, len(t.Steps), len(t.Commands.Verdicts),
+	} {
 		h.Number(int64(n))
 	}
 	for i := range t.Commands.Verdicts {
@@ -136,9 +138,11 @@ func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 	h.Text(string(s.State))
 	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
 		s.NoEffect != 0)
-	for _, n := range [...]int64{int64(s.Attempt), int64(s.First.Nth), int64(s.Failures.Do),
+	for _, n := range [...]int64{
+		int64(s.Attempt), int64(s.First.Nth), int64(s.Failures.Do),
 		int64(s.Failures.Undo), int64(s.Finish.Seq),
-		int64(s.Claim.Allowance), int64(s.Failures.Queued)} {
+		int64(s.Claim.Allowance), int64(s.Failures.Queued),
+	} {
 		h.Number(n)
 	}
 	h.Text(s.Claim.Cause)

@@ -32,8 +32,11 @@ func (all *scopes) add(name string, d *core.Definition, s Scope) {
 	if len(s.Down) > 0 { // A scope with instances down has one instance of each actor.
 		p = Plot{}.also("world", "orders", 1, max(s.Orders, 1)-1).also("world", "capacity", 1, 1)
 	}
-	s.Name, s.Scenario = name, world.Scenario{Definition: d, Base: p.Base, Orders: max(s.Orders, 1) + 1,
-		Order: s.Order}
+	s.Name = name
+	s.Scenario = world.Scenario{
+		Definition: d, Base: p.Base, Orders: max(s.Orders, 1) + 1,
+		Order: s.Order,
+	}
 	*all = append(*all, s)
 }
 
@@ -78,8 +81,10 @@ func (all *scopes) ofCommands() {
 	all.add("stopped, moved, resubmitted",
 		terse(stops(small(core.Idempotent, false))),
 		fails("b", message.Move, message.Resubmit))
-	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
-		Corrects: "b"}
+	corrects := Scope{
+		People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
+		Corrects: "b",
+	}
 	all.add("stopped, resolved, resubmitted with another input",
 		terse(stops(small(core.Idempotent, false))),
 		corrects)
@@ -136,8 +141,10 @@ func (all *scopes) ofWaits() {
 	}
 	all.add("goes on without the first, stopped by the second, resubmitted",
 		terse(stops(goesOn(small(core.Fenced, true)))),
-		Scope{People: []message.ControlKind{message.Resubmit},
-			Refuses: "a"})
+		Scope{
+			People:  []message.ControlKind{message.Resubmit},
+			Refuses: "a",
+		})
 	all.add("two tasks", terse(small(core.Fenced, false)),
 		Scope{Scenario: world.Scenario{Orders: 2}})
 	all.add("two tasks on an agent that comes late",

@@ -65,7 +65,8 @@ type Found struct {
 // in any case; for the rest it stops when the time is over, or something was found. Time is counted as by a
 // stopwatch: a busy machine takes up to twice as long. progress may be nil.
 func explore(scopes []Scope, faults, workers int, most time.Duration,
-	progress func(*Exploration)) *Exploration {
+	progress func(*Exploration),
+) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	watch := newStopwatch(workers)
 	all := make([]*exploring, len(scopes))
@@ -185,8 +186,10 @@ type branch struct {
 
 func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
-	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{},
-		spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
+	x := &exploring{
+		scope: s, workers: max(1, workers), seen: map[uint64]*place{},
+		spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1,
+	}
 	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(deployment.NewSimulation(s.Scenario, world.Plain{}), s)
 	first := &place{state: stateHash(d)}
@@ -196,7 +199,9 @@ func newExploring(s *Scope, workers int) *exploring {
 
 // level goes through everything with one number of faults.
 func (x *exploring) level(extend bool, until time.Duration) {
-	x.extend, x.until, x.cut = extend, until, false
+	x.extend = extend
+	x.until = until
+	x.cut = false
 	var all sync.WaitGroup
 	for range x.workers {
 		all.Go(x.work)
@@ -205,13 +210,15 @@ func (x *exploring) level(extend bool, until time.Duration) {
 	for _, p := range x.kept { // others need the memory
 		p.world.Store(nil)
 	}
-	x.kept, x.turn = nil, 0
+	x.kept = nil
+	x.turn = 0
 	if x.cut || len(x.found) > 0 {
 		return
 	}
 	x.whole++
 	if extend {
-		x.open, x.wrong = x.wrong, nil
+		x.open = x.wrong
+		x.wrong = nil
 	}
 }
 
@@ -246,7 +253,8 @@ func (x *exploring) work() {
 func (x *exploring) run(b branch) {
 	d := x.reach(b.at)
 	defer end(d)
-	at, by := b.at, b.by
+	at := b.at
+	by := b.by
 	for {
 		do(d, by)
 		next := &place{before: at, by: by, state: stateHash(d)}
@@ -255,7 +263,8 @@ func (x *exploring) run(b branch) {
 			return
 		}
 		x.keep(next, d)
-		at, by = next, more
+		at = next
+		by = more
 	}
 }
 
@@ -264,7 +273,8 @@ func (x *exploring) reach(at *place) *Driver {
 	var way []*place
 	var from *world.Simulation
 	for ; ; at = at.before {
-		if from = at.world.Load(); from != nil || at.before == nil {
+		from = at.world.Load()
+		if from != nil || at.before == nil {
 			break
 		}
 		way = append(way, at)
@@ -335,7 +345,8 @@ func (p *place) path() []Action {
 // is looked at where it makes a difference first, right after the action that led there (see
 // driver.steps and driver.fresh), so that a state that is met again can have more of it.
 func (x *exploring) visit(d *Driver, at *place) (first Action, ok bool) {
-	acts, labels := enabled(d), x.labels(d, at)
+	acts := enabled(d)
+	labels := x.labels(d, at)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.steps++; at.before != nil && !at.by.Costs() {
@@ -365,7 +376,8 @@ func (x *exploring) visit(d *Driver, at *place) (first Action, ok bool) {
 		switch {
 		case a.Costs():
 		case !ok && at.before != nil:
-			first, ok = a, true
+			first = a
+			ok = true
 		default:
 			x.open = append(x.open, branch{at, a})
 		}
@@ -439,8 +451,10 @@ func (x *exploring) unending() {
 	}
 	for s, at := range x.seen {
 		if _, ok := good[s]; !ok && len(x.found) == 0 {
-			x.broken(at, &world.Violation{Invariant: "5",
-				Text: "from here no end can be reached, however long nothing more goes wrong"})
+			x.broken(at, &world.Violation{
+				Invariant: "5",
+				Text:      "from here no end can be reached, however long nothing more goes wrong",
+			})
 		}
 	}
 }

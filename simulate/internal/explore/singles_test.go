@@ -76,7 +76,8 @@ func singles(base []Scene, workers, pairs int) *Matrix {
 		}
 		for k := range pairs {
 			n := len(places)
-			a, b := (k*7919)%n, (k*104729+k/n+1)%n
+			a := (k * 7919) % n
+			b := (k*104729 + k/n + 1) % n
 			jobs <- job{s, []world.Choice{places[a], places[b]}}
 		}
 	}
@@ -99,8 +100,10 @@ func places(s *Scene) (all []world.Choice, cannot []Place) {
 			r, site := siteOf(p.Site)
 			switch why := w.Impossible(r, site, world.ActsAt[site][v]); {
 			case s.Base(p) > 0:
-				cannot = append(cannot, Place{s.Name, c, 0,
-					"another fault happens there, which the scenario is about"})
+				cannot = append(cannot, Place{
+					s.Name, c, 0,
+					"another fault happens there, which the scenario is about",
+				})
 			case why != "":
 				cannot = append(cannot, Place{s.Name, c, 0, why})
 			default:

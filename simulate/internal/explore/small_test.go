@@ -24,12 +24,17 @@ func otherwise(g core.Grade) *core.Definition {
 // asking is an approval between a and b, or beside them.
 func asking(beside bool) *core.Definition {
 	d := small(core.Idempotent, true)
-	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Timeout: 40 * core.Second,
+	d.Steps = append(d.Steps, core.StepDefinition{
+		Name: "w", Timeout: 40 * core.Second,
 		OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Values: []string{"yes", "no"}, Refuse: `value == "no"`,
-			OnTimeout: core.OnFailureUndo}})
+		Answer: &core.Answer{
+			Values: []string{"yes", "no"}, Refuse: `value == "no"`,
+			OnTimeout: core.OnFailureUndo,
+		},
+	})
 	if !beside {
-		d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
+		d.Steps[2].After = []string{"a"}
+		d.Steps[1].After = []string{"w"}
 	}
 	return sealed(d)
 }
@@ -43,14 +48,16 @@ func askedFor(d *core.Definition) *core.Definition {
 	ask.After = d.Steps[2].After
 	ask.Undo = nil
 	d.Agents[ask.Agent] = d.Agents[d.Steps[0].Agent]
-	d.Steps[2].After, d.Steps[2].Answer.Ask = append(slices.Clone(ask.After), ask.Name), ask.Name
+	d.Steps[2].After = append(slices.Clone(ask.After), ask.Name)
+	d.Steps[2].Answer.Ask = ask.Name
 	d.Steps = append(d.Steps, ask)
 	return sealed(d)
 }
 
 // refusalStops has a refusal, and the end of the time, stop the order.
 func refusalStops(d *core.Definition) *core.Definition {
-	d.Steps[2].OnFailure, d.Steps[2].Answer.OnTimeout = core.OnFailureStop, core.OnFailureStop
+	d.Steps[2].OnFailure = core.OnFailureStop
+	d.Steps[2].Answer.OnTimeout = core.OnFailureStop
 	return sealed(d)
 }
 
@@ -68,20 +75,28 @@ func eventOf(d *core.Definition) *core.Definition {
 
 // small is a then b, or both at once.
 func small(g core.Grade, parallel bool) *core.Definition {
-	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second,
-		Multiplier: 2, Jitter: 0.2}}
-	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second,
+	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{
+		Initial: core.Second, Max: 4 * core.Second,
+		Multiplier: 2, Jitter: 0.2,
+	}}
+	d := &core.Definition{
+		Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second,
 		ResendAfter: 20 * core.Second, HopBudget: 20,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
+		Notify: []core.StatusKind{
+			core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
 			core.StatusUndoing, core.StatusCompleted, core.StatusFailed, core.StatusUndone,
-			core.StatusCancelled}}
+			core.StatusCancelled,
+		},
+	}
 	for _, n := range []string{"a", "b"} {
 		d.Agents[n+"-agent"] = core.AgentDefinition{QueueAllowance: 5 * core.Second, ClockSkew: core.Second}
-		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n,
+		d.Steps = append(d.Steps, core.StepDefinition{
+			Name: n, Agent: n + "-agent", Operation: "do-" + n,
 			Timeout: 4 * core.Second, MaxQueueTime: core.Minute,
 			Retry: retry, OnFailure: core.OnFailureUndo,
 			Undo: &core.Undo{Operation: "undo-" + n, Timeout: 4 * core.Second, Retry: retry}, Grade: g,
-			Input: json.RawMessage(`{"for":"${ orderId }"}`)})
+			Input: json.RawMessage(`{"for":"${ orderId }"}`),
+		})
 	}
 	if !parallel {
 		d.Steps[1].After = []string{"a"}
@@ -92,22 +107,27 @@ func small(g core.Grade, parallel bool) *core.Definition {
 // between is a, then a wait, then b.
 func between(wait core.Duration) *core.Definition {
 	d := beside(wait)
-	d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
+	d.Steps[2].After = []string{"a"}
+	d.Steps[1].After = []string{"w"}
 	return sealed(d)
 }
 
 // beside is a and b at once, and a wait beside them.
 func beside(wait core.Duration) *core.Definition {
 	d := small(core.Idempotent, true)
-	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Wait: &core.Wait{For: wait},
-		OnFailure: core.OnFailureUndo})
+	d.Steps = append(d.Steps, core.StepDefinition{
+		Name: "w", Wait: &core.Wait{For: wait},
+		OnFailure: core.OnFailureUndo,
+	})
 	return sealed(d)
 }
 
 // ruled has b follow a failure by rule, which comes after a.
 func ruled(d *core.Definition) *core.Definition {
-	rule := core.StepDefinition{Name: "rule", After: []string{"a"}, When: "true",
-		OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	rule := core.StepDefinition{
+		Name: "rule", After: []string{"a"}, When: "true",
+		OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"},
+	}
 	d.Steps = []core.StepDefinition{d.Steps[0], rule, d.Steps[1]}
 	d.Steps[2].After = []string{"rule"}
 	return sealed(d)
@@ -127,7 +147,8 @@ func stops(d *core.Definition) *core.Definition {
 
 // noReturn returns the workflow with a point of no return.
 func noReturn(d *core.Definition) *core.Definition {
-	d.Steps[1].PointOfNoReturn, d.Steps[1].Undo = true, nil
+	d.Steps[1].PointOfNoReturn = true
+	d.Steps[1].Undo = nil
 	return stops(d)
 }
 
@@ -140,7 +161,8 @@ func pivot(d *core.Definition) *core.Definition {
 
 // deadline returns the workflow with a deadline after which it is undone.
 func deadline(d *core.Definition) *core.Definition {
-	d.Deadline, d.OnDeadline = 6*core.Second, core.OnFailureUndo
+	d.Deadline = 6 * core.Second
+	d.OnDeadline = core.OnFailureUndo
 	return sealed(d)
 }
 
@@ -156,8 +178,10 @@ func forgetful(d *core.Definition) *core.Definition {
 // terse leaves out statuses: fewer statuses leave fewer calls. Without the first one the order is submitted
 // for ever.
 func terse(d *core.Definition) *core.Definition {
-	d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
-		core.StatusUndone, core.StatusCancelled}
+	d.Notify = []core.StatusKind{
+		core.StatusReceived, core.StatusCompleted, core.StatusFailed,
+		core.StatusUndone, core.StatusCancelled,
+	}
 	return sealed(d)
 }
 

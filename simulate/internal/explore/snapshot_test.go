@@ -14,7 +14,8 @@ import (
 func standing(w *world.Simulation) (all, any bool) {
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
-			if any = true; !on(iv).Frozen {
+			any = true
+			if !on(iv).Frozen {
 				return false, true
 			}
 		}
@@ -32,7 +33,9 @@ func snapshot(w *world.Simulation) *world.Simulation {
 	c.Cells = map[world.Cell]int{}
 	c.Choices = nil
 	c.Story = nil
-	c.Ends, c.Corpses, c.Agenda = maps.Clone(w.Ends), nil, nil
+	c.Ends = maps.Clone(w.Ends)
+	c.Corpses = nil
+	c.Agenda = nil
 	c.Leases = maps.Clone(w.Leases)
 	c.Outages = maps.Clone(w.Outages)
 	c.Expired = maps.Clone(w.Expired)
@@ -62,16 +65,20 @@ func snapshot(w *world.Simulation) *world.Simulation {
 	for agent, l := range w.Ledgers {
 		c.Ledgers[agent] = &world.Ledger{Entries: maps.Clone(l.Entries)}
 	}
-	c.AllOrders, c.ByID = make([]*world.Order, len(w.AllOrders)),
-		make(map[string]*world.Order, len(w.AllOrders))
+	c.AllOrders = make([]*world.Order, len(w.AllOrders))
+	c.ByID = make(map[string]*world.Order, len(w.AllOrders))
 	for i, o := range w.AllOrders {
 		own := *o
 		own.Seen = snapshotHistory(&o.Seen)
-		c.AllOrders[i], c.ByID[o.Id] = &own, &own
+		c.AllOrders[i] = &own
+		c.ByID[o.Id] = &own
 	}
 	d := *driverOf(w)
-	d.W, d.Acts, d.Mine = &c, nil, nil
-	d.Landings, d.Marks = slices.Clone(d.Landings), slices.Clone(d.Marks)
+	d.W = &c
+	d.Acts = nil
+	d.Mine = nil
+	d.Landings = slices.Clone(d.Landings)
+	d.Marks = slices.Clone(d.Marks)
 	d.Held = map[int][]*world.Letter{}
 	c.Driver = &d
 	for _, p := range w.Procs {
@@ -101,7 +108,8 @@ func become(w *world.Simulation, s *world.Simulation) {
 	}
 	for name, q := range w.Queues {
 		own := *c.Queues[name]
-		own.W, own.Consumers = w, q.Consumers
+		own.W = w
+		own.Consumers = q.Consumers
 		*q = own
 	}
 	for key, own := range c.Services {
@@ -142,7 +150,8 @@ func become(w *world.Simulation, s *world.Simulation) {
 
 // becomeProcess makes a process the one of a snapshot. It keeps its actors while handlers run in it.
 func becomeProcess(w *world.Simulation, p *world.Process, own world.Process) {
-	own.W, own.Running = w, p.Running
+	own.W = w
+	own.Running = p.Running
 	if len(p.Running) > 0 {
 		own.Scheduler = p.Scheduler
 		own.Supervisor = p.Supervisor
@@ -176,7 +185,9 @@ func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
 
 func snapshotStore(s *world.Store, w *world.Simulation) *world.Store {
 	c := *s
-	c.W, c.Ids, c.Defs = w, slices.Clone(s.Ids), s.Defs.Clone()
+	c.W = w
+	c.Ids = slices.Clone(s.Ids)
+	c.Defs = s.Defs.Clone()
 	c.Rows = make(map[string]*world.Row, len(s.Rows))
 	for id, r := range s.Rows {
 		own := *r
@@ -188,7 +199,9 @@ func snapshotStore(s *world.Store, w *world.Simulation) *world.Store {
 
 func snapshotQueue(q *world.Queue, w *world.Simulation) *world.Queue {
 	c := *q
-	c.W, c.Messages, c.Dead = w, snapshotOf(q.Messages), snapshotOf(q.Dead)
+	c.W = w
+	c.Messages = snapshotOf(q.Messages)
+	c.Dead = snapshotOf(q.Dead)
 	c.Consumers = make([]*world.Process, len(q.Consumers))
 	for i, p := range q.Consumers {
 		c.Consumers[i] = w.Procs[slices.Index(q.W.Procs, p)]
@@ -219,9 +232,12 @@ func snapshotHistory(h *world.History) world.History {
 	c.Counted = maps.Clone(h.Counted)
 	c.Verdicts = maps.Clone(h.Verdicts)
 	c.Cancels = maps.Clone(h.Cancels)
-	c.Answered, c.Decisions = maps.Clone(h.Answered), maps.Clone(h.Decisions)
+	c.Answered = maps.Clone(h.Answered)
+	c.Decisions = maps.Clone(h.Decisions)
 	c.Failed = maps.Clone(h.Failed)
-	c.StopBy, c.Done = maps.Clone(h.StopBy), maps.Clone(h.Done)
-	c.Wakes, c.Alone = maps.Clone(h.Wakes), maps.Clone(h.Alone)
+	c.StopBy = maps.Clone(h.StopBy)
+	c.Done = maps.Clone(h.Done)
+	c.Wakes = maps.Clone(h.Wakes)
+	c.Alone = maps.Clone(h.Alone)
 	return c
 }

@@ -29,7 +29,8 @@ import (
 //
 // TestStatesWithOneHashGoOnAlike holds states of one hash against each other.
 func stateHash(d *Driver) uint64 {
-	w, h := d.W, EmptyDigest
+	w := d.W
+	h := EmptyDigest
 	now := w.Start + w.Now
 	h.Number(int64(rowsOf(d, now))) //nolint:gosec // a hash
 	for _, name := range w.Names {
@@ -113,7 +114,8 @@ func knows(d *Driver, p *world.Process) (sum Digest) {
 // weight is how long a request has waited, as far as it makes a difference: twice that is allowed to
 // the next one, but no less than its agent's allowance and no more than the step's maxQueueTime (P32).
 func weight(d *Driver, agent string, waited core.Duration) core.Duration {
-	least, most := d.W.Def.Agents[agent].QueueAllowance, core.Duration(0)
+	least := d.W.Def.Agents[agent].QueueAllowance
+	most := core.Duration(0)
 	for i := range d.W.Def.Steps {
 		if s := &d.W.Def.Steps[i]; slices.Contains(s.AllAgents(), agent) {
 			most = max(most, s.MaxQueueTime, least)
@@ -128,7 +130,8 @@ func weight(d *Driver, agent string, waited core.Duration) core.Duration {
 // history is what the checks remember of an order and will ask for again: what was sent for the claims that
 // stand and for the present end, and the statuses of what a message that is still there has led to (P12).
 func history(d *Driver, h *Digest, o *world.Order) {
-	s, t := &o.Seen, d.W.Store.Task(o.Id)
+	s := &o.Seen
+	t := d.W.Store.Task(o.Id)
 	h.Number(int64(len(s.Cancels)))
 	for _, def := range d.W.Defs {
 		for i := range def.Steps {
@@ -215,8 +218,10 @@ func content(d *Driver, h *Digest, l *world.Letter, taken int) {
 			h.Text("late") // its agent drops it, whatever else it says (P25)
 			return
 		}
-		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.StopBy) - now,
-			int64(m.ClaimedAt) - now, int64(m.Timeout)} {
+		for _, n := range [...]int64{
+			int64(m.Run), int64(m.Attempt), int64(m.StopBy) - now,
+			int64(m.ClaimedAt) - now, int64(m.Timeout),
+		} {
 			h.Number(n)
 		}
 		h.Text(string(m.Operation))
@@ -264,8 +269,10 @@ func reply(d *Driver, h *Digest, m *message.Reply, waited core.Duration) {
 		_, step := d.W.StepOf(t, m.Step)
 		agent = t.Step(m.Step).AskedAgent(step)
 	}
-	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter),
-		int64(weight(d, agent, waited))} {
+	for _, n := range [...]int64{
+		int64(m.Run), int64(m.Attempt), int64(m.RetryAfter),
+		int64(weight(d, agent, waited)),
+	} {
 		h.Number(n)
 	}
 	if m.Error != nil {
@@ -311,7 +318,8 @@ func handler(d *Driver, iv *world.Invocation) Digest {
 //   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how
 //     much.
 func remembers(d *Driver, iv *world.Invocation) (trail Digest, age int64) {
-	trail, age = on(iv).Trail, d.W.Now-on(iv).Began
+	trail = on(iv).Trail
+	age = d.W.Now - on(iv).Began
 	t := on(iv).Turn
 	switch {
 	case t == nil:

@@ -43,7 +43,9 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	s.PointOfNoReturn = false
 	if s.Answer != nil { // two steps must not name the same call in ask
 		a := *s.Answer
-		a.Ask, a.Remind, s.Answer = "", 0, &a
+		a.Ask = ""
+		a.Remind = 0
+		s.Answer = &a
 	}
 	return s
 }
@@ -69,15 +71,19 @@ func revised(d *core.Definition) {
 		}
 		// The definition of the child orders also changes.
 		if s.Each != nil && s.Each.Child != nil {
-			each, child := *s.Each, *s.Each.Child
+			each := *s.Each
+			child := *s.Each.Child
 			child.Steps = slices.Clone(child.Steps)
 			if revised(&child); workflow.Seal(&child) == nil {
-				each.Definition, each.Child, s.Each = child.Hash, &child, &each
+				each.Definition = child.Hash
+				each.Child = &child
+				s.Each = &each
 			}
 		}
 		if s.Undo != nil {
 			undo := *s.Undo
-			undo.Input, undo.Timeout = json.RawMessage(`{"undo":"${ orderId }"}`), undo.Timeout+core.Second
+			undo.Input = json.RawMessage(`{"undo":"${ orderId }"}`)
+			undo.Timeout = undo.Timeout + core.Second
 			s.Undo = &undo
 		}
 	}
@@ -89,7 +95,8 @@ func revised(d *core.Definition) {
 // successors. If no step has an agent, renamed changes nothing.
 func renamed(d *core.Definition) {
 	first := extra(&d.Steps[0])
-	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
+	first.Undo = d.Steps[0].Undo
+	first.OnFailure = core.OnFailureStop
 	if d.Steps[0].Agent != "" {
 		d.Steps[0].Operation += "-again"
 	} else { // the step without an agent becomes a call

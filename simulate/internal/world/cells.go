@@ -4,12 +4,18 @@ import "slices"
 
 // Calls lists the kinds of calls that each role makes.
 var Calls = [RoleCount][]Call{
-	AScheduler: {CallLoad, CallOrder, CallCommit, CallDue, CallSend, CallDelete, CallExtend, CallAlert,
-		CallMessage, CallPoll, CallClock, CallDeploy},
-	ASupervisor: {CallLoad, CallCommit, CallDue, CallLease, CallSend, CallDepth, CallAlert, CallMessage,
-		CallTick, CallClock},
-	AnAgent: {CallSend, CallDelete, CallExtend, CallEntry, CallMove, CallDo, CallUndo, CallMessage,
-		CallPoll, CallClock},
+	AScheduler: {
+		CallLoad, CallOrder, CallCommit, CallDue, CallSend, CallDelete, CallExtend, CallAlert,
+		CallMessage, CallPoll, CallClock, CallDeploy,
+	},
+	ASupervisor: {
+		CallLoad, CallCommit, CallDue, CallLease, CallSend, CallDepth, CallAlert, CallMessage,
+		CallTick, CallClock,
+	},
+	AnAgent: {
+		CallSend, CallDelete, CallExtend, CallEntry, CallMove, CallDo, CallUndo, CallMessage,
+		CallPoll, CallClock,
+	},
 	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
 }
 

@@ -31,14 +31,16 @@ func Hire(iv *Invocation, body func(*Invocation)) *Coroutine {
 	var c *Coroutine
 	idle.Lock()
 	if n := len(idle.all); n > 0 {
-		c, idle.all = idle.all[n-1], idle.all[:n-1]
+		c = idle.all[n-1]
+		idle.all = idle.all[:n-1]
 	}
 	idle.Unlock()
 	if c == nil {
 		c = &Coroutine{}
 		c.next, c.stop = iter.Pull(c.work)
 	}
-	c.iv, c.body = iv, body
+	c.iv = iv
+	c.body = body
 	return c
 }
 
@@ -46,7 +48,8 @@ func (c *Coroutine) work(yield func(int64) bool) {
 	for {
 		c.iv.Yield = yield
 		c.body(c.iv)
-		c.iv, c.body = nil, nil
+		c.iv = nil
+		c.body = nil
 		if !yield(ended) {
 			return
 		}
@@ -56,7 +59,8 @@ func (c *Coroutine) work(yield func(int64) bool) {
 // Resume runs the handler until it pauses or ends. The result until is the end of the pause. The result more
 // is false if the handler has ended.
 func (c *Coroutine) Resume() (until int64, more bool) {
-	if until, _ = c.next(); until != ended {
+	until, _ = c.next()
+	if until != ended {
 		return until, true
 	}
 	idle.Lock()

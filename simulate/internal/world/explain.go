@@ -36,14 +36,18 @@ func (e Explained) String() string {
 // Explain returns the explanation of a broken invariant. The parameter sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
 	if v.responsible(sc) == ReportToUs {
-		return Explained{ReportToUs,
+		return Explained{
+			ReportToUs,
 			"No workflow and no service can break this rule: Stepkeeper itself does, or its simulator is " +
-				"wrong.", ReportIt}
+				"wrong.", ReportIt,
+		}
 	}
 	const earned = "declare the grade that the service earns"
-	e := Explained{Responsible: YourWorkflow,
+	e := Explained{
+		Responsible: YourWorkflow,
 		Text: "A service offers less than the workflow says of it, and an effect stands, or is missing, " +
-			"because of that.", Fix: earned}
+			"because of that.", Fix: earned,
+	}
 	switch forgets := slices.ContainsFunc(slices.Collect(maps.Values(sc.Services)),
 		func(s Service) bool { return s.Forgets > 0 }); {
 	case v.Invariant == "3" && forgets:
@@ -53,8 +57,8 @@ func (v *Violation) Explain(sc Scenario) Explained {
 			"rounds of the extended wait, or a service that keeps keys for longer; and declare its " +
 			"keyRetention, so that a step in doubt stops for the operator instead"
 	case v.Invariant == "3":
-		e.Text, e.Fix = "A service did the work of one idempotency key twice.",
-			earned+": one that does not know keys is plain"
+		e.Text = "A service did the work of one idempotency key twice."
+		e.Fix = earned + ": one that does not know keys is plain"
 	case v.Invariant == "11" || v.Invariant == "8":
 		e.Text = "A call landed after its undo, and its effect stands: the service's undo leaves no fence."
 		e.Fix = earned +

@@ -147,8 +147,15 @@ func (a Act) String() string {
 }
 
 // Compute lists the faults that can happen to a handler at each of its port calls.
-var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
-	{Zombie, true}, {Frozen, false}, {Frozen, true}}
+var Compute = []Act{
+	{CrashBefore, false},
+	{CrashAfter, true},
+	{TimeoutAfter, true},
+	{Zombie, false},
+	{Zombie, true},
+	{Frozen, false},
+	{Frozen, true},
+}
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
@@ -174,8 +181,14 @@ var ActsAt = [CallCount][]Act{
 	CallMove:   with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true}),
 	CallDo:     service,
 	CallUndo:   service,
-	CallMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false},
-		{Redriven, true}, {Retention, false}},
+	CallMessage: {
+		{FreshCopy, true},
+		{Redelivery, true},
+		{Reorder, false},
+		{LongDelay, false},
+		{Redriven, true},
+		{Retention, false},
+	},
 	CallPoll:   {{Concurrency, false}},
 	CallTick:   {{TickMissed, false}, {TicksOverlap, false}},
 	CallClock:  {{ClockJump, false}},

@@ -69,6 +69,7 @@ type Order struct {
 // Born records a child order when its task is stored for the first time.
 func (w *Simulation) Born(t *protocol.Task) *Order {
 	o := &Order{Id: t.OrderID, Acked: true, Seen: NewHistory()}
-	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o
+	w.AllOrders = append(w.AllOrders, o)
+	w.ByID[o.Id] = o
 	return o
 }

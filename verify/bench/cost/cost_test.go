@@ -31,8 +31,10 @@ type consumed struct {
 }
 
 func (c consumed) less(d consumed) consumed {
-	return consumed{c.writes - d.writes, c.reads - d.reads, c.replies - d.replies, c.others - d.others,
-		c.requests - d.requests, c.statuses - d.statuses, c.events - d.events, c.bytes - d.bytes}
+	return consumed{
+		c.writes - d.writes, c.reads - d.reads, c.replies - d.replies, c.others - d.others,
+		c.requests - d.requests, c.statuses - d.statuses, c.events - d.events, c.bytes - d.bytes,
+	}
 }
 
 // messages returns the number of messages in queues of SQS.
@@ -70,17 +72,23 @@ var rows = []row{
 		"timeout: 10s, onFailure: stop, pointOfNoReturn: true, grade: idempotent}\n"},
 	{name: "a further call, whose first attempt fails", steps: strings.Replace(again, ": do", ": flaky", 1) +
 		"idempotent, retry: {backoff: {initial: 1s}}}\n"},
-	{name: "a further call, which is refused, and the undo of the first", ends: core.Compensated,
-		steps: strings.Replace(again, ": do", ": refuse", 1) + "fenced}\n"},
+	{
+		name: "a further call, which is refused, and the undo of the first", ends: core.Compensated,
+		steps: strings.Replace(again, ": do", ": refuse", 1) + "fenced}\n",
+	},
 	{name: "a further call, which reports its progress once", steps: strings.Replace(again, ": do",
 		": report, maxDuration: 10m", 1) + "idempotent}\n"},
 	{name: "a wait of ten minutes", steps: "  b: {wait: 10m, after: [a]}\n", pause: 11 * time.Minute},
-	{name: "a wait of 20 minutes, which a sweep ends", steps: "  b: {wait: 20m, after: [a]}\n",
-		pause: 21 * time.Minute, sweeps: true},
+	{
+		name: "a wait of 20 minutes, which a sweep ends", steps: "  b: {wait: 20m, after: [a]}\n",
+		pause: 21 * time.Minute, sweeps: true,
+	},
 	{name: "an approval by one person", answer: true, pause: 6 * time.Hour, steps: "  b: {approval: {" +
 		"question: 'Go on?', answers: ['yes', 'no'], timeout: 7d, onTimeout: undo}, after: [a]}\n"},
-	{name: "two child orders of one call each", order: `{"items":[{"n":1},{"n":2}]}`,
-		steps: "  b: {each: '${ order.items }', workflow: part, after: [a]}\n"},
+	{
+		name: "two child orders of one call each", order: `{"items":[{"n":1},{"n":2}]}`,
+		steps: "  b: {each: '${ order.items }', workflow: part, after: [a]}\n",
+	},
 	{name: "a rule (`fail`) that does not hold", steps: "  b: {fail: {code: never, " +
 		"message: 'Never.'}, when: 'false', after: [a]}\n"},
 	{name: "without a reply-to", silent: true},
@@ -95,9 +103,11 @@ var rows = []row{
 
 var wholes = []row{
 	{name: "the saga: four calls in a row, 308 bytes", file: "../saga.yaml", order: load.Order},
-	{name: "[order.yaml](../../workflows/order.yaml), 178 bytes, outputs of 56 bytes",
+	{
+		name: "[order.yaml](../../workflows/order.yaml), 178 bytes, outputs of 56 bytes",
 		file: "../../../workflows/order.yaml", order: sample,
-		output: `{"chargeId":"c-48213","reservationId":"","shipmentId":""}`},
+		output: `{"chargeId":"c-48213","reservationId":"","shipmentId":""}`,
+	},
 }
 
 // sample is the order of docs/reference/document.md.
@@ -170,8 +180,10 @@ func (b batches) bill(c consumed) []item {
 	return []item{
 		{"DynamoDB, writes", c.writes, "WRU", 0.625},
 		{"DynamoDB, reads", c.reads, "RRU", 0.125},
-		{"SQS", b.replies*c.replies + b.others*c.others + b.requests*c.requests + b.statuses*c.statuses,
-			"requests", 0.40},
+		{
+			"SQS", b.replies*c.replies + b.others*c.others + b.requests*c.requests + b.statuses*c.statuses,
+			"requests", 0.40,
+		},
 		{"EventBridge", c.events, "events", 1},
 		{"Lambda, the Scheduler", invoked, "invocations", 0.20},
 		{"Lambda, its time", invoked * b.seconds * 0.25, "GB-s", 13.3334},

@@ -80,18 +80,25 @@ func (d *tables) prepare(t *testing.T, r row) *running {
 	t.Helper()
 	d.orders++
 	def := definition(t, r)
-	x := &running{World: world.New(t, def), row: r, agents: map[string]*worker.Worker{},
-		id: fmt.Sprintf("0198c3f2-5f0a-7c4e-9d1b-%012d", d.orders)}
+	x := &running{
+		World: world.New(t, def), row: r, agents: map[string]*worker.Worker{},
+		id: fmt.Sprintf("0198c3f2-5f0a-7c4e-9d1b-%012d", d.orders),
+	}
 	r.options.Clock = x.Clock
-	st := state.New(state.Config{Store: dynamo.New(d.client, d.Tables, r.options), Definitions: x.Defs,
+	st := state.New(state.Config{
+		Store: dynamo.New(d.client, d.Tables, r.options), Definitions: x.Defs,
 		Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != def.Name {
 				return nil
 			}
 			return def
-		}})
-	x.Config = func(c *scheduler.Config) { c.State, c.Name = st, "1f9b27c0" } // a name as on Lambda
+		},
+	})
+	x.Config = func(c *scheduler.Config) {
+		c.State = st
+		c.Name = "1f9b27c0"
+	} // a name as on Lambda
 	x.Sweeping = func(c *supervisor.Config) { c.State = st }
 	x.Boot()
 	replies, err := x.Queues.Queue(port.Replies)
@@ -99,9 +106,11 @@ func (d *tables) prepare(t *testing.T, r row) *running {
 	quarantine, err := x.Queues.Queue(port.Quarantine)
 	require.NoError(t, err)
 	for name := range def.Agents {
-		x.agents[name], err = worker.New(worker.Config{Agent: name, Clock: x.Clock, Replies: replies,
+		x.agents[name], err = worker.New(worker.Config{
+			Agent: name, Clock: x.Clock, Replies: replies,
 			Quarantine: quarantine, Ledger: dynamo.NewLedger(d.client, d.Ledger), Retry: worker.Retry{Tries: 1},
-			Operations: worker.Operations{worker.AnyOperation: {Run: r.operate}}})
+			Operations: worker.Operations{worker.AnyOperation: {Run: r.operate}},
+		})
 		require.NoError(t, err)
 	}
 	return x
@@ -140,8 +149,10 @@ func definition(t *testing.T, r row) *core.Definition {
 // run lets the actors work until the order is at rest.
 func (x *running) run(t *testing.T, stored *dynamo.Store) {
 	t.Helper()
-	order := &message.SubmitOrder{Schema: 1, OrderID: x.id, Workflow: x.Def.Name,
-		Order: json.RawMessage(cmp.Or(x.order, "{}"))}
+	order := &message.SubmitOrder{
+		Schema: 1, OrderID: x.id, Workflow: x.Def.Name,
+		Order: json.RawMessage(cmp.Or(x.order, "{}")),
+	}
 	if !x.silent {
 		order.ReplyTo = "shop"
 	}

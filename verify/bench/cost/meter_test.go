@@ -26,8 +26,11 @@ type meter struct {
 func (m *meter) take() (writes, reads float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	writes, reads = m.writes, m.reads
-	m.writes, m.reads, m.largest = 0, 0, 0
+	writes = m.writes
+	reads = m.reads
+	m.writes = 0
+	m.reads = 0
+	m.largest = 0
 	return writes, reads
 }
 
@@ -40,7 +43,8 @@ func (m *meter) into(c *aws.Config) {
 }
 
 func (m *meter) handle(ctx context.Context, in middleware.InitializeInput,
-	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	next middleware.InitializeHandler,
+) (middleware.InitializeOutput, middleware.Metadata, error) {
 	const each = types.ReturnConsumedCapacityIndexes
 	size := 0
 	switch in := in.Parameters.(type) {

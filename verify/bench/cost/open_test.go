@@ -34,8 +34,10 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	m.into(&c)
 	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
 	s := newSweeper(t, store, &now)
-	if err := s.incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay",
-		Code: "declined"}); err != nil {
+	if err := s.incidents.Raise(t.Context(), core.RaiseAlert{
+		OrderID: "stopped", Workflow: "order", Step: "pay",
+		Code: "declined",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -98,17 +100,21 @@ func newSweeper(t *testing.T, store *dynamo.Store, now *time.Time) *sweeper {
 	t.Helper()
 	s := &sweeper{}
 	clock := port.ClockFunc(func() time.Time { return *now })
-	s.incidents = incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock,
+	s.incidents = incident.New(incident.Config{
+		Records: store.Schedules(), Tasks: store, Clock: clock,
 		Log:     slog.New(slog.DiscardHandler),
 		Publish: func(context.Context, message.Alert) error { s.published++; return nil },
-		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
+		Go:      func(publication func(context.Context)) { publication(t.Context()) },
+	})
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Supervisor = supervisor.New(supervisor.Config{Incidents: s.incidents.Sweep, Parts: engine.Parts{
-		State: state.New(state.Config{Store: store, Definitions: store,
-			Current: func(string) *core.Definition { return nil }}),
+		State: state.New(state.Config{
+			Store: store, Definitions: store,
+			Current: func(string) *core.Definition { return nil },
+		}),
 		Queues: queues, Alerts: s.incidents, Leases: store, Clock: clock, Name: "sweeping",
 		Logger: slog.New(slog.DiscardHandler),
 	}})
@@ -120,8 +126,10 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 	t.Helper()
 	writes := make([]port.Write, 0, n+1)
 	for i := range n + 1 {
-		task := &protocol.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order",
-			ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
+		task := &protocol.Task{
+			OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order",
+			ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now),
+		}
 		r := port.Record{Bucket: port.DueBucket, IndexAt: now.Add(24 * time.Hour).Truncate(time.Millisecond)}
 		if i == n {
 			task.OrderID = "stopped"
@@ -129,7 +137,8 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 			task.Reason.Step = "pay"
 			task.Reason.Code = "declined"
 			task.End.At = core.TimeOf(now)
-			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
+			r.Bucket = port.AttentionBucket
+			r.IndexAt = now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)
 		if err != nil {

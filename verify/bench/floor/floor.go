@@ -68,7 +68,8 @@ func openFloor(dir string) (*floor, error) {
 		&f.insert: `INSERT INTO task(id, step, doc) VALUES(?, 0, ?)`,
 		&f.update: `UPDATE task SET step = step + 1, doc = ? WHERE id = ? AND step = ?`,
 	} {
-		if *stmt, err = db.Prepare(text); err != nil {
+		*stmt, err = db.Prepare(text)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -43,8 +43,10 @@ func run(ctx context.Context, args []string, synchronous string) error {
 	}
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(4)
-	d, err := dbos.NewContext(ctx, dbos.Config{AppName: "bench", SQLiteSystemDB: db,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
+	d, err := dbos.NewContext(ctx, dbos.Config{
+		AppName: "bench", SQLiteSystemDB: db,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
 	if err != nil {
 		return err
 	}

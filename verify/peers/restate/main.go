@@ -49,7 +49,9 @@ func run(args []string, program string, partitions int) (err error) {
 	if err != nil {
 		return err
 	}
-	ours, admin, in := ports[0], ports[1], ports[2]
+	ours := ports[0]
+	admin := ports[1]
+	in := ports[2]
 	node, err := startServer(program, args[0], partitions, ports)
 	if err != nil {
 		return err
@@ -132,7 +134,8 @@ func startServer(program, dir string, partitions int, ports []string) (*node, er
 		return nil, err
 	}
 	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return &node{cmd}, cmd.Start()
 }
@@ -150,7 +153,8 @@ func until(ctx context.Context, failed <-chan error, do func() error) (err error
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		if err = do(); err == nil {
+		err = do()
+		if err == nil {
 			return nil
 		}
 		select {

@@ -59,8 +59,10 @@ type App struct {
 
 // New returns an App that reads the system clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: operate.Open, Dial: client.New,
-		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
+	return &App{
+		Streams: s, Getenv: getenv, Now: time.Now, OpenStack: operate.Open, Dial: client.New,
+		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText,
+	}
 }
 
 // StepOutput is a flag of the command resolve. It names the file with the output of a step. The flag
@@ -187,8 +189,10 @@ func (a *App) printError(w io.Writer, err *failure.Error) {
 		return
 	}
 	if a.JSON() {
-		_ = encode(w, errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(),
-			Hint: err.Do}}, "")
+		_ = encode(w, errorDocument{errorBody{
+			Exit: err.Code, Code: err.Code.Word(), Message: err.Error(),
+			Hint: err.Do,
+		}}, "")
 		return
 	}
 	style := a.Streams.Style()

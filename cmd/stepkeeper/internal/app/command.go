@@ -29,7 +29,8 @@ var texts = func() (t struct {
 	Environment map[string]string
 	Shared      flagTexts
 	Commands    map[string]*commandText
-}) {
+},
+) {
 	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
 		panic(err) // The embedded file is always valid.
 	}
@@ -53,7 +54,8 @@ type flagTexts map[string]map[string]flagText
 
 func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	for title, flags := range all {
-		if f, found = flags[name]; found {
+		f, found = flags[name]
+		if found {
 			return title, f, true
 		}
 	}
@@ -99,8 +101,10 @@ type Choice struct {
 // commands.yaml. The current values of the variables become the defaults of the flags.
 func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
 	text := texts.Commands[path]
-	cmd := &cobra.Command{Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
-		Long: text.Long, RunE: run, ValidArgsFunction: a.complete(text.Suggestions, text.Args.Most)}
+	cmd := &cobra.Command{
+		Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
+		Long: text.Long, RunE: run, ValidArgsFunction: a.complete(text.Suggestions, text.Args.Most),
+	}
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if want := text.Args; len(given) < want.Least || len(given) > want.Most && !want.Any {
 			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
@@ -137,7 +141,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 		title, about, _ = texts.Shared.find(name)
 	}
 	if c, ok := to.(Choice); ok {
-		to, about.Values = c.To, c.Of
+		to = c.To
+		about.Values = c.Of
 		about.Text += ": " + strings.Join(c.Of, ", ")
 	}
 	switch v := to.(type) {
@@ -165,7 +170,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 		// With this value the help prints no default. The text of the flag states the default.
 		f.DefValue = "0"
 	}
-	if f.Hidden = about.Hidden; about.Bare != "" {
+	f.Hidden = about.Hidden
+	if about.Bare != "" {
 		f.NoOptDefVal = about.Bare
 	}
 	s := about.Suggestions
@@ -188,7 +194,8 @@ func (d *duration) Set(text string) error {
 	if !ok || v > core.Duration(math.MaxInt64/time.Millisecond) {
 		return errors.New("it is no span of time")
 	}
-	if *d = duration(v.Std()); minus {
+	*d = duration(v.Std())
+	if minus {
 		*d = -*d
 	}
 	return nil
@@ -219,7 +226,8 @@ func (about flagText) check(f *pflag.Flag) error {
 	if about.Least == "" {
 		return nil
 	}
-	bounds, over := about.Least+" or more", false
+	bounds := about.Least + " or more"
+	over := false
 	if about.Most != "" {
 		bounds = about.Least + " to " + about.Most
 		over = !(amount(f.Value.String()) <= amount(about.Most))
@@ -246,7 +254,8 @@ func amount(text string) float64 {
 // Group returns a command that only has subcommands. Without arguments the command prints a help text.
 func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
 	cmd := a.Command(path, nil, runGroup)
-	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, nil
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.ValidArgsFunction = nil
 	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -52,9 +52,11 @@ func refuseUnknown(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args, c.RunE = cobra.ArbitraryArgs, runGroup
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = runGroup
 		case "help":
-			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+			c.Run = nil
+			c.RunE = func(_ *cobra.Command, args []string) error {
 				about, rest, err := root.Find(args)
 				if err != nil || about.HasSubCommands() && len(rest) > 0 {
 					return runGroup(about, rest)
@@ -134,7 +136,8 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	case !started:
 		what, rest, _ := strings.Cut(err.Error(), "\n")
 		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-		if rest = strings.TrimSpace(rest); rest != "" { // rest holds cobra's suggestions.
+		rest = strings.TrimSpace(rest)
+		if rest != "" { // rest holds cobra's suggestions.
 			do = strings.Join(strings.Fields(rest), " ") + "\n" + do
 		}
 		return failure.New(failure.Usage, do, "%s", what)
@@ -147,14 +150,17 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 // Root returns the root command with the global flags and the given subcommands.
 func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root := a.Group("", commands...)
-	flags := Flags{"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
-		"no-color": &a.noColour, "timeout": &a.Timeout}
+	flags := Flags{
+		"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
+		"no-color": &a.noColour, "timeout": &a.Timeout,
+	}
 	for name, to := range flags {
 		a.addFlag(root, root.PersistentFlags(), "", name, to)
 	}
 	root.SetHelpFunc(help)
 	root.AddGroup(texts.Groups...)
-	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SilenceUsage = true
+	root.SilenceErrors = true
 	version := ReadVersion()
 	root.Version = version.Version
 	root.SetVersionTemplate(version.String())

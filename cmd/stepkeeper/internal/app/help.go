@@ -27,8 +27,10 @@ func help(cmd *cobra.Command, _ []string) {
 	if text := texts.Commands[path]; text != nil {
 		maps.Copy(environment, text.Environment)
 	}
-	_ = helpPage.Execute(cmd.OutOrStdout(), map[string]any{"Cmd": cmd, "Flags": flagGroups(cmd),
-		"Environment": environment}) // App.Execute reports the error of a write.
+	_ = helpPage.Execute(cmd.OutOrStdout(), map[string]any{
+		"Cmd": cmd, "Flags": flagGroups(cmd),
+		"Environment": environment,
+	}) // App.Execute reports the error of a write.
 }
 
 // flagGroups returns the flags of a command, grouped by title. The titles are in the sequence of

@@ -35,14 +35,16 @@ func (a *App) Client(ctx context.Context) (*client.Client, error) {
 // Ask connects a client and calls get. The flag --timeout or DefaultTimeout limits the time. If get fails,
 // Ask adds advice to the error. The parameter what names the requested object.
 func Ask[T any](ctx context.Context, a *App, what string,
-	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
+	get func(*client.Client, context.Context) (T, error),
+) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
 	defer cancel()
 	c, err := a.Client(ctx)
 	if err != nil {
 		return v, err
 	}
-	if v, err = get(c, ctx); err != nil {
+	v, err = get(c, ctx)
+	if err != nil {
 		return v, a.Explain(err, what)
 	}
 	return v, nil
@@ -94,7 +96,8 @@ func (o *outage) awaited() {
 func (o *outage) connected(over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.over = over; o.timer != nil {
+	o.over = over
+	if o.timer != nil {
 		o.timer.Stop()
 		o.timer = nil
 	}
@@ -202,9 +205,11 @@ func (a *App) Explain(err error, what string) *failure.Error {
 }
 
 func (a *App) undecided(u *client.Undecided) *failure.Error {
-	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
+	code := failure.Unreachable
+	what := "was sent, and it is not known whether it arrived"
 	if u.Queued {
-		code, what = failure.General, "is queued, and has no verdict yet"
+		code = failure.General
+		what = "is queued, and has no verdict yet"
 	}
 	return failure.Wrap(u.Err, code, "repeat the command with --command-id "+u.ID+
 		": it is carried out once, and prints its verdict",

@@ -43,9 +43,11 @@ type written struct {
 
 func newAgentNew(a *app.App) *cobra.Command {
 	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
-	return a.Command("agent new", app.Flags{"dir": &o.dir, "operation": &o.agent.Do, "undo": &o.agent.Undo,
+	return a.Command("agent new", app.Flags{
+		"dir": &o.dir, "operation": &o.agent.Do, "undo": &o.agent.Undo,
 		"language": &o.agent.Language, "module": &o.agent.Module, "module-dir": &o.moduleDir,
-		"replace": &o.moduleDir},
+		"replace": &o.moduleDir,
+	},
 		func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
 			return runAgentNew(o)
@@ -92,8 +94,10 @@ var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "t
 func tryIt(a scaffold.Agent) []string {
 	switch {
 	case a.Language == "python":
-		return []string{"python3 -m venv .venv && . .venv/bin/activate", "pip install -r requirements.txt",
-			"python -m unittest"}
+		return []string{
+			"python3 -m venv .venv && . .venv/bin/activate", "pip install -r requirements.txt",
+			"python -m unittest",
+		}
 	case a.Language == "typescript":
 		return []string{"npm install", "npm test"}
 	case a.Stepkeeper.Fetch():

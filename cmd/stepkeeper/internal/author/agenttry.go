@@ -36,13 +36,18 @@ type agentTryOptions struct {
 }
 
 func newAgentTry(a *app.App) *cobra.Command {
-	o := &agentTryOptions{app: a, input: "{}", wait: time.Minute,
-		probe: agenttest.Probe{Timeout: 5 * time.Second, Between: 50}}
-	return a.Command("agent test", app.Flags{"do": &o.probe.Do, "undo": &o.probe.Undo, "input": &o.input,
+	o := &agentTryOptions{
+		app: a, input: "{}", wait: time.Minute,
+		probe: agenttest.Probe{Timeout: 5 * time.Second, Between: 50},
+	}
+	return a.Command("agent test", app.Flags{
+		"do": &o.probe.Do, "undo": &o.probe.Undo, "input": &o.input,
 		"effects": &o.effects, "refuse": &o.refuse, "delay": &o.delay, "earns": &o.earns,
-		"timeout": &o.probe.Timeout, "between": &o.probe.Between, "wait": &o.wait},
+		"timeout": &o.probe.Timeout, "between": &o.probe.Between, "wait": &o.wait,
+	},
 		func(cmd *cobra.Command, given []string) error {
-			o.name, o.command = given[0], given[1:]
+			o.name = given[0]
+			o.command = given[1:]
 			return runAgentTry(cmd.Context(), o)
 		})
 }
@@ -99,7 +104,9 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
 		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, append(os.Environ(), variable)
+		cmd.Stdout = &out
+		cmd.Stderr = &errs
+		cmd.Env = append(os.Environ(), variable)
 		if err := cmd.Run(); err != nil {
 			stop(fmt.Errorf("the command of --%s failed: %w: %.500s", flag, err, errs.String()))
 		}
@@ -142,7 +149,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	// An error does not matter, because the folder is temporary.
 	forget := func() { _ = os.RemoveAll(folder) }
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
-	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
+	cmd.Stdout = o.app.Streams.Err
+	cmd.Stderr = o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
 	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
 		"STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",

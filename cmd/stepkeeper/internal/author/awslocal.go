@@ -88,7 +88,8 @@ func needCDK() error {
 }
 
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
-	settings map[string]string) (*stack.Assembly, error) {
+	settings map[string]string,
+) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
 	done := o.app.Streams.Meanwhile("building the functions and the template")
 	assembly, err := stack.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)

@@ -20,12 +20,16 @@ func TestDeployedIsPrinted(t *testing.T) {
 	o := &deployOptions{app: app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv)}
 	require.NoError(t, o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
 		"EngineIntakeUrl": "http://intake", "EngineRepliesUrl": "http://replies",
-		"StatusUrl": "http://status"}, stack.Template{"Outputs": map[string]any{
-		"StatusUrl": map[string]any{"Description": "reply-to app"}}}}))
-	for _, want := range []string{"the stack shop-local is deployed", "http://intake\n",
+		"StatusUrl": "http://status",
+	}, stack.Template{"Outputs": map[string]any{
+		"StatusUrl": map[string]any{"Description": "reply-to app"},
+	}}}))
+	for _, want := range []string{
+		"the stack shop-local is deployed", "http://intake\n",
 		"http://status  reply-to app\n",
 		"export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \\\n",
-		"stepkeeper --stack shop-local list"} {
+		"stepkeeper --stack shop-local list",
+	} {
 		require.Contains(t, out.String(), want)
 	}
 	require.NotContains(t, out.String(), "http://replies", "an output that no application needs is printed")

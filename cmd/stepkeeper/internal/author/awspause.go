@@ -21,7 +21,8 @@ const switchTime = 5 * time.Minute
 
 // newSwitch returns the command `aws pause` or `aws resume`.
 func newSwitch(a *app.App, path string,
-	run func(context.Context, sdk.Config, string) (operate.Switched, error)) *cobra.Command {
+	run func(context.Context, sdk.Config, string) (operate.Switched, error),
+) *cobra.Command {
 	return a.Command(path, nil, func(cmd *cobra.Command, _ []string) error {
 		if a.Stack == "" {
 			return failure.New(failure.Usage, "add --stack NAME", "%s needs a stack", cmd.CommandPath())
@@ -39,9 +40,11 @@ func newSwitch(a *app.App, path string,
 		if a.JSON() {
 			return a.PrintJSON(done)
 		}
-		state, next := "paused: off are", "start it with `"+a.Program()+" aws resume`"
+		state := "paused: off are"
+		next := "start it with `" + a.Program() + " aws resume`"
 		if cmd.Name() == "resume" {
-			state, next = "running: on are", "check it with `"+a.Program()+" doctor`"
+			state = "running: on are"
+			next = "check it with `" + a.Program() + " doctor`"
 		}
 		_, err = fmt.Fprintf(a.Streams.Out, "the stack %s is %s its schedule and %s; %s\n", a.Stack, state,
 			view.Count(len(done.Queues), "event source mapping"), next)

@@ -13,7 +13,8 @@ import (
 )
 
 func newAWSTemplate(a *app.App) *cobra.Command {
-	o, out := &deployOptions{app: a, dir: "aws"}, "template"
+	o := &deployOptions{app: a, dir: "aws"}
+	out := "template"
 	return a.Command("aws template", app.Flags{"context": &o.context, "out": &out},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 {

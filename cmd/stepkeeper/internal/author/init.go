@@ -26,8 +26,10 @@ type initOptions struct {
 // NewInit returns the command `init`.
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
-	return a.Command("init", app.Flags{"module": &o.path, "module-dir": &o.moduleDir,
-		"replace": &o.moduleDir, "aws": &o.aws},
+	return a.Command("init", app.Flags{
+		"module": &o.path, "module-dir": &o.moduleDir,
+		"replace": &o.moduleDir, "aws": &o.aws,
+	},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]

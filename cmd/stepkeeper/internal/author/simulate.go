@@ -42,11 +42,13 @@ type simulateOptions struct {
 // NewSimulate returns the command `simulate`.
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
-	return a.Command("simulate", app.Flags{"services": &o.services, "order": &o.order,
+	return a.Command("simulate", app.Flags{
+		"services": &o.services, "order": &o.order,
 		"answer": app.Whole{To: &o.answers},
 		"faults": app.Choice{To: &o.faults, Of: faultNames()}, "orders": &o.orders, "seeds": &o.seeds,
 		"seed": &o.first, "minutes": &o.minutes, "replay": &o.replay, "tape": &o.tape, "move": &o.move,
-		"regression-test": &o.test}, func(cmd *cobra.Command, given []string) error {
+		"regression-test": &o.test,
+	}, func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {
 			o.file = given[0]
 		}
@@ -70,10 +72,13 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	search := simulate.Search{Seeds: o.seeds, First: o.first,
-		Time: time.Duration(o.minutes * float64(time.Minute))}
+	search := simulate.Search{
+		Seeds: o.seeds, First: o.first,
+		Time: time.Duration(o.minutes * float64(time.Minute)),
+	}
 	if search.Seeds == 0 && search.Time == 0 {
-		search.Seeds, search.Time = 20_000, time.Minute
+		search.Seeds = 20_000
+		search.Time = time.Minute
 	}
 	if err := o.print(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
 		return err
@@ -86,8 +91,10 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 
 // search first simulates without faults. If this run finds no problem, search simulates with faults.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
-	s simulate.Search) *simulate.Report {
-	o.scene, o.findings = sc, simulate.Diagnose(sc)
+	s simulate.Search,
+) *simulate.Report {
+	o.scene = sc
+	o.findings = simulate.Diagnose(sc)
 	if o.wrong() != nil {
 		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
 	}
@@ -121,7 +128,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	if o.order != "" {
-		if sc.Order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
+		sc.Order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder)
+		if err != nil {
 			return sc, err
 		}
 	}
@@ -131,16 +139,19 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 			return sc, failure.Wrap(err, failure.NotFound, "give --services a YAML file",
 				"the services cannot be read")
 		}
-		if sc.Services, err = simulate.ParseServices(data, def, beside(o.file)...); err != nil {
+		sc.Services, err = simulate.ParseServices(data, def, beside(o.file)...)
+		if err != nil {
 			return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`", "%s is not right",
 				o.services)
 		}
 	}
-	if sc.Answers, err = simulate.ParseAnswers(o.answers, def); err != nil {
+	sc.Answers, err = simulate.ParseAnswers(o.answers, def)
+	if err != nil {
 		return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`",
 			"--answer cannot be used")
 	}
-	if sc, err = simulate.Fitted(sc); err != nil {
+	sc, err = simulate.Fitted(sc)
+	if err != nil {
 		return sc, failure.Wrap(err, failure.Usage, "give --order a file with an order that matches",
 			"the order cannot be simulated")
 	}
@@ -165,7 +176,8 @@ func beside(file string) (all []*core.Definition) {
 // moved returns a scenario in which an order continues after a move. The order moves to def. If def is nil,
 // the order moves to the definition that hash names.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
-	def *core.Definition) (sc simulate.Scenario, err error) {
+	def *core.Definition,
+) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	if def != nil {
@@ -186,7 +198,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 		return sc, failure.New(failure.General, "run the server and this program in the same version",
 			"the server does not return the stored data of order %s", id)
 	}
-	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
+	sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now()))
+	if err != nil {
 		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+
 			" --definition latest --dry-run`", "the move of order %s cannot be simulated", id)
 	}
@@ -196,7 +209,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 // SimulateMove simulates an order after a move. It returns a report only if the output is JSON. An error with
 // the code NotProcessed means that the simulation found a problem.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
-	seeds int) (*Simulated, error) {
+	seeds int,
+) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
 	sc, err := moved(ctx, a, c, id, hash, nil)
 	if err != nil {
@@ -218,16 +232,21 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 // find runs the search and shows its progress. On a terminal it shows a bar. Otherwise it prints a line every
 // ten seconds.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
-	search simulate.Search) *simulate.Report {
-	label, total := "seeds", int64(search.Seeds)
+	search simulate.Search,
+) *simulate.Report {
+	label := "seeds"
+	total := int64(search.Seeds)
 	if total == 0 {
-		label, total = "seconds", int64(search.Time/time.Second)
+		label = "seconds"
+		total = int64(search.Time / time.Second)
 	}
 	s := o.app.Streams
 	bar := s.Progress(label, total)
 	defer bar.Done()
 	var mu sync.Mutex
-	began, done, reported := time.Now(), 0, time.Now()
+	began := time.Now()
+	done := 0
+	reported := time.Now()
 	search.Stop = func() bool { return ctx.Err() != nil }
 	search.Progress = func(seeds, orders int) {
 		mu.Lock()

@@ -38,7 +38,8 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if workflow, err = filepath.Abs(workflow); err != nil {
+	workflow, err = filepath.Abs(workflow)
+	if err != nil {
 		return nil, err
 	}
 	if relative, err := filepath.Rel(folder, workflow); err == nil {

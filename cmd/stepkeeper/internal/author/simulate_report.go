@@ -27,7 +27,8 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 		o.printFindings()
 		return err
 	}
-	out, style := a.Streams.Out, a.Streams.Style()
+	out := a.Streams.Out
+	style := a.Streams.Style()
 	if stopped {
 		fmt.Fprintln(out, "stopped early; this is what was done so far")
 	}
@@ -60,7 +61,8 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 }
 
 func (o *simulateOptions) printFindings() {
-	out, style := o.app.Streams.Out, o.app.Streams.Style()
+	out := o.app.Streams.Out
+	style := o.app.Streams.Style()
 	for _, f := range o.findings {
 		if f.Advice {
 			fmt.Fprintf(out, "advice: %s\n", f.Text)
@@ -115,8 +117,10 @@ func (o *simulateOptions) verdict(r *simulate.Report) error {
 }
 
 func (o *simulateOptions) whole(r *simulate.Report) *Simulated {
-	all := &Simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...),
-		Violation: brokenRuleOf(r.Violation, o.scene)}
+	all := &Simulated{
+		Report: r, Findings: append([]simulate.Finding{}, o.findings...),
+		Violation: brokenRuleOf(r.Violation, o.scene),
+	}
 	if r.Seeds > 0 {
 		all.Statement = r.Statement()
 	}
@@ -209,7 +213,8 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		}
 		return broken(r.Violation)
 	}
-	out, style := o.app.Streams.Out, o.app.Streams.Style()
+	out := o.app.Streams.Out
+	style := o.app.Streams.Style()
 	for _, l := range r.Story {
 		fmt.Fprintln(out, l)
 	}

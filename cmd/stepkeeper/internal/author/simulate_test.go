@@ -19,21 +19,27 @@ func TestBrokenCoreRuleIsReportedAsOurs(t *testing.T) {
 		s, b := streams.Test(false)
 		o := &simulateOptions{app: app.New(s, func(string) string { return "" }), scene: sc}
 		require.NoError(t, o.app.Root().ParseFlags([]string{"--output", format}))
-		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16",
-			Text: "the Supervisor claimed step a"}}, 1, 0)
+		err := o.played(&simulate.Result{Violation: &simulate.Violation{
+			Invariant: "P16",
+			Text:      "the Supervisor claimed step a",
+		}}, 1, 0)
 		f := (*failure.Error)(nil)
 		require.ErrorAs(t, err, &f, format)
 		require.Equal(t, failure.NotProcessed, f.Code, format)
-		for _, want := range []string{"report this to us", "Stepkeeper itself does",
-			"https://github.com/stepkeeper/stepkeeper/issues"} {
+		for _, want := range []string{
+			"report this to us", "Stepkeeper itself does",
+			"https://github.com/stepkeeper/stepkeeper/issues",
+		} {
 			require.Contains(t, b.Out.String(), want, format)
 		}
 	}
 }
 
 func TestGoRelease(t *testing.T) {
-	for version, want := range map[string]string{"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
-		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0"} {
+	for version, want := range map[string]string{
+		"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
+		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0",
+	} {
 		require.Equal(t, want, goRelease(version), version)
 	}
 }

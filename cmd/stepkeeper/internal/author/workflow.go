@@ -84,7 +84,8 @@ func runValidate(o *validateOptions) error {
 	}
 	var order json.RawMessage
 	if o.order != "" {
-		if order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
+		order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder)
+		if err != nil {
 			return err
 		}
 	}
@@ -92,8 +93,10 @@ func runValidate(o *validateOptions) error {
 	for _, f := range files {
 		if order != nil && f.Definition != nil {
 			if err := f.Definition.Expr.CheckOrder(order); err != nil {
-				f.Problems = append(f.Problems, source.Problem{File: o.order, Severity: source.SeverityError,
-					What: message.Mismatch(f.Definition.Name, err).Text})
+				f.Problems = append(f.Problems, source.Problem{
+					File: o.order, Severity: source.SeverityError,
+					What: message.Mismatch(f.Definition.Name, err).Text,
+				})
 				f.Definition = nil
 			}
 		}
@@ -169,12 +172,14 @@ func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 }
 
 func (o *validateOptions) print(file string, def *core.Definition, problems source.Problems,
-	order json.RawMessage) error {
+	order json.RawMessage,
+) error {
 	a := o.app
 	var used *budget
 	if def != nil {
 		var err error
-		if used, err = budgetOf(def, order); err != nil {
+		used, err = budgetOf(def, order)
+		if err != nil {
 			return err
 		}
 	}
@@ -202,7 +207,9 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 func validatedOf(file string, def *core.Definition, problems source.Problems) validated {
 	v := validated{File: file, Valid: def != nil, Problems: append(source.Problems{}, problems...)}
 	if def != nil {
-		v.Workflow, v.Hash, v.Steps = def.Name, def.Hash, len(def.Steps)
+		v.Workflow = def.Name
+		v.Hash = def.Hash
+		v.Steps = len(def.Steps)
 	}
 	return v
 }
@@ -228,13 +235,15 @@ func runGraph(a *app.App, file string, asSVG, across bool) error {
 	if err != nil {
 		return err
 	}
-	kind, text := "mermaid", workflow.Graph(def)
+	kind := "mermaid"
+	text := workflow.Graph(def)
 	if asSVG {
 		direction := diagram.Down
 		if across {
 			direction = diagram.Across
 		}
-		kind, text = "svg", diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true)+"\n"
+		kind = "svg"
+		text = diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true) + "\n"
 	}
 	if a.JSON() {
 		return a.PrintJSON(map[string]string{"workflow": def.Name, kind: text})

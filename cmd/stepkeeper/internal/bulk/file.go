@@ -175,10 +175,13 @@ func (l *List) read(name string) (whole int64, err error) {
 		}
 		i, known := l.at[o.OrderID]
 		if !known {
-			l.at[o.OrderID], l.orders = len(l.orders), append(l.orders, o)
+			l.at[o.OrderID] = len(l.orders)
+			l.orders = append(l.orders, o)
 			continue
 		}
-		l.orders[i].Result, l.orders[i].Text, l.orders[i].At = o.Result, o.Text, o.At
+		l.orders[i].Result = o.Result
+		l.orders[i].Text = o.Text
+		l.orders[i].At = o.At
 	}
 	switch {
 	case lines.Err() != nil:
@@ -211,7 +214,9 @@ func (l *List) record(i int, r Result, text string, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o := &l.orders[i]
-	o.Result, o.Text, o.At = r, text, at
+	o.Result = r
+	o.Text = text
+	o.At = at
 	line, err := json.Marshal(outcome{o.OrderID, r, text, at})
 	if err != nil {
 		return err
@@ -245,10 +250,14 @@ type Report struct {
 func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
-		Refused: []string{}, Unknown: []string{}, NotSent: []string{}, RefusedFor: map[string][]string{}}
-	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
-		Accepted: &r.Unknown, "": &r.NotSent}
+	r := Report{
+		Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
+		Refused: []string{}, Unknown: []string{}, NotSent: []string{}, RefusedFor: map[string][]string{},
+	}
+	by := map[Result]*[]string{
+		Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
+		Accepted: &r.Unknown, "": &r.NotSent,
+	}
 	for i := range l.orders {
 		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)

@@ -143,7 +143,8 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 			return fmt.Errorf("order %s: %w", all[i].OrderID, err)
 		}
 		o := &all[i]
-		o.Number, o.Undoing = t.Command, t.Phase == core.Undoing
+		o.Number = t.Command
+		o.Undoing = t.Phase == core.Undoing
 		if t.Error != nil {
 			o.Step = t.Error.Step
 		}
@@ -151,8 +152,10 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 		if err != nil {
 			return fmt.Errorf("order %s: %w", o.OrderID, err)
 		}
-		if o.Would = v.Reason; !v.Accepted {
-			o.Result, o.Text = Refused, v.Reason
+		o.Would = v.Reason
+		if !v.Accepted {
+			o.Result = Refused
+			o.Text = v.Reason
 		}
 		return nil
 	})
@@ -173,7 +176,8 @@ func Groups(orders []Order) (all []Group) {
 		k := slices.IndexFunc(all,
 			func(g Group) bool { return g.Would == o.Would && g.Refused == (o.Result != "") })
 		if k < 0 {
-			k, all = len(all), append(all, Group{Would: o.Would, Refused: o.Result != ""})
+			k = len(all)
+			all = append(all, Group{Would: o.Would, Refused: o.Result != ""})
 		}
 		all[k].IDs = append(all[k].IDs, o.OrderID)
 	}
@@ -251,11 +255,13 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 		v = would(t, a)
 	}
 	// refused is the first difference that prevents the move.
-	lines, refused := []string{}, ""
+	lines := []string{}
+	refused := ""
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {
-			what, refused = "refused", cmp.Or(refused, d.What)
+			what = "refused"
+			refused = cmp.Or(refused, d.What)
 		}
 		if d.Step != "" {
 			d.What = "step " + d.Step + ": " + d.What
@@ -275,7 +281,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 // Send sends the command to an order. number is the order's command number at the time of the decision. id is
 // the ID of the command (P5).
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
-	more ...client.CommandOption) (client.Verdict, error) {
+	more ...client.CommandOption,
+) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
 	if a.Command == "cancel" { // A cancel has no command number.
 		return c.Cancel(ctx, order, opts...)

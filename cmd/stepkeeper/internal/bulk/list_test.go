@@ -40,17 +40,29 @@ func TestWhatACommandWouldDo(t *testing.T) {
 		{stopped, bulk.Action{Command: "undo"}, "what it did would be undone"},
 		{stopped, bulk.Action{Command: "cancel"}, "what it did would be undone"},
 		{stopped, bulk.Action{Command: "close"}, "it would end as it stands"},
-		{stopped, bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened},
-			"it would stay in Error, with charge stated as happened"},
-		{stopped, bulk.Action{Command: "resubmit", Step: "charge"},
-			"it would go on, with another input for charge"},
+		{
+			stopped,
+			bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened},
+			"it would stay in Error, with charge stated as happened",
+		},
+		{
+			stopped,
+			bulk.Action{Command: "resubmit", Step: "charge"},
+			"it would go on, with another input for charge",
+		},
 		{stopped, bulk.Action{Command: "resubmit"}, "it would go on with charge"},
 		{undoing, bulk.Action{Command: "resubmit"}, "its undo would go on"},
 		{client.Task{State: core.Error}, bulk.Action{Command: "resubmit"}, "it would go on"},
-		{client.Task{State: core.Error, Error: &view.TaskError{Message: "full"}},
-			bulk.Action{Command: "resubmit"}, "it would go on"},
-		{client.Task{State: core.Compensated, Error: &view.TaskError{Step: "charge"}},
-			bulk.Action{Command: "resubmit"}, "it would start again from the beginning"},
+		{
+			client.Task{State: core.Error, Error: &view.TaskError{Message: "full"}},
+			bulk.Action{Command: "resubmit"},
+			"it would go on",
+		},
+		{
+			client.Task{State: core.Compensated, Error: &view.TaskError{Step: "charge"}},
+			bulk.Action{Command: "resubmit"},
+			"it would start again from the beginning",
+		},
 	} {
 		c.task.Accepts = []view.Command{{Command: c.action.Command, Step: c.action.Step, Fact: c.action.Fact}}
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
@@ -69,8 +81,11 @@ func TestWhatACommandWouldDo(t *testing.T) {
 // A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
 // that is not a difference stays.
 func TestWhyAMoveWouldBeRefused(t *testing.T) {
-	plan := view.Plan{Differences: []protocol.Difference{{Step: "charge", What: "it is removed", Refused: true},
-		{Step: "ship", What: "it is new"}, {Step: "pack", What: "its agent is another one", Refused: true}}}
+	plan := view.Plan{Differences: []protocol.Difference{
+		{Step: "charge", What: "it is removed", Refused: true},
+		{Step: "ship", What: "it is new"},
+		{Step: "pack", What: "its agent is another one", Refused: true},
+	}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(plan)
 	}))
@@ -100,20 +115,41 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 		want   string
 	}{
 		{client.Task{State: core.Error, Parent: child}, bulk.Action{Command: "undo"}, "it is a child order"},
-		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "cancel"},
-			"it is a child order"},
-		{client.Task{State: core.Compensated, Parent: child}, bulk.Action{Command: "resubmit"},
-			"it is a child order"},
-		{client.Task{State: core.Processing}, bulk.Action{Command: "undo"},
-			"only an order in Error takes undo; this one is Processing"},
-		{client.Task{State: core.Processed}, bulk.Action{Command: "resolve", Step: "a"},
-			"only an order in Error takes resolve; this one is Processed"},
-		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "close"},
-			"only an order in Error takes close; this one is Processing"},
-		{client.Task{State: core.Closed}, bulk.Action{Command: "resubmit"},
-			"only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
-		{client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}},
-			bulk.Action{Command: "undo"}, "a call may still take effect"},
+		{
+			client.Task{State: core.Processing, Parent: child},
+			bulk.Action{Command: "cancel"},
+			"it is a child order",
+		},
+		{
+			client.Task{State: core.Compensated, Parent: child},
+			bulk.Action{Command: "resubmit"},
+			"it is a child order",
+		},
+		{
+			client.Task{State: core.Processing},
+			bulk.Action{Command: "undo"},
+			"only an order in Error takes undo; this one is Processing",
+		},
+		{
+			client.Task{State: core.Processed},
+			bulk.Action{Command: "resolve", Step: "a"},
+			"only an order in Error takes resolve; this one is Processed",
+		},
+		{
+			client.Task{State: core.Processing, Parent: child},
+			bulk.Action{Command: "close"},
+			"only an order in Error takes close; this one is Processing",
+		},
+		{
+			client.Task{State: core.Closed},
+			bulk.Action{Command: "resubmit"},
+			"only an order in Error, or a Compensated one, takes resubmit; this one is Closed",
+		},
+		{
+			client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}},
+			bulk.Action{Command: "undo"},
+			"a call may still take effect",
+		},
 	} {
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
 		require.NoError(t, err)
@@ -134,9 +170,11 @@ func TestAnUnknownCommandIsNotSent(t *testing.T) {
 func TestGroupsOfAPlan(t *testing.T) {
 	got := ""
 	for _, g := range bulk.Groups([]bulk.Order{
-		{OrderID: "a", Would: "no", Result: bulk.Refused}, {OrderID: "b", Would: "on with z"},
+		{OrderID: "a", Would: "no", Result: bulk.Refused},
+		{OrderID: "b", Would: "on with z"},
 		{OrderID: "c", Would: "on with y"},
-		{OrderID: "d", Would: "on with z"}, {OrderID: "e", Would: "no"},
+		{OrderID: "d", Would: "on with z"},
+		{OrderID: "e", Would: "no"},
 		{OrderID: "f", Would: "never", Result: bulk.Refused},
 	}) {
 		got += fmt.Sprintln(g.Would, g.Refused, g.IDs)
@@ -199,9 +237,11 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 			orders[i].OrderID = fmt.Sprint("o-", i)
 		}
 		file := filepath.Join(t.TempDir(), "list.jsonl")
-		header := bulk.Header{Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"},
+		header := bulk.Header{
+			Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"},
 			Where: bulk.Where{"step": "charge"}, Made: time.Now(),
-			Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
+			Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1},
+		}
 		require.NoError(t, bulk.Create(file, header, orders))
 		l, err := bulk.Open(file)
 		require.NoError(t, err)
@@ -245,7 +285,8 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s, dir := &site{T: t}, t.TempDir()
+	s := &site{T: t}
+	dir := t.TempDir()
 	for name, text := range flows {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 	}
@@ -305,15 +346,18 @@ func (s *site) until(id string, state core.State) {
 // run lists the orders in Error, sends the command, and returns the plan and the result for each order.
 func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	s.Helper()
-	a.By, a.Reason = "ada", "fixed"
+	a.By = "ada"
+	a.Reason = "fixed"
 	where := bulk.Where{"state": "error"}
 	plan, err := bulk.Select(s.Context(), s.client, where, a)
 	require.NoError(s, err)
 	file := filepath.Join(s.TempDir(), "list.jsonl")
 	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}
 	name := "bulk-" + a.Command + "-20260301-120000"
-	require.NoError(s, bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
-		Pace: pace}, plan))
+	require.NoError(s, bulk.Create(file, bulk.Header{
+		Bulk: name, Action: a, Where: where, Made: time.Now(),
+		Pace: pace,
+	}, plan))
 	l, err := bulk.Open(file)
 	require.NoError(s, err)
 	r, err = l.Run(s.Context(), s.client, nil)

@@ -54,7 +54,8 @@ type work struct {
 //   - The context ended.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, report: report}
-	left, fixed := []int{}, 0
+	left := []int{}
+	fixed := 0
 	for i := range l.orders {
 		switch o := l.order(i); {
 		case !o.Result.final():

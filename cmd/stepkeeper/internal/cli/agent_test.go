@@ -102,8 +102,10 @@ func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // The files are complete. The make target test-sdk runs their tests, with the packages installed.
 func TestAgentNewInOtherLanguages(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for language, requirement := range map[string]string{"python": "requirements.txt",
-		"typescript": "package.json"} {
+	for language, requirement := range map[string]string{
+		"python":     "requirements.txt",
+		"typescript": "package.json",
+	} {
 		r := call{}.run(t, "agent", "new", "car-hire", "--language", language, "--dir", language)
 		r.want(t, failure.OK, "wrote the agent car-hire to "+language, "README.md")
 		text, err := os.ReadFile(filepath.Join(language, requirement))
@@ -134,8 +136,10 @@ func TestAgentNew(t *testing.T) {
 	}
 	readme, err := os.ReadFile(filepath.Join("payment", "README.md"))
 	require.NoError(t, err)
-	for _, want := range []string{`agent := agents["payment"]`,
-		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
+	for _, want := range []string{
+		`agent := agents["payment"]`,
+		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade",
+	} {
 		require.Contains(t, string(readme), want)
 	}
 	r = call{}.run(t, "agent", "new", "courier")

@@ -60,14 +60,17 @@ func TestAgentTry(t *testing.T) {
 	folder := t.TempDir()
 	try := func(flags ...string) result {
 		t.Helper()
-		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
+		all := append([]string{
+			"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
 			"5", "--timeout", "1s",
-			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
+			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`,
+		}, flags...)
 		return call{}.run(t, append(all, "--", "env", deskVariable+"="+folder, self, "-test.run=^TestDeskAgent$")...)
 	}
 	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced",
 		"do after undo", "ok     duplicate")
-	ons, delays := filepath.Join(folder, "ons.log"), filepath.Join(folder, "delays.log")
+	ons := filepath.Join(folder, "ons.log")
+	delays := filepath.Join(folder, "delays.log")
 	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK,
 		"a refusal is not remembered")
 	require.True(t, strings.HasPrefix(read(t, ons), "1\n0\n"), "the service was asked to refuse: %s", read(t, ons))
@@ -95,8 +98,10 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
 		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},
-		{"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General,
-			"did not finish with its requests"},
+		{
+			"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General,
+			"did not finish with its requests",
+		},
 	} {
 		call{}.run(t, append([]string{"agent", "test", "desk"}, strings.Fields(c.flags)...)...).want(t,
 			c.code, c.says)

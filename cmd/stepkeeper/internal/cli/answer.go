@@ -35,7 +35,8 @@ func newAnswer(a *app.App) *cobra.Command {
 			return failure.New(failure.Usage, "give ID STEP VALUE, or ID VALUE with --token",
 				"an answer needs an order, a step and a value; a token names the step")
 		}
-		o.value, o.ids = o.ids[len(o.ids)-1], o.ids[:1]
+		o.value = o.ids[len(o.ids)-1]
+		o.ids = o.ids[:1]
 		return runAnswer(ctx, o)
 	})
 }
@@ -77,7 +78,9 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	r := client.Reply{By: o.action.By, Reason: o.action.Reason, Run: task.Run, Value: o.value}
 	switch {
 	case o.token != "":
-		r.By, r.Token, r.Round = "", o.token, o.round
+		r.By = ""
+		r.Token = o.token
+		r.Round = o.round
 		step = token.StepOf(o.token)
 	case o.event:
 		r.Event = step
@@ -85,7 +88,8 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 		if err := answered(task, step); err != nil {
 			return verdictLine{}, err
 		}
-		r.Step, r.Round = step, o.round
+		r.Step = step
+		r.Round = o.round
 	}
 	s := stepOf(task, step)
 	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {

@@ -19,14 +19,18 @@ import (
 // asking returns an order that waits for the answer of a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
+	b.put(&protocol.Task{
+		OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Run: 2, Steps: []protocol.Step{{
 			Name: "approve", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
 			Claim: protocol.Claim{At: at},
 			Wait:  protocol.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
-			Answers: &protocol.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
-				Votes: []protocol.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
-		}, {Name: "pay", State: core.Pending}}})
+			Answers: &protocol.Answers{
+				Round: 3, Need: 2, Who: []string{"alice", "bob"},
+				Votes: []protocol.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}},
+			},
+		}, {Name: "pay", State: core.Pending}},
+	})
 }
 
 func TestQuestionIsShown(t *testing.T) {
@@ -46,14 +50,22 @@ func TestAnswerSendsTheValue(t *testing.T) {
 		args []string
 		want core.Answered
 	}{
-		"a value": {[]string{"approve", "yes", "--by", "bob"},
-			core.Answered{Step: "approve", Round: 3, Value: []byte(`"yes"`)}},
-		"a value of an earlier round": {[]string{"approve", "true", "--by", "bob", "--round", "2"},
-			core.Answered{Step: "approve", Round: 2, Value: []byte(`"true"`)}},
-		"an event with JSON": {[]string{"customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob"},
-			core.Answered{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)}},
-		"an event with words": {[]string{"customer-bought", "plain words", "--event", "--by", "bob"},
-			core.Answered{Name: "customer-bought", Value: []byte(`"plain words"`)}},
+		"a value": {
+			[]string{"approve", "yes", "--by", "bob"},
+			core.Answered{Step: "approve", Round: 3, Value: []byte(`"yes"`)},
+		},
+		"a value of an earlier round": {
+			[]string{"approve", "true", "--by", "bob", "--round", "2"},
+			core.Answered{Step: "approve", Round: 2, Value: []byte(`"true"`)},
+		},
+		"an event with JSON": {
+			[]string{"customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob"},
+			core.Answered{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
+		},
+		"an event with words": {
+			[]string{"customer-bought", "plain words", "--event", "--by", "bob"},
+			core.Answered{Name: "customer-bought", Value: []byte(`"plain words"`)},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.commands = nil
@@ -78,13 +90,15 @@ func TestAnswerWithAToken(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
+	b.put(&protocol.Task{
+		OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []protocol.Step{{
 			Name: "bought", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
 			Claim: protocol.Claim{At: at},
 			Wait:  protocol.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
 			Answers: &protocol.Answers{Round: 1},
-		}}})
+		}},
+	})
 	c := call{server: serve(t, b).URL}
 	for order, x := range map[string]struct{ step, value string }{
 		"asking": {"approve", `"true"`},
@@ -133,8 +147,10 @@ func TestAnswerRefused(t *testing.T) {
 func TestChildOrdersAreLeftOut(t *testing.T) {
 	b := newBackend(noon)
 	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
-		b.put(&protocol.Task{OrderID: id, Workflow: "order", ProcessState: core.Error,
-			Created: core.TimeOf(noon)})
+		b.put(&protocol.Task{
+			OrderID: id, Workflow: "order", ProcessState: core.Error,
+			Created: core.TimeOf(noon),
+		})
 	}
 	c := call{server: serve(t, b).URL}
 	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {

@@ -51,12 +51,16 @@ func newApprovals(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return app.PrintList(a, open, []string{"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL",
-			"QUESTION"},
+		return app.PrintList(a, open, []string{
+			"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL",
+			"QUESTION",
+		},
 			func(q *approval) []string {
-				return []string{q.OrderID, q.Step, strings.Join(q.Values, ", "),
+				return []string{
+					q.OrderID, q.Step, strings.Join(q.Values, ", "),
 					cmp.Or(render.Clean(strings.Join(q.Who, ", ")), "anyone"), render.Age(q.Since, a.Now()),
-					render.Moment(q.Until), render.Cut(render.Clean(q.Question), 60)}
+					render.Moment(q.Until), render.Cut(render.Clean(q.Question), 60),
+				}
 			})
 	})
 }
@@ -79,12 +83,15 @@ func openApprovals(ctx context.Context, c *client.Client, workflow string) (all 
 			if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil {
 				continue
 			}
-			q := approval{OrderID: task.OrderID, Workflow: task.Workflow, Step: st.Name,
+			q := approval{
+				OrderID: task.OrderID, Workflow: task.Workflow, Step: st.Name,
 				Round: max(1, st.Answers.Round), Values: st.Answers.Values, Who: st.Answers.Who,
-				Since: st.ClaimedAt, Until: st.WakeAt}
+				Since: st.ClaimedAt, Until: st.WakeAt,
+			}
 			var asked core.Question
 			if json.Unmarshal(st.Input, &asked) == nil {
-				q.Question, q.Show = asked.Question, asked.Show
+				q.Question = asked.Question
+				q.Show = asked.Show
 			}
 			all = append(all, q)
 		}

@@ -27,13 +27,17 @@ func newUndo(a *app.App) *cobra.Command {
 }
 
 func newClose(a *app.App) *cobra.Command {
-	return newAsked(a, "close", askedOptions{signed: true, doubt: "End %s as it stands, for good?",
-		done: "closed"})
+	return newAsked(a, "close", askedOptions{
+		signed: true, doubt: "End %s as it stands, for good?",
+		done: "closed",
+	})
 }
 
 func newErase(a *app.App) *cobra.Command {
-	return newAsked(a, "erase", askedOptions{signed: true,
-		doubt: "Remove the content, inputs and outputs of %s, for good?", done: "erased"})
+	return newAsked(a, "erase", askedOptions{
+		signed: true,
+		doubt:  "Remove the content, inputs and outputs of %s, for good?", done: "erased",
+	})
 }
 
 func newAsked(a *app.App, name string, o askedOptions) *cobra.Command {

@@ -76,8 +76,10 @@ func TestPipelineTestsAgents(t *testing.T) {
 		&ci))
 	steps := ci.Jobs["test"].Steps
 	script := steps[len(steps)-1].Run
-	for language, folder := range map[string]string{"go": "mail", "python": "agents/stock",
-		"typescript": "agents/two words"} {
+	for language, folder := range map[string]string{
+		"go": "mail", "python": "agents/stock",
+		"typescript": "agents/two words",
+	} {
 		call{}.run(t, "agent", "new", strings.ToLower(language)+"-agent", "--language", language, "--dir",
 			filepath.Join(dir, folder)).want(t, failure.OK)
 	}
@@ -134,13 +136,15 @@ func TestAWSInit(t *testing.T) {
 func TestSameCommandLineOfTheCDK(t *testing.T) {
 	version := func(folder string) (v struct {
 		Packages map[string]struct{ Version, Integrity string }
-	}) {
+	},
+	) {
 		text := read(t, filepath.Join(root, folder, "package-lock.json"))
 		require.NoError(t, json.Unmarshal([]byte(text), &v))
 		return v
 	}
 	const name = "node_modules/aws-cdk"
-	own, user := version("infra").Packages[name], version(
+	own := version("infra").Packages[name]
+	user := version(
 		"cmd/stepkeeper/internal/scaffold/template/aws/aws").Packages[name]
 	require.Equal(t, user, own)
 	require.NotEmpty(t, own.Version)

@@ -67,28 +67,39 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	b.mu.Unlock()
 	switch {
 	case o.Workflow != "order":
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "unknown-workflow",
-			Text: "there is no workflow " + o.Workflow + "; there is order"}}
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{
+			Code: "unknown-workflow",
+			Text: "there is no workflow " + o.Workflow + "; there is order",
+		}}
 	case old != nil && old.ContentHash != hash:
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "other-content",
-			Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own"}}
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{
+			Code: "other-content",
+			Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own",
+		}}
 	case old != nil:
 		return api.SubmitResult{OrderID: o.OrderID, Known: true, State: old.ProcessState}
 	}
-	t := &protocol.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
+	t := &protocol.Task{
+		OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
 		ProcessState: core.Processing, Created: core.TimeOf(b.now),
-		Steps: []protocol.Step{{Name: "charge", State: core.Processing, Attempt: 1,
-			First: protocol.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: protocol.Claim{At: core.TimeOf(b.now)}}}}
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.Processing, Attempt: 1,
+			First: protocol.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: protocol.Claim{At: core.TimeOf(b.now)},
+		}},
+	}
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
 		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
-			t.ProcessState, t.End.At, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)),
-				core.Processed
+			t.ProcessState = end
+			t.End.At = core.TimeOf(b.now.Add(2 * time.Second))
+			t.Steps[0].State = core.Processed
 			if end != core.Processed {
-				t.Reason.Code, t.Reason.Text, t.Reason.Step = "card-declined", "the card was declined",
-					"charge"
+				t.Reason.Code = "card-declined"
+				t.Reason.Text = "the card was declined"
+				t.Reason.Step = "charge"
 			}
 			if end == core.Error {
-				t.Phase, t.Steps[0].State = core.Forward, core.Failed
+				t.Phase = core.Forward
+				t.Steps[0].State = core.Failed
 			}
 		}
 	}
@@ -104,10 +115,13 @@ func (b *backend) Command(_ context.Context, c message.Control) (protocol.Verdic
 		return protocol.Verdict{}, port.ErrNotFound
 	}
 	b.commands = append(b.commands, c)
-	v := protocol.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
-		At: core.TimeOf(b.now)}
+	v := protocol.Verdict{
+		ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
+		At: core.TimeOf(b.now),
+	}
 	if number := core.CommandOf(c.Event).Number; t != nil && number >= 0 && number != t.Commands.Number {
-		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
+		v.Accepted = false
+		v.Reason = "the command number is another one now; look at the order again"
 	}
 	return v, nil
 }
@@ -123,23 +137,31 @@ func (b *backend) Task(_ context.Context, id string) (*protocol.Task, *core.Defi
 
 // definitionFor returns an invented definition for a task.
 func definitionFor(t *protocol.Task) *core.Definition {
-	d := &core.Definition{Name: t.Workflow, HopBudget: 100,
-		Agents: map[string]core.AgentDefinition{"payment": {}}}
+	d := &core.Definition{
+		Name: t.Workflow, HopBudget: 100,
+		Agents: map[string]core.AgentDefinition{"payment": {}},
+	}
 	for _, s := range t.Steps {
 		switch {
 		case s.Name == "bought":
-			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day,
-				Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop}})
+			d.Steps = append(d.Steps, core.StepDefinition{
+				Name: s.Name, Timeout: core.Day,
+				Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop},
+			})
 			continue
 		case s.Answers != nil:
-			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day,
-				Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop}})
+			d.Steps = append(d.Steps, core.StepDefinition{
+				Name: s.Name, Timeout: core.Day,
+				Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop},
+			})
 			continue
 		}
-		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name,
+		d.Steps = append(d.Steps, core.StepDefinition{
+			Name: s.Name, Agent: "payment", Operation: s.Name,
 			Grade:   core.Idempotent,
 			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1},
-			Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
+			Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}},
+		})
 	}
 	d.Link()
 	return d
@@ -175,8 +197,10 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 		}
 		orders = append(orders, view.SummaryOf(t))
 		if b.damaged == id {
-			orders[len(orders)-1] = view.Listed(&port.Record{ID: id, Workflow: t.Workflow,
-				State: string(t.ProcessState), Created: t.Created.Std()})
+			orders[len(orders)-1] = view.Listed(&port.Record{
+				ID: id, Workflow: t.Workflow,
+				State: string(t.ProcessState), Created: t.Created.Std(),
+			})
 		}
 	}
 	return orders, "", nil
@@ -190,25 +214,37 @@ func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
 func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{
-		{Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
-			Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z",
-				Decided: 1_799_900_030_000, Sent: true}},
-			Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000,
-				Why: "the order before, nightly-x, has not ended"}}},
+		{
+			Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
+			Starts: []schedule.Start{{
+				At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z",
+				Decided: 1_799_900_030_000, Sent: true,
+			}},
+			Missed: 1, Skipped: []schedule.Skip{{
+				At:  1_799_800_000_000,
+				Why: "the order before, nightly-x, has not ended",
+			}},
+		},
 		{Workflow: "weekly", Cron: "@weekly"},
 	}, nil
 }
 
 func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
-	return []view.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
-		{Name: "provision",
-			Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
+	return []view.WorkflowInfo{
+		{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
+		{
+			Name:     "provision",
+			Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"},
+		},
+	}
 }
 
 // edge returns the real edge over the fake.
 func (b *backend) edge() http.Handler {
-	return api.New(api.Config{Backend: b, Version: "test",
-		Clock: port.ClockFunc(func() time.Time { return b.now })})
+	return api.New(api.Config{
+		Backend: b, Version: "test",
+		Clock: port.ClockFunc(func() time.Time { return b.now }),
+	})
 }
 
 // serve starts the edge on a port.

@@ -43,17 +43,22 @@ func newBulk(a *app.App) *cobra.Command {
 }
 
 func newBulkCommand(a *app.App, name string) *cobra.Command {
-	o := &bulkOptions{app: a, action: bulk.Action{Command: name}, patience: 5 * time.Minute,
-		pace: bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}}
-	flags := app.Flags{"where": &o.where, "by": &o.action.By, "reason": &o.action.Reason,
+	o := &bulkOptions{
+		app: a, action: bulk.Action{Command: name}, patience: 5 * time.Minute,
+		pace: bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2},
+	}
+	flags := app.Flags{
+		"where": &o.where, "by": &o.action.By, "reason": &o.action.Reason,
 		"canary": &o.pace.Canary, "rate": &o.pace.Rate, "stop-at": &o.pace.StopAt, "patience": &o.patience,
-		"file": &o.file, "dry-run": &o.dryRun, "yes": &o.yes}
+		"file": &o.file, "dry-run": &o.dryRun, "yes": &o.yes,
+	}
 	if name == "move" || name == "resubmit" {
 		flags["definition"] = &o.action.Definition
 	}
 	return a.Command("bulk "+name, flags, func(cmd *cobra.Command, given []string) error {
 		if name == "resolve" {
-			o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
+			o.action.Step = given[0]
+			o.action.Fact = core.Fact(given[1])
 		}
 		return runBulk(cmd.Context(), o)
 	})
@@ -142,7 +147,8 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 		}
 	})
 	bar.Done()
-	if err = errors.Join(err, l.Close()); err != nil {
+	err = errors.Join(err, l.Close())
+	if err != nil {
 		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+message.Quoted(o.file)+"`",
 			"the list %s", o.file)
 	}
@@ -182,7 +188,8 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 }
 
 func (o *bulkOptions) advise(r *bulk.Report) {
-	out, program := o.app.Streams.Out, o.app.Program()
+	out := o.app.Streams.Out
+	program := o.app.Program()
 	if len(r.Again) > 0 {
 		fmt.Fprintln(out, "fix the cause first")
 	}
@@ -221,8 +228,10 @@ func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	if a.JSON() {
 		for i := 0; i < len(orders) && whole; i++ {
 			d := &orders[i]
-			if err := a.PrintLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would,
-				true}); err != nil {
+			if err := a.PrintLine(planLine{
+				d.OrderID, o.action.Command, d.Result == "", d.Would,
+				true,
+			}); err != nil {
 				return err
 			}
 		}

@@ -22,12 +22,16 @@ func bulkOver(t *testing.T) (*backend, call) {
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
+	b.put(&protocol.Task{
+		OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
 		Created: at.Add(30 * core.Second),
 		Reason:  protocol.Reason{Code: "http-422", Text: "declined", Step: "charge"},
 		End:     protocol.End{At: at.Add(31 * core.Second)},
-		Steps: []protocol.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1, At: at},
-			Claim: protocol.Claim{At: at}}}})
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at},
+		}},
+	})
 	return b, call{server: serve(t, b).URL}
 }
 
@@ -71,18 +75,30 @@ func TestBulkSendsNothing(t *testing.T) {
 		code failure.Code
 		says []string
 	}{
-		"a dry run": {"resubmit --where step=zone --reason fixed --dry-run", "", failure.OK,
-			[]string{"dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped"}},
-		"a dry run of what would be refused": {"undo --where state=processed --reason wrong --dry-run", "", failure.OK,
-			[]string{"refused: only an order in Error takes undo; this one is Processed: processed"}},
-		"an unknown workflow": {"resubmit --where workflow=ordre --reason fixed --dry-run", "", failure.NotFound,
-			[]string{`there is no workflow "ordre"`, "did you mean order?"}},
-		"no order": {"resubmit --where step=nothing --reason fixed --yes", "", failure.NotFound,
-			[]string{"no order matches"}},
-		"no terminal, and no --yes": {"close --where state=Error --reason fixed", "", failure.Usage,
-			[]string{"selected: 2 orders", "it would end as it stands: stopped other", "add --yes"}},
-		"the answer no": {"close --where state=Error --reason fixed", "n\n", failure.General,
-			[]string{"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent"}},
+		"a dry run": {
+			"resubmit --where step=zone --reason fixed --dry-run", "", failure.OK,
+			[]string{"dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped"},
+		},
+		"a dry run of what would be refused": {
+			"undo --where state=processed --reason wrong --dry-run", "", failure.OK,
+			[]string{"refused: only an order in Error takes undo; this one is Processed: processed"},
+		},
+		"an unknown workflow": {
+			"resubmit --where workflow=ordre --reason fixed --dry-run", "", failure.NotFound,
+			[]string{`there is no workflow "ordre"`, "did you mean order?"},
+		},
+		"no order": {
+			"resubmit --where step=nothing --reason fixed --yes", "", failure.NotFound,
+			[]string{"no order matches"},
+		},
+		"no terminal, and no --yes": {
+			"close --where state=Error --reason fixed", "", failure.Usage,
+			[]string{"selected: 2 orders", "it would end as it stands: stopped other", "add --yes"},
+		},
+		"the answer no": {
+			"close --where state=Error --reason fixed", "n\n", failure.General,
+			[]string{"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := c

@@ -78,7 +78,8 @@ func (c call) run(t *testing.T, args ...string) result {
 	}
 	maps.Copy(env, c.env)
 	a := app.New(s, func(k string) string { return env[k] })
-	if a.OpenStack = c.openStack; c.openStack == nil {
+	a.OpenStack = c.openStack
+	if c.openStack == nil {
 		a.OpenStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
@@ -98,7 +99,8 @@ func (c call) run(t *testing.T, args ...string) result {
 	if c.demo != nil {
 		a.Demo = c.demo
 	}
-	if a.Now = c.now; a.Now == nil {
+	a.Now = c.now
+	if a.Now == nil {
 		a.Now = func() time.Time { return noon.Add(time.Minute) }
 	}
 	ctx := c.ctx

@@ -69,7 +69,8 @@ func (o *orderCommand) checkSender() error {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
 			"--reason has %d bytes", len(o.action.Reason))
 	}
-	if o.action.By = sender(o.action.By); len(o.action.By) > message.MaxBy {
+	o.action.By = sender(o.action.By)
+	if len(o.action.By) > message.MaxBy {
 		return o.noSender()
 	}
 	return checkTexts(o.action.By, o.action.Reason)
@@ -143,7 +144,8 @@ func confirm(a *app.App, yes bool, question, not string) error {
 // each calls send for each order and prints the verdict. It returns an error with the worst exit code of the
 // orders. It stops at the first error with a code other than Refused and NotFound.
 func (o *orderCommand) each(ctx context.Context,
-	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
+	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error),
+) error {
 	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
@@ -156,7 +158,8 @@ func (o *orderCommand) each(ctx context.Context,
 			if f.Code != failure.Refused && f.Code != failure.NotFound {
 				return f
 			}
-			line.Exit, line.Reason = f.Code, strings.TrimSuffix(f.Error()+"; "+f.Do, "; ")
+			line.Exit = f.Code
+			line.Reason = strings.TrimSuffix(f.Error()+"; "+f.Do, "; ")
 		}
 		if err := o.print(id, line); err != nil {
 			return err
@@ -172,7 +175,8 @@ func (o *orderCommand) each(ctx context.Context,
 // send sends the command to an order with a command number (P5, commands have a number and an ID). If the
 // user gave no number, send uses the order's present number. A dry run sends nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
-	opts ...client.CommandOption) (verdictLine, error) {
+	opts ...client.CommandOption,
+) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	task, err := c.Get(ctx, id)
@@ -224,12 +228,16 @@ func stepOf(task *view.Task, name string) *view.Step {
 
 func (o *orderCommand) print(id string, line verdictLine) error {
 	a := o.app
-	line.OrderID, line.Command, line.DryRun = id, o.action.Command, o.dryRun
+	line.OrderID = id
+	line.Command = o.action.Command
+	line.DryRun = o.dryRun
 	line.Accepted = line.Exit == failure.OK
 	if a.JSON() {
 		return a.PrintLine(line)
 	}
-	style, rest, name := a.Streams.Style(), "", line.Command
+	style := a.Streams.Style()
+	rest := ""
+	name := line.Command
 	if o.dryRun {
 		name = "dry run: " + name
 	}
@@ -250,8 +258,10 @@ type cancelOptions struct {
 }
 
 func newCancel(a *app.App) *cobra.Command {
-	o := &cancelOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "cancel"},
-		number: -1}}
+	o := &cancelOptions{orderCommand: orderCommand{
+		app: a, action: bulk.Action{Command: "cancel"},
+		number: -1,
+	}}
 	return o.orderCmd("cancel", app.Flags{"unknown": &o.unknown},
 		func(ctx context.Context) error { return runCancel(ctx, o) })
 }

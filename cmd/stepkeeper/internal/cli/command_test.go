@@ -25,68 +25,100 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		args []string
 		want message.Control
 	}{
-		{[]string{"resubmit", "stopped"}, message.Control{OrderID: "stopped",
-			Event: core.Resubmit{Command: 4}}},
+		{[]string{"resubmit", "stopped"}, message.Control{
+			OrderID: "stopped",
+			Event:   core.Resubmit{Command: 4},
+		}},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2d"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resubmit{Command: 4,
-					Deadline: core.TimeOf(noon.Add(time.Minute + 48*time.Hour))}},
+			message.Control{
+				OrderID: "stopped",
+				Event: core.Resubmit{
+					Command:  4,
+					Deadline: core.TimeOf(noon.Add(time.Minute + 48*time.Hour)),
+				},
+			},
 		},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resubmit{Command: 4,
-					Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
+			message.Control{
+				OrderID: "stopped",
+				Event: core.Resubmit{
+					Command:  4,
+					Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour)),
+				},
+			},
 		},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))},
+			},
 		},
 		{
 			[]string{"undo", "stopped", "--yes", "--by", "eve", "--reason", "asked to"},
-			message.Control{OrderID: "stopped",
-				Event: core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}},
+			},
 		},
 		{
 			[]string{"close", "stopped", "--yes", "--reason", "refunded", "--by", "ann"},
-			message.Control{OrderID: "stopped",
-				Event: core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}},
+			},
 		},
 		{
 			[]string{"erase", "stopped", "--yes", "--reason", "asked to", "--by", "ann"},
-			message.Control{OrderID: "stopped",
-				Event: core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
+			},
 		},
-		{[]string{"move", "stopped", "--definition", "latest"},
-			message.Control{OrderID: "stopped", Event: core.Move{Command: 4, Definition: "latest"}}},
+		{
+			[]string{"move", "stopped", "--definition", "latest"},
+			message.Control{OrderID: "stopped", Event: core.Move{Command: 4, Definition: "latest"}},
+		},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
 			message.Control{OrderID: "stopped", Event: core.Resubmit{Command: 4, Definition: someHash}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resubmit{Command: 4, Step: "zone",
-					Input: json.RawMessage(`{"name":"north"}`)}},
+			message.Control{
+				OrderID: "stopped",
+				Event: core.Resubmit{
+					Command: 4, Step: "zone",
+					Input: json.RawMessage(`{"name":"north"}`),
+				},
+			},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=-"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resubmit{Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.Resubmit{Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)},
+			},
 		},
 		{[]string{"cancel", "running"}, message.Control{OrderID: "running", Event: core.Cancel{}}},
 		{
 			[]string{"resolve", "stopped", "zone", "not-happened"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.NotHappened}},
+			message.Control{
+				OrderID: "stopped",
+				Event:   core.Resolve{Command: 4, Step: "zone", Fact: core.NotHappened},
+			},
 		},
 		{
 			[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"},
-			message.Control{OrderID: "stopped",
-				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.Happened,
-					Output: json.RawMessage(`{"name":"north"}`)}},
+			message.Control{
+				OrderID: "stopped",
+				Event: core.Resolve{
+					Command: 4, Step: "zone", Fact: core.Happened,
+					Output: json.RawMessage(`{"name":"north"}`),
+				},
+			},
 		},
 	} {
 		b.commands = nil
@@ -155,36 +187,62 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 		code failure.Code
 		says []string
 	}{
-		"an erasure without a reason": {"erase stopped", "", failure.Usage,
-			[]string{"nothing was erased", "add --reason TEXT"}},
-		"a long reason": {"close stopped --reason " + strings.Repeat("x", 513), "", failure.Usage,
-			[]string{"at most 512 bytes"}},
-		"a long name": {"close stopped --reason why --by " + strings.Repeat("x", 129), "", failure.Usage,
-			[]string{"at most 128 bytes"}},
-		"a long name of who erases": {"erase stopped --reason why --by " + strings.Repeat("x", 129), "",
-			failure.Usage, []string{"at most 128 bytes"}},
-		"an input of no step": {"resubmit stopped --input =x", "", failure.Usage,
-			[]string{"names no step and file", "--input STEP=FILE"}},
-		"an input of an unknown step": {"resubmit stopped --input zoen=testdata/input.json", "", failure.NotFound,
-			[]string{"has no step", "its steps are zone"}},
+		"an erasure without a reason": {
+			"erase stopped", "", failure.Usage,
+			[]string{"nothing was erased", "add --reason TEXT"},
+		},
+		"a long reason": {
+			"close stopped --reason " + strings.Repeat("x", 513), "", failure.Usage,
+			[]string{"at most 512 bytes"},
+		},
+		"a long name": {
+			"close stopped --reason why --by " + strings.Repeat("x", 129), "", failure.Usage,
+			[]string{"at most 128 bytes"},
+		},
+		"a long name of who erases": {
+			"erase stopped --reason why --by " + strings.Repeat("x", 129), "",
+			failure.Usage,
+			[]string{"at most 128 bytes"},
+		},
+		"an input of no step": {
+			"resubmit stopped --input =x", "", failure.Usage,
+			[]string{"names no step and file", "--input STEP=FILE"},
+		},
+		"an input of an unknown step": {
+			"resubmit stopped --input zoen=testdata/input.json", "", failure.NotFound,
+			[]string{"has no step", "its steps are zone"},
+		},
 		"half an input":             {input, "{", failure.Usage, []string{"it is not JSON at byte 1"}},
 		"a null input":              {input, "null", failure.Usage, []string{"input is null"}},
 		"a name twice in an input":  {input, `{"a":1,"a":2}`, failure.Usage, []string{"twice"}},
 		"a file larger than inputs": {input, strings.Repeat("1", 200<<10), failure.Usage, []string{"larger than 32768 bytes"}},
-		"a large input": {input, `"` + strings.Repeat("x", 32<<10) + `"`, failure.Usage,
-			[]string{"larger than 32768"}},
-		"a deep input": {input, strings.Repeat("[", 70) + strings.Repeat("]", 70), failure.Usage,
-			[]string{"deeper"}},
+		"a large input": {
+			input, `"` + strings.Repeat("x", 32<<10) + `"`, failure.Usage,
+			[]string{"larger than 32768"},
+		},
+		"a deep input": {
+			input, strings.Repeat("[", 70) + strings.Repeat("]", 70), failure.Usage,
+			[]string{"deeper"},
+		},
 		"half an output": {output, "{", failure.Usage, []string{"is not JSON"}},
 		"a null output":  {output, "null", failure.Usage, []string{"the output of step zone: output is null"}},
-		"a large output": {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, failure.Usage,
-			[]string{"larger than 49152"}},
-		"an output of what was undone": {"resolve stopped zone undone --step-output -", "{}", failure.Usage,
-			[]string{"output belongs to a step that happened"}},
-		"no file of an output": {"resolve stopped zone happened --step-output nosuchfile", "", failure.NotFound,
-			[]string{"the output of step zone"}},
-		"an output in the place of a format": {"resolve stopped zone happened --output charged.json", "",
-			failure.Usage, []string{"no output format", "--step-output FILE"}},
+		"a large output": {
+			output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, failure.Usage,
+			[]string{"larger than 49152"},
+		},
+		"an output of what was undone": {
+			"resolve stopped zone undone --step-output -", "{}", failure.Usage,
+			[]string{"output belongs to a step that happened"},
+		},
+		"no file of an output": {
+			"resolve stopped zone happened --step-output nosuchfile", "", failure.NotFound,
+			[]string{"the output of step zone"},
+		},
+		"an output in the place of a format": {
+			"resolve stopped zone happened --output charged.json", "",
+			failure.Usage,
+			[]string{"no output format", "--step-output FILE"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			call{server: server, in: x.in}.run(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
@@ -244,9 +302,11 @@ func TestCommandsThatAsk(t *testing.T) {
 		{"bulk", "undo", "--where", "state=Error", "--reason", "why"},
 		{"dead-letters", "discard", "replies", "x", "--reason", "why"},
 	} {
-		c.terminal, c.in = false, "yes\n"
+		c.terminal = false
+		c.in = "yes\n"
 		c.run(t, args...).want(t, failure.Usage, "add --yes: without a terminal nobody can confirm")
-		c.terminal, c.in = true, "n\n"
+		c.terminal = true
+		c.in = "n\n"
 		c.run(t, args...).want(t, failure.General, "[y/N]", "answer y, or give --yes")
 		require.Empty(t, b.commands, "%v", args)
 	}
@@ -255,7 +315,8 @@ func TestCommandsThatAsk(t *testing.T) {
 	require.Empty(t, b.commands, "no was taken for yes")
 	c.in = "yes\n"
 	c.run(t, "undo", "stopped").want(t, failure.OK, "accepted")
-	c.terminal, c.in = false, ""
+	c.terminal = false
+	c.in = ""
 	r := c.run(t, "undo", "stopped", "--yes")
 	require.Equal(t, failure.OK, r.code, "with --yes a script is not asked")
 	require.Empty(t, r.err)

@@ -44,12 +44,17 @@ func newDeadLettersLook(a *app.App) *cobra.Command {
 }
 
 func newHandling(a *app.App, action string) *cobra.Command {
-	o := &deadLetterOptions{app: a, action: action, Handling: client.Handling{Rate: client.RedriveRate},
-		file: journal.Name}
-	return a.Command("dead-letters "+action, app.Flags{"all": &o.All, "by": &o.By, "reason": &o.Reason,
-		"rate": &o.Rate, "file": &o.file, "dry-run": &o.DryRun, "yes": &o.yes},
+	o := &deadLetterOptions{
+		app: a, action: action, Handling: client.Handling{Rate: client.RedriveRate},
+		file: journal.Name,
+	}
+	return a.Command("dead-letters "+action, app.Flags{
+		"all": &o.All, "by": &o.By, "reason": &o.Reason,
+		"rate": &o.Rate, "file": &o.file, "dry-run": &o.DryRun, "yes": &o.yes,
+	},
 		func(cmd *cobra.Command, given []string) error {
-			o.Queue, o.IDs = given[0], given[1:]
+			o.Queue = given[0]
+			o.IDs = given[1:]
 			return runHandling(cmd.Context(), o)
 		})
 }
@@ -76,8 +81,10 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 			case q.Oldest.IsZero():
 				return []string{name, fmt.Sprint(q.Messages), "-", "-"}
 			}
-			return []string{name, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
-				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))}
+			return []string{
+				name, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
+				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor))),
+			}
 		})
 }
 
@@ -112,7 +119,8 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 }
 
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a, body := o.app, core.RedactJSON(l.Body) // Hide the tokens of a request, which only the agent may see.
+	a := o.app
+	body := core.RedactJSON(l.Body) // Hide the tokens of a request, which only the agent may see.
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
 		if text := string(body); o.body && utf8.ValidString(text) {

@@ -33,7 +33,8 @@ func (q atOnce) Queue(name string) (port.Queue, error) {
 type receivesAtOnce struct{ port.Queue }
 
 func (q receivesAtOnce) Receive(ctx context.Context, most int, _,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
@@ -49,15 +50,19 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
-	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine,
-		client.MissedSweeps} {
+	for _, name := range []string{
+		port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine,
+		client.MissedSweeps,
+	} {
 		configs = append(configs, memory.QueueConfig{Name: name})
 	}
 	queues, err := memory.NewQueues(port.ClockFunc(func() time.Time { return noon }), configs)
 	require.NoError(t, err)
 	w.Parts.Queues = seen(atOnce{queues})
-	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url",
-		client.MissedSweeps: "url"}
+	w.Parts.Outputs.Dead = map[string]string{
+		port.Replies: "url", port.Quarantine: "url",
+		client.MissedSweeps: "url",
+	}
 	w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
 	put := func(queue string, m port.Message) {
 		q, err := queues.Queue(queue)
@@ -170,7 +175,8 @@ type failingQueue struct {
 }
 
 func (q failingQueue) Receive(ctx context.Context, most int, wait,
-	visibility time.Duration) ([]port.Delivery, error) {
+	visibility time.Duration,
+) ([]port.Delivery, error) {
 	all, err := q.Queue.Receive(ctx, most, wait, visibility)
 	for _, d := range all {
 		if strings.Contains(string(d.Body), `"o-1"`) {
@@ -202,8 +208,10 @@ func TestDeadLettersThatFail(t *testing.T) {
 		want           string
 	}{
 		"a redrive that is not sent": {"redrive", true, false, "failed (order o-1): it was not sent: "},
-		"a redrive that is not deleted": {"redrive", false, true,
-			"failed (order o-1): it was sent to replies and is here still"},
+		"a redrive that is not deleted": {
+			"redrive", false, true,
+			"failed (order o-1): it was sent to replies and is here still",
+		},
 		"a discard": {"discard", false, true, "failed (order o-1): "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +247,8 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK,
 		id+": would be redriven to replies (order o-1)\n", "(order o-2)")
 	asked := c
-	asked.terminal, asked.in = true, "n\n"
+	asked.terminal = true
+	asked.in = "n\n"
 	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t,
 		failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
 	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General,

@@ -28,10 +28,13 @@ import (
 
 // dev calls `stepkeeper dev` over a runtime of the test's.
 func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.Options) error,
-	args ...string) result {
+	args ...string,
+) result {
 	t.Helper()
-	args = append([]string{"dev", "--data", "d", "--workflows", shipped, "--agents",
-		write(t, "agents.yaml", "agents: {}")}, args...)
+	args = append([]string{
+		"dev", "--data", "d", "--workflows", shipped, "--agents",
+		write(t, "agents.yaml", "agents: {}"),
+	}, args...)
 	return call{ctx: ctx, runtime: run}.run(t, args...)
 }
 
@@ -178,8 +181,10 @@ func TestDevExample(t *testing.T) {
 func TestDevExamples(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"carriers": {"Processed", "fedex", "Compensated", "the order goes on without it",
-			"asked, not-yet", "collected  Processed"},
+		"carriers": {
+			"Processed", "fedex", "Compensated", "the order goes on without it",
+			"asked, not-yet", "collected  Processed",
+		},
 		"expense":      {"Processing", "approve", "Waiting"},
 		"kyc":          {"Processing", "Waiting"},
 		"nightly":      {"Processed", "each: region", "regions"},
@@ -234,8 +239,10 @@ func TestDevExamples(t *testing.T) {
 }
 
 func TestDevKeeps(t *testing.T) {
-	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour,
-		"18d": 18 * 24 * time.Hour, "720h": 30 * 24 * time.Hour} {
+	for keep, want := range map[string]time.Duration{
+		"": 0, "30d": 30 * 24 * time.Hour,
+		"18d": 18 * 24 * time.Hour, "720h": 30 * 24 * time.Hour,
+	} {
 		got := time.Duration(-1)
 		dev(t.Context(), t, func(_ context.Context, o embedded.Options) error {
 			got = o.Keep
@@ -325,13 +332,21 @@ func TestDevSaysWhatItServes(t *testing.T) {
 		files map[string]string
 		says  []string
 	}{
-		"a broken one": {map[string]string{"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n",
-			"c.yaml": fmt.Sprintf(good, "a")},
-			[]string{"checked, 1 workflow, 1 agent",
+		"a broken one": {
+			map[string]string{
+				"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n",
+				"c.yaml": fmt.Sprintf(good, "a"),
+			},
+			[]string{
+				"checked, 1 workflow, 1 agent",
 				"workflow file refused; nothing is served for it until it is corrected",
-				"b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already"}},
-		"none": {nil, []string{"checked, 0 workflows, 1 agent",
-			"the folder holds no workflow file, so that no order can be started"}},
+				"b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already",
+			},
+		},
+		"none": {nil, []string{
+			"checked, 0 workflows, 1 agent",
+			"the folder holds no workflow file, so that no order can be started",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flows := t.TempDir()

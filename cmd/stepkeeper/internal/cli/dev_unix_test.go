@@ -33,9 +33,11 @@ func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 		defer stop()
 		a := app.New(streams.System(), os.Getenv)
 		os.Exit(int(a.Execute(ctx, Root(a),
-			[]string{"dev", "--output", "json", "--data", folder,
+			[]string{
+				"dev", "--output", "json", "--data", folder,
 				"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen",
-				"127.0.0.1:0", "--log-level", "info"})))
+				"127.0.0.1:0", "--log-level", "info",
+			})))
 	}
 	folder := t.TempDir()
 	require.NoError(t, errors.Join(os.Mkdir(folder+"/workflows", 0o700),

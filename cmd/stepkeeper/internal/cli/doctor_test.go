@@ -90,19 +90,23 @@ func TestDoctorOfAServer(t *testing.T) {
 		}},
 		"its file is damaged": {
 			examined{health: withStore("the database file is damaged; stop the process, then restore a backup")},
-			failure.General, []string{"fix: stop the server, and put its data folder back or restore a backup"},
+			failure.General,
+			[]string{"fix: stop the server, and put its data folder back or restore a backup"},
 		},
 		"it has no descriptors": {
 			examined{health: withStore("the process has too many open files: raise its limit")},
-			failure.General, []string{"fix: raise the server's limit of open files"},
+			failure.General,
+			[]string{"fix: raise the server's limit of open files"},
 		},
 		"its store is closed": {
 			examined{health: withStore("the store is closed: unavailable")},
-			failure.General, []string{"fix: start the server again"},
+			failure.General,
+			[]string{"fix: start the server again"},
 		},
 		"it cannot write": {
 			examined{health: withStore("the data folder cannot be written")},
-			failure.General, []string{"the server the right to write there"},
+			failure.General,
+			[]string{"the server the right to write there"},
 		},
 		"another version": {examined{health: healthOf(other)}, failure.OK, []string{
 			"ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes",
@@ -114,8 +118,10 @@ func TestDoctorOfAServer(t *testing.T) {
 		"an unknown version": {examined{health: `{"ready":true}`}, failure.OK, []string{
 			"unknown  version: not checked: the server does not report its version", "fix: update the server",
 		}},
-		"orders do not pass": {examined{posts: http.StatusForbidden,
-			refusal: `{"status":403,"code":"forbidden","detail":"only reads pass"}`}, failure.General, []string{
+		"orders do not pass": {examined{
+			posts:   http.StatusForbidden,
+			refusal: `{"status":403,"code":"forbidden","detail":"only reads pass"}`,
+		}, failure.General, []string{
 			"failed   message path: orders cannot be sent: only reads pass",
 			"fix: give --server the server's own address, or let the proxy before it pass POST",
 		}},
@@ -180,11 +186,13 @@ func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-	w.Parts.Outputs.Release, w.Parts.Outputs.IntakeCommands = view.Built(), true
+	w.Parts.Outputs.Release = view.Built()
+	w.Parts.Outputs.IntakeCommands = true
 	allowed := awsstub.Config(t, ops(states{"m-intake": "Enabled"}, "allowed"))
 	w.Parts.Config = &allowed
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
-		*client.Client, error) {
+		*client.Client, error,
+	) {
 		return w.Client(), nil
 	}}
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK,

@@ -64,7 +64,9 @@ func documents(t *testing.T) map[string]string {
 // snippets of a document, and the text between them.
 func snippets(file, text string) (all []snippet, prose string) {
 	var now, between []string
-	start, fenced, ofSDK := 0, false, false
+	start := 0
+	fenced := false
+	ofSDK := false
 	end := func() {
 		for len(now) > 0 && strings.TrimSpace(now[len(now)-1]) == "" {
 			now = now[:len(now)-1]
@@ -79,7 +81,8 @@ func snippets(file, text string) (all []snippet, prose string) {
 		switch indented := strings.HasPrefix(line, "    "); {
 		case strings.HasPrefix(line, "```"):
 			end()
-			fenced, start = !fenced, i+2
+			fenced = !fenced
+			start = i + 2
 			// make test-sdk runs the snippets of these two pages
 			ofSDK = file == "sdk/python/README.md" && line == "```python" ||
 				file == "sdk/typescript/README.md" && line == "```typescript"
@@ -118,7 +121,8 @@ func TestEverySnippet(t *testing.T) {
 		for _, s := range blocks {
 			goes, rest := splitGo(s)
 			code = append(code, goes...)
-			if rest = strings.TrimSpace(rest); rest == "" {
+			rest = strings.TrimSpace(rest)
+			if rest == "" {
 				continue
 			}
 			if err := checkSnippet(file, rest); err != nil {
@@ -187,8 +191,9 @@ func checkWorkflow(text string) error {
 	defer os.RemoveAll(dir)
 	child, err := os.ReadFile(filepath.Join(root, "examples/shipments/shipment.yaml"))
 	file := filepath.Join(dir, "snippet.yaml")
-	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "shipment.yaml"), child, 0o600),
-		os.WriteFile(file, []byte(text), 0o600)); err != nil {
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "shipment.yaml"), child, 0o600),
+		os.WriteFile(file, []byte(text), 0o600))
+	if err != nil {
 		return err
 	}
 	if _, problems := source.LoadFile(file, source.Options{}); len(problems) > 0 {
@@ -289,8 +294,10 @@ func parseCommand(given []string, complete bool) error {
 }
 
 // yours holds files that a reader has or gets, and that no folder of this repository contains.
-var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json",
-	"fixed_test.go", "report.json", "OUT.json"}
+var yours = []string{
+	"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json",
+	"fixed_test.go", "report.json", "OUT.json",
+}
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9._/*-]+\.(ya?ml|jsonl?|go|py)$`)
 

@@ -67,7 +67,8 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		task.Phase = core.Forward
 		task.Parent = nil
 		task.Unknown = nil
-		task.Created, task.End.At = core.TimeOf(b.now), core.TimeOf(b.now)
+		task.Created = core.TimeOf(b.now)
+		task.End.At = core.TimeOf(b.now)
 		s := task.Steps[0]
 		s.Name = "charge"
 		s.State = state
@@ -76,10 +77,13 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		s.First.Nth = 1
 		s.Attempt = 1
 		answered := s
-		answered.Name, answered.State = "bought", core.Processed
+		answered.Name = "bought"
+		answered.State = core.Processed
 		s.Answers = nil
-		task.Steps, task.Reason.Step = []protocol.Step{s, answered}, "charge"
-		task.Attempts.Last[0].Step, task.Attempts.Last[0].Outcome = "charge", core.OutcomeFailed
+		task.Steps = []protocol.Step{s, answered}
+		task.Reason.Step = "charge"
+		task.Attempts.Last[0].Step = "charge"
+		task.Attempts.Last[0].Outcome = core.OutcomeFailed
 		b.put(&task)
 		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo", "--yes"}} {
 			c.printsHarmlessly(t, append(command, task.OrderID)...)
@@ -111,8 +115,10 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 // Control characters in --by and --reason are refused before anything is sent.
 func TestHostileTextsAreNotSent(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&protocol.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
-		Created: core.TimeOf(noon)})
+	b.put(&protocol.Task{
+		OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
+		Created: core.TimeOf(noon),
+	})
 	c := call{server: serve(t, b).URL}
 	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
 		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)

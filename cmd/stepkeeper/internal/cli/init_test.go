@@ -18,8 +18,10 @@ func TestInit(t *testing.T) {
 	d := decodeLines(t, r.out)
 	require.Len(t, d, 1)
 	require.Equal(t, "shop", d[0]["folder"])
-	for _, name := range []string{".gitignore", "README.md", "agents.yaml", "booking_test.go", "go.mod",
-		"go.sum", "order.json", "services/main.go", "workflows/booking.yaml"} {
+	for _, name := range []string{
+		".gitignore", "README.md", "agents.yaml", "booking_test.go", "go.mod",
+		"go.sum", "order.json", "services/main.go", "workflows/booking.yaml",
+	} {
 		text, err := os.ReadFile(filepath.Join("shop", name))
 		require.NoError(t, err)
 		require.NotEmpty(t, text, name)

@@ -34,10 +34,12 @@ type listOptions struct {
 
 func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
-	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: render.States},
+	return a.Command("list", app.Flags{
+		"state":    app.Choice{To: &o.state, Of: render.States},
 		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix,
 		"older-than": &o.olderThan,
-		"limit":      &o.limit, "all": &o.all, "children": &o.children, "damaged": &o.damaged},
+		"limit":      &o.limit, "all": &o.all, "children": &o.children, "damaged": &o.damaged,
+	},
 		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
@@ -48,15 +50,19 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
-		IDPrefix: o.prefix, OlderThan: o.olderThan, Damaged: o.damaged, PageSize: pageSize}
+	q := client.Query{
+		State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
+		IDPrefix: o.prefix, OlderThan: o.olderThan, Damaged: o.damaged, PageSize: pageSize,
+	}
 	children := o.children || o.damaged || o.prefix != ""
 	if !o.all && o.step+o.code+o.prefix == "" { // The client applies these filters after it has read a page.
 		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
 	var shown []view.Summary
-	count, left, more := 0, 0, false
+	count := 0
+	left := 0
+	more := false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {
 			return o.app.Explain(err, "list of orders")
@@ -65,7 +71,8 @@ func runList(ctx context.Context, o *listOptions) error {
 			left++
 			continue
 		}
-		if more = !o.all && count == o.limit; more {
+		more = !o.all && count == o.limit
+		if more {
 			break
 		}
 		count++
@@ -117,7 +124,8 @@ func (o *listOptions) show(orders []view.Summary, more bool) {
 var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "RUN", "WHY"}
 
 func summaryRows(a *app.App, orders []view.Summary) [][]string {
-	style, now := a.Streams.Style(), a.Now()
+	style := a.Streams.Style()
+	now := a.Now()
 	rows := make([][]string, len(orders))
 	for i, s := range render.Cleaned(orders) {
 		state := string(s.State)
@@ -139,10 +147,13 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 			why = render.Wait(s.Waits, now)
 		}
 		if s.Damaged != "" {
-			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
+			state = state + " (damaged)"
+			why = "its document cannot be read; restore it from a backup"
 		}
-		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
-			took, strconv.Itoa(s.Run), why}
+		rows[i] = []string{
+			s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
+			took, strconv.Itoa(s.Run), why,
+		}
 		if a.Streams.IsTerminal() {
 			rows[i][6] = render.Cut(why, 60)
 		}

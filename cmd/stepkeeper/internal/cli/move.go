@@ -21,8 +21,10 @@ type moveOptions struct {
 
 func newMove(a *app.App) *cobra.Command {
 	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}, number: -1}}
-	return o.orderCmd("move", app.Flags{"command": &o.number, "definition": &o.action.Definition,
-		"dry-run": &o.dryRun, "simulate": &o.seeds},
+	return o.orderCmd("move", app.Flags{
+		"command": &o.number, "definition": &o.action.Definition,
+		"dry-run": &o.dryRun, "simulate": &o.seeds,
+	},
 		func(ctx context.Context) error { return runMove(ctx, o) })
 }
 
@@ -44,10 +46,12 @@ func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (lin
 		report, err = author.SimulateMove(ctx, o.app, c, id, o.action.Definition, o.seeds)
 		var f *failure.Error
 		if errors.As(err, &f) && f.Code == failure.NotProcessed {
-			return verdictLine{Report: report, Exit: f.Code,
+			return verdictLine{
+				Report: report, Exit: f.Code,
 				Reason: "it is not moved, because its simulation found something wrong; correct that " +
 					"first, or " +
-					"move it without --simulate"}, nil
+					"move it without --simulate",
+			}, nil
 		}
 		if err != nil {
 			return line, err

@@ -48,7 +48,8 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
 			Run: func(context.Context, worker.Call) (any, error) {
 				return map[string]bool{"ok": true}, nil
-			}}}},
+			},
+		}}},
 	})
 	require.NoError(t, err)
 	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
@@ -138,8 +139,8 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	end() // its end is reported now
 	server, end = opened(t, folder)
 	c = call{server: server}
-	again, fixed := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1),
-		strings.Replace(buggy, "order.amount.value", "order.n", 1)
+	again := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1)
+	fixed := strings.Replace(buggy, "order.amount.value", "order.n", 1)
 	other := strings.Replace(fixed, "operation: reserve", "operation: book", 1)
 	const stops = "with nothing going wrong an order does not end Processed: step charge failed"
 	c.run(t, "simulate", write(t, "again.yaml", again), "--move", "one").want(t, failure.NotProcessed, stops)

@@ -184,10 +184,10 @@ func (d *declared) check(file, code string) error {
 	return nil
 }
 
-// protocol is the page of the holes, and protocolPages match all pages of the protocol.
+// rules is the page of the holes, and rulePages match all pages of the protocol.
 const (
-	protocol      = "docs/explanation/protocol.md"
-	protocolPages = "docs/explanation/protocol*.md"
+	rules     = "docs/explanation/protocol.md"
+	rulePages = "docs/explanation/protocol*.md"
 )
 
 // pagesOf joins the documents that a pattern matches.
@@ -208,10 +208,12 @@ var rulesCited = []struct {
 	file    string
 	defines *regexp.Regexp
 }{
-	{regexp.MustCompile(`\bP([0-9]+a?)\b`), protocolPages, regexp.MustCompile(`(?m)^## P([0-9]+a?) `)},
-	{regexp.MustCompile(`\bH([0-9]+)\b`), protocol, regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
-	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reference/simulator.md",
-		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
+	{regexp.MustCompile(`\bP([0-9]+a?)\b`), rulePages, regexp.MustCompile(`(?m)^## P([0-9]+a?) `)},
+	{regexp.MustCompile(`\bH([0-9]+)\b`), rules, regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
+	{
+		regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reference/simulator.md",
+		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`),
+	},
 }
 
 // TestRulesAreDefined: each number of a rule that a document cites is defined.
@@ -239,7 +241,7 @@ func TestRulesAreDefined(t *testing.T) {
 
 // TestRulesSayWhy: each rule has a reason, tests, and the same holes that the table of holes gives for it.
 func TestRulesSayWhy(t *testing.T) {
-	text := pagesOf(documents(t), protocolPages)
+	text := pagesOf(documents(t), rulePages)
 	closes := map[string][]string{} // holes by rule
 	holes := regexp.MustCompile(`(?m)^\| (H[0-9]+) \| .* \| (.*) \|$`)
 	for _, row := range holes.FindAllStringSubmatch(text, -1) {
@@ -343,21 +345,25 @@ func TestWrongNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range []string{"TestWrongNamesAreFound", "protocol.Decide", "core.Task.Steps",
-		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
+	for _, right := range []string{
+		"TestWrongNamesAreFound", "protocol.Decide", "protocol.Task.Steps",
+		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client",
+	} {
 		if err := d.check("README.md", right); err != nil {
 			t.Errorf("%s: %v", right, err)
 		}
 	}
-	for _, wrong := range []string{"TestUn" + "known", "protocol.Decides", "core.Task.Stepz",
-		"port.Store.Loads", "failure" + "Counter", "shared/cores"} {
+	for _, wrong := range []string{
+		"TestUn" + "known", "protocol.Decides", "protocol.Task.Stepz",
+		"port.Store.Loads", "failure" + "Counter", "shared/cores",
+	} {
 		if d.check("README.md", wrong) == nil {
 			t.Errorf("%s was not noticed", wrong)
 		}
 	}
 	all := documents(t)
-	require.NoError(t, follow(all, "README.md", protocol+"#states"))
+	require.NoError(t, follow(all, "README.md", rules+"#states"))
 	require.Error(t, follow(all, "README.md", "docs/none.md"))
-	require.Error(t, follow(all, "README.md", protocol+"#9-none"))
+	require.Error(t, follow(all, "README.md", rules+"#9-none"))
 	require.Error(t, follow(all, initialReadme, "../../docs/explanation/protocol.md"), "projects lack the folder docs")
 }

@@ -20,23 +20,39 @@ import (
 // fill stores three orders: one running, one processed, one stopped.
 func fill(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
-		Steps: []protocol.Step{{Name: "charge", State: core.Processing, Attempt: 2,
+	b.put(&protocol.Task{
+		OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.Processing, Attempt: 2,
 			First: protocol.First{Nth: 1, At: at},
-			Claim: protocol.Claim{At: at.Add(core.Second)}, Failures: protocol.Failures{Do: 1}}}})
-	b.put(&protocol.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
+			Claim: protocol.Claim{At: at.Add(core.Second)}, Failures: protocol.Failures{Do: 1},
+		}},
+	})
+	b.put(&protocol.Task{
+		OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
 		Created: at.Add(-core.Hour), End: protocol.End{At: at.Add(-core.Hour + 3*core.Second)},
-		Steps: []protocol.Step{{Name: "charge", State: core.Processed, Attempt: 1,
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.Processed, Attempt: 1,
 			First: protocol.First{Nth: 1, At: at.Add(-core.Hour)}, Claim: protocol.Claim{At: at.Add(-core.Hour)},
-			Finish: protocol.Finish{At: at.Add(-core.Hour + 3*core.Second)}}}})
-	b.put(&protocol.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
+			Finish: protocol.Finish{At: at.Add(-core.Hour + 3*core.Second)},
+		}},
+	})
+	b.put(&protocol.Task{
+		OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
 		Commands: protocol.Commands{Number: 4}, Created: at.Add(20 * core.Second),
 		End:    protocol.End{At: at.Add(25 * core.Second)},
 		Reason: protocol.Reason{Code: "http-422", Text: "no such zone", Step: "zone"},
-		Steps: []protocol.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1,
-			At: at.Add(20 * core.Second)}, Claim: protocol.Claim{At: at.Add(20 * core.Second)},
-			Error: &protocol.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
-				Attempt: 1}}}})
+		Steps: []protocol.Step{{
+			Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{
+				Nth: 1,
+				At:  at.Add(20 * core.Second),
+			}, Claim: protocol.Claim{At: at.Add(20 * core.Second)},
+			Error: &protocol.StepError{
+				Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
+				Attempt: 1,
+			},
+		}},
+	})
 }
 
 func TestShow(t *testing.T) {
@@ -62,13 +78,18 @@ func TestShow(t *testing.T) {
 // The output of show for an order that is being undone, and each line of watch, state what the order waits
 // for (P21).
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
-	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
-	quiet := &protocol.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
+	b := newBackend(noon)
+	at := core.TimeOf(noon.Add(time.Minute))
+	quiet := &protocol.Task{
+		OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
 		Undo: protocol.Reversal{Why: protocol.WhyFailure}, Created: at,
-		Steps: []protocol.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.UndoWait, Attempt: 1,
 			First: protocol.First{Nth: 1, At: at},
 			Claim: protocol.Claim{At: at}, Stops: protocol.Stops{Do: at + 20_000},
-			Wait: protocol.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
+			Wait: protocol.StepWait{At: at + 21_001}, CompleteBy: at + 51_001,
+		}},
+	}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
 	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect " +
@@ -81,12 +102,18 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 		step protocol.Step
 		want string
 	}{
-		{protocol.Step{State: core.Compensating, Claim: protocol.Claim{Undo: true}, CompleteBy: at + 40_000},
-			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
-		{protocol.Step{State: core.Processing, CompleteBy: at + 40_000},
-			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
-		{protocol.Step{State: core.UndoWait, Claim: protocol.Claim{Undo: true}, Wait: protocol.StepWait{At: at + 3000}},
-			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
+		{
+			protocol.Step{State: core.Compensating, Claim: protocol.Claim{Undo: true}, CompleteBy: at + 40_000},
+			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone",
+		},
+		{
+			protocol.Step{State: core.Processing, CompleteBy: at + 40_000},
+			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done",
+		},
+		{
+			protocol.Step{State: core.UndoWait, Claim: protocol.Claim{Undo: true}, Wait: protocol.StepWait{At: at + 3000}},
+			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again",
+		},
 	} {
 		task := *quiet
 		next.step.Name = "charge"
@@ -115,8 +142,10 @@ func TestListShowsDamage(t *testing.T) {
 	b.damaged = "processed"
 	r := call{server: serve(t, b).URL}.run(t, "list")
 	r.want(t, failure.OK)
-	for _, want := range []string{"Processed (damaged)", "cannot be read; restore it", "running",
-		"no such zone"} {
+	for _, want := range []string{
+		"Processed (damaged)", "cannot be read; restore it", "running",
+		"no such zone",
+	} {
 		require.Contains(t, r.out, want)
 	}
 	r = call{server: serve(t, b).URL}.run(t, "list", "--damaged", "--output", "json")
@@ -128,11 +157,15 @@ func TestListShowsDamage(t *testing.T) {
 
 // show names the receivers that could not get statuses, why, and when they are sent again.
 func TestShowNamesUndeliveredStatuses(t *testing.T) {
-	b, at := newBackend(noon), core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "o", Workflow: "order", ProcessState: core.Processing, Created: at,
+	b := newBackend(noon)
+	at := core.TimeOf(noon)
+	b.put(&protocol.Task{
+		OrderID: "o", Workflow: "order", ProcessState: core.Processing, Created: at,
 		Undelivered: []core.Undelivered{
 			{ReplyTo: "shop", First: 3, Reason: "it is unavailable\x1b[31m", Since: at, ResendAt: at.Add(core.Hour)},
-			{ReplyTo: "desk", First: 1, Reason: "access is denied", Since: at}}})
+			{ReplyTo: "desk", First: 1, Reason: "access is denied", Since: at},
+		},
+	})
 	r := call{server: serve(t, b).URL}.run(t, "show", "o")
 	r.want(t, failure.OK)
 	_, text, found := strings.Cut(r.out, "Status undelivered\n")
@@ -150,12 +183,16 @@ func TestAnErasedOrderShowsCodes(t *testing.T) {
 		OrderID: "erased", Workflow: "order", ProcessState: core.Closed,
 		Reason: protocol.Reason{Code: "http-422", Step: "zone"},
 		Erased: &protocol.Erasure{By: "ann"},
-		Steps: []protocol.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1},
-			Error: &protocol.StepError{Code: "http-422", Attempt: 1}}},
+		Steps: []protocol.Step{{
+			Name: "zone", State: core.Failed, Attempt: 1, First: protocol.First{Nth: 1},
+			Error: &protocol.StepError{Code: "http-422", Attempt: 1},
+		}},
 	})
 	c := call{server: serve(t, b).URL}
-	for command, want := range map[string]string{"list": "zone http-422\n",
-		"watch erased": "zone  Failed: http-422\n"} {
+	for command, want := range map[string]string{
+		"list":         "zone http-422\n",
+		"watch erased": "zone  Failed: http-422\n",
+	} {
 		require.Contains(t, c.run(t, strings.Fields(command)...).out, want, command)
 	}
 }
@@ -174,7 +211,8 @@ func TestList(t *testing.T) {
 		{"--state error", "stopped"},
 		{"--state Processed", "processed"},
 		{"--workflow provision", "stopped"},
-		{"--older-than 30m", "processed"}, {"--older-than 1d", ""},
+		{"--older-than 30m", "processed"},
+		{"--older-than 1d", ""},
 		{"--limit 1", "stopped"},
 		{"--limit 3", "stopped processed running"},
 		{"--limit 1 --all", "stopped processed running"},
@@ -193,12 +231,16 @@ func TestList(t *testing.T) {
 		require.Equal(t, x.want, strings.Join(ids, " "))
 	}
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
+	b.put(&protocol.Task{
+		OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
 		Created: at, End: protocol.End{At: at.Add(core.Second)},
 		Reason: protocol.Reason{Step: "charge", Text: strings.Repeat("long ", 20)},
-		Steps: []protocol.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+		Steps: []protocol.Step{{
+			Name: "charge", State: core.UndoWait, Attempt: 1,
 			First: protocol.First{Nth: 1, At: at},
-			Claim: protocol.Claim{At: at}}}})
+			Claim: protocol.Claim{At: at},
+		}},
+	})
 	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
 		"charge: "+strings.Repeat("long ", 19)+"long")
 	screen := c
@@ -237,8 +279,9 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c.terminal = false
 	go func() { done <- c.run(t, "watch", "running") }()
 	end := *b.tasks["running"]
-	end.ProcessState, end.End.At, end.Steps = core.Processed, core.TimeOf(noon),
-		append([]protocol.Step(nil), end.Steps...)
+	end.ProcessState = core.Processed
+	end.End.At = core.TimeOf(noon)
+	end.Steps = append([]protocol.Step(nil), end.Steps...)
 	end.Steps[0].State = core.Processed
 	b.put(&end)
 	(<-done).want(t, failure.OK, "running  Processed")
@@ -309,16 +352,26 @@ func TestServerFailures(t *testing.T) {
 		want   failure.Code
 		text   string
 	}{
-		{404, `{"status":404,"code":"not-found","detail":"no such order"}`, failure.NotFound,
-			"there is no order a"},
-		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage,
-			"path.id is wrong"},
-		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused,
-			"another origin"},
-		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused,
-			"the disk is full"},
-		{503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General,
-			"order a: page 7 is damaged"},
+		{
+			404, `{"status":404,"code":"not-found","detail":"no such order"}`, failure.NotFound,
+			"there is no order a",
+		},
+		{
+			400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage,
+			"path.id is wrong",
+		},
+		{
+			403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused,
+			"another origin",
+		},
+		{
+			503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused,
+			"the disk is full",
+		},
+		{
+			503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General,
+			"order a: page 7 is damaged",
+		},
 		{500, `{"status":500,"code":"internal","detail":"see request 7"}`, failure.General, "see request 7"},
 		{200, `<html>`, failure.Unreachable, "is it a Stepkeeper server?"},
 	} {

@@ -34,7 +34,8 @@ func start(t *testing.T, edit func(dir string)) *project {
 		edit(p.dir)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan string, 1), make(chan result, 1)
+	ready := make(chan string, 1)
+	done := make(chan result, 1)
 	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
 		report := o.Ready
 		o.Ready = func(s embedded.Started) { report(s); ready <- s.Address }

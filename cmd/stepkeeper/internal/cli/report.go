@@ -67,8 +67,10 @@ type badLine struct {
 }
 
 func newReport(o *submitOptions) *report {
-	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{},
-		bar: &streams.Progress{}}
+	return &report{
+		submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{},
+		bar: &streams.Progress{},
+	}
 }
 
 // expect shows a progress bar for n records, if n is large enough. The value 0 means that the number is
@@ -97,8 +99,10 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	defer r.mu.Unlock()
 	r.bad++
 	r.bar.Add(1)
-	l := submitLine{File: at.file, Line: at.line, OrderID: id,
-		Error: &submitError{Code: "unreadable", Message: why}}
+	l := submitLine{
+		File: at.file, Line: at.line, OrderID: id,
+		Error: &submitError{Code: "unreadable", Message: why},
+	}
 	r.held = append(r.held, badLine{l, behind})
 	r.release()
 }
@@ -200,7 +204,8 @@ func (r *report) ended(i int, task view.Task) {
 	r.bar.Add(1)
 	r.states[task.State]++
 	l := r.taken[i]
-	l.State, l.Ended = task.State, true
+	l.State = task.State
+	l.Ended = true
 	if task.Error != nil && task.State != core.Processed {
 		l.Error = &submitError{Code: task.Error.Code, Message: task.Error.Message, Step: task.Error.Step}
 	}
@@ -268,7 +273,8 @@ func (r *report) notes() {
 func (r *report) single() bool { return len(r.taken) == 1 && r.bad+r.refused == 0 }
 
 func (r *report) sum() {
-	out, style := r.app.Streams.Out, r.app.Streams.Style()
+	out := r.app.Streams.Out
+	style := r.app.Streams.Style()
 	if r.single() {
 		l := r.taken[0]
 		word := style.Good("accepted")

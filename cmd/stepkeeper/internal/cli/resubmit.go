@@ -25,10 +25,14 @@ type resubmitOptions struct {
 }
 
 func newResubmit(a *app.App) *cobra.Command {
-	o := &resubmitOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resubmit"},
-		number: -1}}
-	return o.orderCmd("resubmit", app.Flags{"command": &o.number, "deadline": &o.deadline,
-		"dry-run": &o.dryRun, "input": &o.input, "definition": &o.action.Definition},
+	o := &resubmitOptions{orderCommand: orderCommand{
+		app: a, action: bulk.Action{Command: "resubmit"},
+		number: -1,
+	}}
+	return o.orderCmd("resubmit", app.Flags{
+		"command": &o.number, "deadline": &o.deadline,
+		"dry-run": &o.dryRun, "input": &o.input, "definition": &o.action.Definition,
+	},
 		func(ctx context.Context) error { return runResubmit(ctx, o) })
 }
 
@@ -58,7 +62,8 @@ func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if d, ok := core.ParseDuration(o.deadline); ok && d > 0 {
 		return now.Add(d.Std()), nil
 	}
-	if deadline, err = core.ParseTime(o.deadline); err != nil {
+	deadline, err = core.ParseTime(o.deadline)
+	if err != nil {
 		return deadline, failure.New(failure.Usage,
 			"write a time like 2026-11-21T10:00:00Z, or a duration like 2h or 3d",
 			"--deadline %q is neither a time nor a duration", o.deadline)
@@ -93,11 +98,15 @@ type resolveOptions struct {
 }
 
 func newResolve(a *app.App) *cobra.Command {
-	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"},
-		number: -1}}
+	o := &resolveOptions{orderCommand: orderCommand{
+		app: a, action: bulk.Action{Command: "resolve"},
+		number: -1,
+	}}
 	return o.orderCmd("resolve", app.Flags{"command": &o.number, app.StepOutput: &o.output},
 		func(ctx context.Context) error {
-			o.action.Step, o.action.Fact, o.ids = o.ids[1], core.Fact(o.ids[2]), o.ids[:1]
+			o.action.Step = o.ids[1]
+			o.action.Fact = core.Fact(o.ids[2])
+			o.ids = o.ids[:1]
 			return runResolve(ctx, o)
 		})
 }
@@ -118,11 +127,14 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	if o.output != "" {
 		what := "output of step " + o.action.Step
 		var err error
-		if output, err = o.app.ReadJSON(o.output, what, core.MaxOutput); err != nil {
+		output, err = o.app.ReadJSON(o.output, what, core.MaxOutput)
+		if err != nil {
 			return err
 		}
-		if err := o.checkValue(what, core.Resolve{Step: o.action.Step, Fact: o.action.Fact,
-			Output: output}); err != nil {
+		if err := o.checkValue(what, core.Resolve{
+			Step: o.action.Step, Fact: o.action.Fact,
+			Output: output,
+		}); err != nil {
 			return err
 		}
 	}

@@ -88,8 +88,10 @@ func TestDynamicCompletion(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	server := serve(t, b).URL
-	call{server: server,
-		in: `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`}.run(t, "submit",
+	call{
+		server: server,
+		in:     `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`,
+	}.run(t, "submit",
 		"-").want(t, failure.OK)
 	for _, c := range []struct {
 		args []string
@@ -130,8 +132,12 @@ func TestDynamicCompletion(t *testing.T) {
 	} {
 		call{server: server}.run(t, append([]string{"__complete"}, c.args...)...).want(t, failure.OK, c.want)
 	}
-	for _, args := range [][]string{{"show", ""}, {"answer", ""}, {"answer", "asking", ""},
-		{"resolve", "asking", ""}} {
+	for _, args := range [][]string{
+		{"show", ""},
+		{"answer", ""},
+		{"answer", "asking", ""},
+		{"resolve", "asking", ""},
+	} {
 		r := (call{}).run(t, append([]string{"__complete"}, args...)...)
 		require.Equal(t, failure.OK, r.code, "without a server nothing is suggested, and nothing fails")
 		require.NotContains(t, r.out, "\t", "%v", args)
@@ -154,13 +160,17 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"show", "../etc/passwd"}, []string{"is no order's ID"}},
 		{[]string{"show", strings.Repeat("x", 129)}, []string{"is no order's ID"}},
 		{[]string{"show", "a\x1b[2J"}, []string{"is no order's ID"}},
-		{[]string{"show", "a", "--colour"},
-			[]string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
+		{
+			[]string{"show", "a", "--colour"},
+			[]string{"unknown flag: --colour", "see `stepkeeper show --help`"},
+		},
 		{[]string{"show", "a", "--output", "xml"}, []string{"--output json"}},
 		{[]string{"show", "a", "--timeout", "-1s"}, []string{"out of range"}},
 		{[]string{"show", "a", "--timeout", "soon"}, []string{`--timeout cannot be "soon"`, "give a time like", "7d"}},
-		{[]string{"simulate", "a.yaml", "--orders", "many"}, []string{`--orders cannot be "many"`,
-			"give a whole number"}},
+		{[]string{"simulate", "a.yaml", "--orders", "many"}, []string{
+			`--orders cannot be "many"`,
+			"give a whole number",
+		}},
 		{[]string{"simulate", "a.yaml", "--seed", "-1"}, []string{`--seed cannot be "-1"`, "a whole number from 0"}},
 		{[]string{"simulate", "a.yaml", "--minutes", "x"}, []string{`--minutes cannot be "x"`, "give a number"}},
 		{[]string{"undo", "a", "--yes=perhaps"}, []string{`--yes cannot be "perhaps"`, "true or false"}},
@@ -176,8 +186,10 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"resubmit", "a", "--deadline", "tomorrow"}, []string{"neither a time nor a duration"}},
 		{[]string{"resolve", "a", "charge"}, []string{"what happened"}},
 		{[]string{"resolve", "a", "charge", "perhaps"}, []string{"happened, not-happened, undone"}},
-		{[]string{"dev", "--listen", "0.0.0.0:8377"},
-			[]string{"other machines could reach it", "127.0.0.1:8377"}},
+		{
+			[]string{"dev", "--listen", "0.0.0.0:8377"},
+			[]string{"other machines could reach it", "127.0.0.1:8377"},
+		},
 		{[]string{"dev", "--listen", "8377"}, []string{"is not an address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
@@ -191,9 +203,11 @@ func TestWrongCalls(t *testing.T) {
 
 func TestMissingFiles(t *testing.T) {
 	for _, args := range [][]string{
-		{"submit", "no-such.jsonl"}, {"workflow", "validate", "no-such.yaml"},
+		{"submit", "no-such.jsonl"},
+		{"workflow", "validate", "no-such.yaml"},
 		{"workflow", "graph", "no-such.yaml"},
-		{"dev", "--workflows", "no-such"}, {"dev", "--workflows", ".", "--agents", "no-such.yaml"},
+		{"dev", "--workflows", "no-such"},
+		{"dev", "--workflows", ".", "--agents", "no-such.yaml"},
 		{"demo", "--orders", "no-such.jsonl"},
 	} {
 		call{}.run(t, args...).want(t, failure.NotFound, "no-such")
@@ -229,8 +243,10 @@ func TestUsageErrorsAsJSON(t *testing.T) {
 		require.NotNil(t, docs[0]["error"], line)
 		require.Empty(t, r.out, line)
 	}
-	for _, line := range []string{"show a --colour", "show a --colour --output text",
-		"show --colour -- --output json"} {
+	for _, line := range []string{
+		"show a --colour", "show a --colour --output text",
+		"show --colour -- --output json",
+	} {
 		require.Regexp(t, "^stepkeeper: ", call{}.run(t, strings.Fields(line)...).err, line)
 	}
 }
@@ -239,8 +255,10 @@ func TestVersion(t *testing.T) {
 	reported := call{}.run(t, "version")
 	reported.want(t, failure.OK, "stepkeeper ", "go1.")
 	require.Equal(t, reported, (call{}).run(t, "--version"))
-	built := app.Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
-		Platform: "linux/amd64"}
+	built := app.Version{
+		Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
+		Platform: "linux/amd64",
+	}
 	require.Equal(t, "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 "+
 		"linux/amd64\n", built.String())
 	r := call{}.run(t, "version", "--output", "json")
@@ -266,8 +284,10 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			require.Contains(t, r.err, "the output could not be written", line)
 		}
 	}
-	for _, line := range []string{"", "help", "help exit-codes", "--help", "--version", "dead-letters",
-		"completion bash", "submit --help"} {
+	for _, line := range []string{
+		"", "help", "help exit-codes", "--help", "--version", "dead-letters",
+		"completion bash", "submit --help",
+	} {
 		c.run(t, strings.Fields(line)...).want(t, failure.General, "the output could not be written")
 	}
 }

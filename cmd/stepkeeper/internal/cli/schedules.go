@@ -29,23 +29,29 @@ func runSchedules(ctx context.Context, a *app.App) error {
 		fmt.Fprintln(a.Streams.Err, "no workflow has a schedule")
 		return nil
 	}
-	return app.PrintList(a, all, []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE",
-		"SKIPPED", "LAST SKIPPED"}, scheduleRow)
+	return app.PrintList(a, all, []string{
+		"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE",
+		"SKIPPED", "LAST SKIPPED",
+	}, scheduleRow)
 }
 
 func scheduleRow(s *client.Schedule) []string {
 	next := "not known yet"
-	last, late, skipped := "-", "-", "-"
+	last := "-"
+	late := "-"
+	skipped := "-"
 	if !s.Next.IsZero() {
 		next = render.Moment(core.TimeOf(s.Next))
 	}
 	if n := len(s.Starts); n > 0 {
-		last, late = s.Starts[n-1].OrderID,
-			render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
+		last = s.Starts[n-1].OrderID
+		late = render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
 	}
 	if n := len(s.Skipped); n > 0 {
 		skipped = render.Moment(core.TimeOf(s.Skipped[n-1].At)) + ": " + s.Skipped[n-1].Why
 	}
-	return []string{s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late,
-		strconv.Itoa(s.Missed), skipped}
+	return []string{
+		s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late,
+		strconv.Itoa(s.Missed), skipped,
+	}
 }

@@ -54,15 +54,18 @@ func runShow(ctx context.Context, o *showOptions) error {
 	}
 	if !o.app.JSON() {
 		page := o.app.Page()
-		page.Order, page.Messages = order, o.messages
+		page.Order = order
+		page.Messages = o.messages
 		page.Task(o.app.Streams.Out, task)
 		if task.Unchecked != "" {
 			o.app.Warn(task.Unchecked)
 		}
 		return nil
 	}
-	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task),
-		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program())}
+	doc := shown{
+		Task: task, Order: order, Timeline: view.Timeline(task),
+		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program()),
+	}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}

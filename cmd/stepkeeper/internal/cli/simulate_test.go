@@ -60,7 +60,8 @@ func TestSimulateReportsWhatWasDone(t *testing.T) {
 // TestReplayWithAnotherWorkflow: a tape can be played with the corrected file, but not with another workflow.
 func TestReplayWithAnotherWorkflow(t *testing.T) {
 	folder := t.TempDir()
-	tape, corrected := filepath.Join(folder, "tape.json"), filepath.Join(folder, "corrected.yaml")
+	tape := filepath.Join(folder, "tape.json")
+	corrected := filepath.Join(folder, "corrected.yaml")
 	unfenced := filepath.Join(filepath.Dir(transfer), "unfenced.yaml")
 	call{}.run(t, "simulate", transfer, "--services", unfenced, "--tape", tape).want(t, failure.NotProcessed,
 		"invariant 11")
@@ -78,7 +79,8 @@ func regression(t *testing.T) (bad, test string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "Shop 2")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	bad, test = filepath.Join(folder, "transfer.yaml"), filepath.Join(folder, "regression_test.go")
+	bad = filepath.Join(folder, "transfer.yaml")
+	test = filepath.Join(folder, "regression_test.go")
 	put(t, bad, read(t, transfer))
 	call{}.run(t, "simulate", bad, "--services", filepath.Join(filepath.Dir(transfer), "unfenced.yaml"),
 		"--tape", filepath.Join(folder, "tape.json"),
@@ -89,8 +91,10 @@ func regression(t *testing.T) (bad, test string) {
 func TestRegressionTestIsWritten(t *testing.T) {
 	_, test := regression(t)
 	text := read(t, test)
-	for _, want := range []string{"package shop2_test\n",
-		"func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n"} {
+	for _, want := range []string{
+		"package shop2_test\n",
+		"func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n",
+	} {
 		require.Contains(t, text, want)
 	}
 }
@@ -194,8 +198,11 @@ func TestSimulateRefuses(t *testing.T) {
 		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "the tape cannot be read"},
 		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
 		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
-		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage,
-			"did you mean crash-before?"},
+		{
+			[]string{"simulate", transfer, "--faults", "crash-befor"},
+			failure.Usage,
+			"did you mean crash-before?",
+		},
 		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "out of range"},

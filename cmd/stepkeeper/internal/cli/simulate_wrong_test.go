@@ -51,10 +51,14 @@ func TestWrongWorkflows(t *testing.T) {
 				"Fix: give the agent carrier a check, or step book-parcel maxFailures: 1",
 			},
 		},
-		"outlives-its-deadline": {false, failure.Usage,
-			[]string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
-		"no-way-back": {false, failure.Usage,
-			[]string{"step reserve declares no undo", "fix: write undo"}},
+		"outlives-its-deadline": {
+			false, failure.Usage,
+			[]string{"longer than the deadline of 5m", "fix: lower maxFailures"},
+		},
+		"no-way-back": {
+			false, failure.Usage,
+			[]string{"step reserve declares no undo", "fix: write undo"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := "../../../../examples/wrong-workflows"
@@ -68,8 +72,10 @@ func TestWrongWorkflows(t *testing.T) {
 				args = append(args, "--seeds", "300")
 			}
 			call{}.run(t, args...).want(t, tt.code, tt.says...)
-			args = append([]string{"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape,
-				"--seeds", "100"}, more...)
+			args = append([]string{
+				"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape,
+				"--seeds", "100",
+			}, more...)
 			call{}.run(t, args...).want(t, failure.OK, "No violation in 100 seeds")
 		})
 	}
@@ -107,8 +113,10 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
 		t.Helper()
 		folder := "../../../../examples/wrong-workflows"
-		args := []string{"simulate", filepath.Join(folder, name+".yaml"), "--tape",
-			filepath.Join(t.TempDir(), "tape.json"), "--output", "json"}
+		args := []string{
+			"simulate", filepath.Join(folder, name+".yaml"), "--tape",
+			filepath.Join(t.TempDir(), "tape.json"), "--output", "json",
+		}
 		got := call{}.run(t, append(args, more...)...)
 		got.want(t, code, `"findings": [`)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &r))

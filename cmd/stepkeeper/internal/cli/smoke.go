@@ -66,8 +66,10 @@ type smokeProblem struct {
 
 func newSmoke(a *app.App) *cobra.Command {
 	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
-	return a.Command("smoke", app.Flags{"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
-		"within": &o.within}, func(cmd *cobra.Command, _ []string) error {
+	return a.Command("smoke", app.Flags{
+		"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
+		"within": &o.within,
+	}, func(cmd *cobra.Command, _ []string) error {
 		if o.within == 0 { // An emulator on one machine can finish only a few orders per second.
 			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
 		}
@@ -91,13 +93,15 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	var bad error
 	err = source.Records(f, func(r source.Record) bool {
-		if bad = r.Err; bad == nil {
+		bad = r.Err
+		if bad == nil {
 			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks of the command submit
 		}
 		all = append(all, r.Data)
 		return bad == nil
 	})
-	if err = errors.Join(err, bad); err != nil {
+	err = errors.Join(err, bad)
+	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage,
 			"give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used",
 			o.file)
@@ -180,8 +184,10 @@ func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
 		for i := range s.orders {
-			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow,
-				Content: s.contents[i%len(s.contents)]}) {
+			if !yield(client.Order{
+				ID: s.id(i), Workflow: s.workflow,
+				Content: s.contents[i%len(s.contents)],
+			}) {
 				return
 			}
 		}
@@ -280,8 +286,9 @@ func inconsistent(t *client.Task) []string {
 func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
-		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(),
-			s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
+		s.report.TookP50 = s.took[n/2].Seconds()
+		s.report.TookP95 = s.took[n*95/100].Seconds()
+		s.report.TookMax = s.took[n-1].Seconds()
 	}
 	slices.SortFunc(s.report.Problems,
 		func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
@@ -304,7 +311,9 @@ func (s *smoke) print() error {
 const shownProblems = 20
 
 func (s *smoke) show() {
-	r, out, style := &s.report, s.app.Streams.Out, s.app.Streams.Style()
+	r := &s.report
+	out := s.app.Streams.Out
+	style := s.app.Streams.Style()
 	for i, p := range r.Problems {
 		if i == shownProblems {
 			fmt.Fprintf(s.app.Streams.Err, "and %d more; --output json lists all\n", len(r.Problems)-i)

@@ -88,11 +88,17 @@ func TestSmokeRefuses(t *testing.T) {
 		"no orders":                {[]string{"--orders", "0"}, failure.Usage, "out of range"},
 		"no time":                  {[]string{"--within", "0s"}, failure.Usage, "out of range"},
 		"a workflow without order": {[]string{"--workflow", "booking"}, failure.Usage, "add --order FILE"},
-		"a file as a folder": {[]string{"--order", filepath.Join(orders, "below")}, failure.Usage,
-			"orders cannot be read"},
+		"a file as a folder": {
+			[]string{"--order", filepath.Join(orders, "below")},
+			failure.Usage,
+			"orders cannot be read",
+		},
 		"no file": {[]string{"--order", "no-such.json"}, failure.NotFound, "no-such.json"},
-		"a file without JSON": {[]string{"--order", write(t, "bad.json", "nonsense")}, failure.Usage,
-			"bad.json cannot be used"},
+		"a file without JSON": {
+			[]string{"--order", write(t, "bad.json", "nonsense")},
+			failure.Usage,
+			"bad.json cannot be used",
+		},
 		"an empty file": {[]string{"--order", write(t, "none.json", "")}, failure.Usage, "holds no orders"},
 	} {
 		t.Run(name, func(t *testing.T) { smoked(t, x.args...).want(t, x.code, x.says) })
@@ -108,12 +114,21 @@ func TestSmokeReportsRoom(t *testing.T) {
 		err  error
 		want string
 	}{
-		"too little": {operate.Room{Needs: 36, Limit: 10}, nil,
-			"may run 36 at a time, and the account allows 10"},
-		"reserved": {operate.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil,
-			"without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000"},
-		"denied": {operate.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"),
-			"not checked whether the functions fit"},
+		"too little": {
+			operate.Room{Needs: 36, Limit: 10},
+			nil,
+			"may run 36 at a time, and the account allows 10",
+		},
+		"reserved": {
+			operate.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29},
+			nil,
+			"without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000",
+		},
+		"denied": {
+			operate.Room{},
+			errors.New("the permission lambda:GetAccountSettings is missing"),
+			"not checked whether the functions fit",
+		},
 		"enough": {operate.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,7 +160,9 @@ func compile(t *testing.T, all []goSnippet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, replace, packages := t.TempDir(), map[string]string{}, []string{}
+	dir := t.TempDir()
+	replace := map[string]string{}
+	packages := []string{}
 	add := func(n int, name, text string) {
 		real := filepath.Join(dir, fmt.Sprintf("%d-%s", n, name))
 		if err := os.WriteFile(real, []byte(text), 0o600); err != nil {

@@ -28,7 +28,8 @@ import (
 // onStack calls the program against a stack that is not on AWS.
 func onStack(w *stacktest.Deployment, in string) call {
 	return call{in: in, openStack: func(_ context.Context, name string, o aws.Options,
-		opts ...client.Option) (*client.Client, error) {
+		opts ...client.Option,
+	) (*client.Client, error) {
 		if name != "Shop" || o.Region != "eu-central-1" {
 			return nil, fmt.Errorf("stack %s in %s: %w", name, o.Region, aws.ErrNoStack)
 		}
@@ -118,8 +119,10 @@ func TestSubmitToAStackChecksTheSchema(t *testing.T) {
 	w.Parts.Outputs.Workflows = map[string]string{"Order": def.Hash}
 	submit := func(id, order string, flags ...string) result {
 		text := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":%s}`, id, order)
-		return onStack(w, text).run(t, append([]string{"submit", "-", "--stack", "Shop", "--region",
-			"eu-central-1"}, flags...)...)
+		return onStack(w, text).run(t, append([]string{
+			"submit", "-", "--stack", "Shop", "--region",
+			"eu-central-1",
+		}, flags...)...)
 	}
 	const mismatch = "the order does not match the schema of the workflow order: at /end it is a number, " +
 		"not a text"
@@ -146,8 +149,10 @@ func TestStackFlags(t *testing.T) {
 		args string
 		want string
 	}{
-		{failure.Usage, "show o --stack Shop --server http://127.0.0.1:1",
-			"--stack and --server are given together"},
+		{
+			failure.Usage, "show o --stack Shop --server http://127.0.0.1:1",
+			"--stack and --server are given together",
+		},
 		{failure.Usage, "show o --region eu-central-1", "--region is that of a stack"},
 		{failure.Usage, "workflow list --stack Shop --region eu-central-1", "inside its functions"},
 		{failure.NotFound, "show o --stack Shpo --region eu-central-1", "no such stack"},
@@ -159,18 +164,27 @@ func TestStackFlags(t *testing.T) {
 		err  error
 		want string
 	}{
-		{failure.Refused, &client.Error{Status: http.StatusForbidden,
-			Detail: "the permission cloudformation:DescribeStacks on stack Shop is missing"},
-			"DescribeStacks"},
-		{failure.Usage, &client.Error{Status: http.StatusBadRequest, Detail: "no AWS region is set"},
-			"--region"},
-		{failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
-			"the stack Shop cannot be reached"},
+		{
+			failure.Refused, &client.Error{
+				Status: http.StatusForbidden,
+				Detail: "the permission cloudformation:DescribeStacks on stack Shop is missing",
+			},
+			"DescribeStacks",
+		},
+		{
+			failure.Usage, &client.Error{Status: http.StatusBadRequest, Detail: "no AWS region is set"},
+			"--region",
+		},
+		{
+			failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
+			"the stack Shop cannot be reached",
+		},
 		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not respond in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
 		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
-			*client.Client, error) {
+			*client.Client, error,
+		) {
 			return nil, x.err
 		}}
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
@@ -179,19 +193,23 @@ func TestStackFlags(t *testing.T) {
 		code failure.Code
 		want string
 	}{
-		http.StatusInternalServerError: {failure.General,
+		http.StatusInternalServerError: {
+			failure.General,
 			"list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's " +
-				"functions say more"},
+				"functions say more",
+		},
 		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack accepts nothing now"},
 		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack rejected the input"},
 		http.StatusConflict:           {failure.Refused, "list of orders: refused"},
 	} {
 		server := httptest.NewServer(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		c := call{server: server.URL,
+		c := call{
+			server: server.URL,
 			openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 				return client.New(server.URL, client.WithRetry(1, time.Second))
-			}}
+			},
+		}
 		c.run(t, "list", "--stack", "Shop").want(t, x.code, x.want)
 		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ",
 			"the logs of the stack's functions say", "the server's log says").Replace(x.want))
@@ -281,7 +299,8 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake", port.Requests("shop"): "m-shop"}
-	w.Parts.Queues, w.Parts.Unattended = looked{w.Parts.Queues, w.Queues}, time.Nanosecond
+	w.Parts.Queues = looked{w.Parts.Queues, w.Queues}
+	w.Parts.Unattended = time.Nanosecond
 	mappings := states{"m-intake": "Enabled", "m-shop": "Disabled"}
 	config := awsstub.Config(t, mappings.answer)
 	w.Parts.Config = &config

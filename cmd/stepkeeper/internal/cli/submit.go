@@ -74,8 +74,10 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{},
-		queues: map[string][]view.Unattended{}, schemas: map[string]*client.OrderSchema{}}
+	s := &submission{
+		submitOptions: o, report: newReport(o), places: map[int]place{},
+		queues: map[string][]view.Unattended{}, schemas: map[string]*client.OrderSchema{},
+	}
 	if o.app.Stack != "" {
 		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 		s.schemaOf = func(workflow string) *client.OrderSchema {
@@ -241,7 +243,8 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	var err error
 	hint := ""
 	if s.workflow == "" {
-		if order, err = message.DecodeSubmit(r.Data); err != nil {
+		order, err = message.DecodeSubmit(r.Data)
+		if err != nil {
 			hint = envelopeHint(r.Data)
 		}
 	} else {
@@ -300,8 +303,10 @@ func (s *submission) answered(r client.Result) {
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
 	s.mu.Unlock()
-	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
-		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended}
+	l := submitLine{
+		File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
+		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended,
+	}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

@@ -135,8 +135,10 @@ func TestSubmitBare(t *testing.T) {
 		"2 orders: 0 accepted, 2 already there\n")
 	c.in = orderLine("b-3", "")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
-	for _, part := range []string{`{"workflow":"order","order":{}}`, `{"orderId":"b-4","order":{}}`,
-		`{"orderId":"b-4","workflow":"order"}`} {
+	for _, part := range []string{
+		`{"workflow":"order","order":{}}`, `{"orderId":"b-4","order":{}}`,
+		`{"orderId":"b-4","workflow":"order"}`,
+	} {
 		c.in = part
 		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, ": accepted")
 	}
@@ -159,8 +161,10 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 		c.run(t, "submit", "-").want(t, failure.Usage, "not sent",
 			"if it is the order itself, name its workflow with --workflow NAME")
 	}
-	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`,
-		orderLine("../5", "")} {
+	for _, other := range []string{
+		`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`,
+		orderLine("../5", ""),
+	} {
 		c.in = other
 		require.NotContains(t, c.run(t, "submit", "-").err, "--workflow", other)
 	}
@@ -178,10 +182,14 @@ func TestSubmitBadInput(t *testing.T) {
 		"too large":          {large, "the limit is"},
 		"no ID":              {`{"schema":1,"workflow":"order","order":{}}`, "orderId is missing"},
 		"300 characters":     {orderLine(strings.Repeat("x", 300), ""), "must be 1 to 128"},
-		"control characters": {`{"schema":1,"orderId":"a\u001b[2J","workflow":"order","order":{}}`,
-			"must be 1 to 128"},
-		"a key that is twice": {`{"schema":1,"schema":1,"orderId":"x","workflow":"order","order":{}}`,
-			"stands twice"},
+		"control characters": {
+			`{"schema":1,"orderId":"a\u001b[2J","workflow":"order","order":{}}`,
+			"must be 1 to 128",
+		},
+		"a key that is twice": {
+			`{"schema":1,"schema":1,"orderId":"x","workflow":"order","order":{}}`,
+			"stands twice",
+		},
 		"array cut off": {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -192,7 +192,8 @@ func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Sum
 		if err != nil {
 			return nil, err
 		}
-		if orders = append(orders, s); len(orders) == o.limit {
+		orders = append(orders, s)
+		if len(orders) == o.limit {
 			break
 		}
 	}

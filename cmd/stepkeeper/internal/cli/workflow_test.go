@@ -62,7 +62,8 @@ func TestWorkflowValidateReportsTheBudget(t *testing.T) {
 		require.LessOrEqual(t, b["parts"].(float64), float64(30))
 		return b["steps"].(float64)
 	}
-	one, many := used(1), used(100)
+	one := used(1)
+	many := used(100)
 	require.GreaterOrEqual(t, many, 50*one)
 	require.LessOrEqual(t, many, 100*one)
 	call{}.run(t, "workflow", "validate", file, "--order", write(t, "bad.json", "{")).want(t, failure.Usage,

@@ -30,7 +30,9 @@ type question struct {
 
 func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	f := filterOf(r)
-	f.State, f.Code, f.Older = "", "", ""
+	f.State = ""
+	f.Code = ""
+	f.Older = ""
 	chosen := client.Query{State: core.Processing, Workflow: f.Workflow, Step: f.Step, IDPrefix: f.Prefix}
 	asking, next, err := s.asking(ctx, chosen, f.Cursor)
 	if err != nil {
@@ -43,7 +45,8 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 		FirstPage, Next    string
 		Filtered, Continue bool
 	}{Filter: f, Filtered: f.Workflow+f.Step+f.Prefix != ""}
-	if data.menus, err = s.menus(ctx, f); err != nil {
+	data.menus, err = s.menus(ctx, f)
+	if err != nil {
 		return content{}, err
 	}
 	for _, id := range asking {
@@ -61,7 +64,8 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 		data.FirstPage = f.on("/answers", "")
 	}
 	if next != "" {
-		data.Next, data.Continue = f.on("/answers", next), len(data.Questions) == 0
+		data.Next = f.on("/answers", next)
+		data.Continue = len(data.Questions) == 0
 	}
 	return content{Title: "Answers", Template: "answers", Data: data}, nil
 }
@@ -92,7 +96,9 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 			q.PageSize = mostAnswers
 			continue
 		}
-		ids, cursor, looked = append(ids, some...), after, looked+q.PageSize
+		ids = append(ids, some...)
+		cursor = after
+		looked = looked + q.PageSize
 		if cursor == "" || len(ids) >= mostAnswers || looked >= mostGrouped {
 			return ids, cursor, nil
 		}
@@ -106,13 +112,16 @@ func (s *server) questions(t *client.Task) (all []question) {
 			t.State != core.Processing {
 			continue
 		}
-		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt,
+		q := question{
+			OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt,
 			Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
 			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes,
-			Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly}
+			Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly,
+		}
 		var asked core.Question
 		if json.Unmarshal(s.Redact.Apply(st.Input), &asked) == nil {
-			q.Text, q.Show = asked.Question, s.shown(asked.Show)
+			q.Text = asked.Question
+			q.Show = s.shown(asked.Show)
 		}
 		all = append(all, q)
 	}

@@ -161,7 +161,8 @@ func (b *tab) text() string {
 func (b *tab) shows(texts ...string) {
 	b.Helper()
 	for _, text := range texts {
-		last, found := "", false
+		last := ""
+		found := false
 		defer func() {
 			if !found {
 				b.Logf("instead of %q the page shows\n%s", text, last)
@@ -193,7 +194,8 @@ func (b *tab) changed(what string) {
 	b.Helper()
 	// the browser reports it some frames later
 	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) {
-		before, now = now, evaluate[float64](b, `shifted`)
+		before = now
+		now = evaluate[float64](b, `shifted`)
 	}
 	evaluate[bool](b, `shifted = 0; true`)
 	b.clean(what)
@@ -247,16 +249,23 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 	b := newTab(t)
 	b.prepared()
 	for _, p := range []struct{ name, path, text string }{
-		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"},
+		{"overview", "/", "Incidents"},
+		{"orders", "/orders", "web-2026-000"},
 		{"order", "/orders/web-2026-003", "What to do next"},
 		{"order-long", "/orders/" + longID, "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"},
 		{"incidents", "/incidents", "charge"},
-		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
+		{"waiting", "/waiting", "an agent's reply"},
+		{"answers", "/answers", "approve"},
 		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 13 orders"},
-		{"bulk-none", "/bulk/none", "processes no list"}, {"workflows", "/workflows", "expense"},
-		{"health", "/health", "it accepts orders"}, {"workflow", "/workflows/order",
-			"Definitions in use"}, {"move", "/orders/web-2026-003/move", "After the move"},
+		{"bulk-none", "/bulk/none", "processes no list"},
+		{"workflows", "/workflows", "expense"},
+		{"health", "/health", "it accepts orders"},
+		{
+			"workflow", "/workflows/order",
+			"Definitions in use",
+		},
+		{"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in "},
 		{"missing", "/orders/nothing", "There is no such order."},
 		{"bad-filter", "/orders?older=soon", "write it like"},
@@ -271,7 +280,8 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		b.clean(p.name)
 		b.do(call(emulation.SetEmulatedMedia,
 			emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}),
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+			}),
 			chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 		b.open(p.path)
 		b.shows(p.text)
@@ -388,8 +398,10 @@ func TestBrowserChartsFollowTheData(t *testing.T) {
 	evaluate[bool](b, `document.getElementById("chart-ended-table").open = false; true`)
 	b.shot("overview")
 	b.do(call(emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
-			Value: "dark"}}}), chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{
+			Name:  "prefers-color-scheme",
+			Value: "dark",
+		}}}), chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 	b.until("they are drawn anew", func() bool {
 		return drawn() == "true,true,true" && evaluate[bool](b, `document.querySelector("#chart-orders canvas") !== canvas && [...document.querySelectorAll(".plot")].every((p) => p.querySelector(".uplot").offsetWidth === p.clientWidth)`)
 	})
@@ -506,8 +518,10 @@ func TestBrowserKeyboardReachesControls(t *testing.T) {
 	b.do(chromedp.KeyEvent("o-1\r"))
 	b.until("it is filtered", func() bool { return strings.Contains(b.seen(`location.search`), "id=o-1") })
 	b.live()
-	for key, path := range map[string]string{"i": "/incidents", "w": "/waiting", "a": "/answers",
-		"b": "/bulk", "f": "/workflows", "e": "/health", "o": "/orders", "h": "/"} {
+	for key, path := range map[string]string{
+		"i": "/incidents", "w": "/waiting", "a": "/answers",
+		"b": "/bulk", "f": "/workflows", "e": "/health", "o": "/orders", "h": "/",
+	} {
 		b.do(chromedp.KeyEvent("g" + key))
 		b.until("g and "+key+" lead to "+path, func() bool { return b.seen(`location.pathname`) == path })
 		b.live()
@@ -536,8 +550,10 @@ func TestBrowserListsManyOrdersFast(t *testing.T) {
 	const many = 100_000
 	var text strings.Builder
 	for i := range many {
-		line, err := json.Marshal(client.Order{ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible",
-			Content: map[string]int{"amount": i}})
+		line, err := json.Marshal(client.Order{
+			ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible",
+			Content: map[string]int{"amount": i},
+		})
 		require.NoError(t, err)
 		text.Write(line)
 		text.WriteByte('\n')
@@ -548,8 +564,10 @@ func TestBrowserListsManyOrdersFast(t *testing.T) {
 				t.Error(r.Err)
 			}
 		}))
-	for _, path := range []string{"/orders", "/orders?state=Error&workflow=impossible&step=charge",
-		"/orders/many-000007", "/incidents", "/"} {
+	for _, path := range []string{
+		"/orders", "/orders?state=Error&workflow=impossible&step=charge",
+		"/orders/many-000007", "/incidents", "/",
+	} {
 		began := time.Now()
 		status, body := b.get(path)
 		t.Logf("%d orders: %s took %v, %d kB", many, path, time.Since(began).Round(time.Millisecond),

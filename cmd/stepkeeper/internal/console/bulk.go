@@ -86,10 +86,12 @@ type selection struct {
 }
 
 func selectionOf(values url.Values) selection {
-	x := selection{Where: bulk.Where{}, Action: bulk.Action{Command: values.Get("command"),
-		Step: values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
+	x := selection{Where: bulk.Where{}, Action: bulk.Action{
+		Command: values.Get("command"),
+		Step:    values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
 		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")),
-		Reason: strings.TrimSpace(values.Get("reason"))}}
+		Reason: strings.TrimSpace(values.Get("reason")),
+	}}
 	for _, key := range bulk.Keys {
 		if v := strings.TrimSpace(values.Get(key)); v != "" {
 			x.Where[key] = v
@@ -131,8 +133,10 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Lists     []*running
 		Token     string
 		ReadOnly  bool
-	}{States: bulk.States, Selection: x, Commands: bulk.Commands,
-		Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
+	}{
+		States: bulk.States, Selection: x, Commands: bulk.Commands,
+		Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly,
+	}
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {
@@ -149,8 +153,10 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		k.plan = data.Plan
 	}
 	var err error
-	data.menus, err = s.menus(ctx, filter{Workflow: x.Where["workflow"], Step: x.Where["step"],
-		Code: x.Where["code"]})
+	data.menus, err = s.menus(ctx, filter{
+		Workflow: x.Where["workflow"], Step: x.Where["step"],
+		Code: x.Where["code"],
+	})
 	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
@@ -177,13 +183,15 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	var err error
 	number := func(name string) (n float64) {
 		if err == nil {
-			if n, err = strconv.ParseFloat(r.PostFormValue(name), 64); err != nil {
+			n, err = strconv.ParseFloat(r.PostFormValue(name), 64)
+			if err != nil {
 				err = fmt.Errorf("%s is not a number", name)
 			}
 		}
 		return n
 	}
-	h.Rate, h.StopAt = number("rate"), number("stop-at")/100
+	h.Rate = number("rate")
+	h.StopAt = number("stop-at") / 100
 	if err == nil {
 		h.Canary, err = wholeNumber(r.PostForm, "canary")
 	}
@@ -234,7 +242,8 @@ func (b *running) run(ctx context.Context, c *client.Client) {
 func (b *running) ended(r bulk.Report, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.end, b.err = &r, err
+	b.end = &r
+	b.err = err
 }
 
 // Now returns the present report. The result on reports whether the list is still running.
@@ -269,10 +278,17 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		Going, ReadOnly bool
 		Failure         string
 		Token, Line     string
-	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again},
-		{"refused", "", report.Refused}, {"unknown, or running", "", report.Unknown},
-		{"not sent", "", report.NotSent}},
-		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + message.Quoted(b.File)}}, nil
+	}{
+		b, report,
+		[]result{
+			{"fixed", "good", report.Fixed},
+			{"failed again", "bad", report.Again},
+			{"refused", "", report.Refused},
+			{"unknown, or running", "", report.Unknown},
+			{"not sent", "", report.NotSent},
+		},
+		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + message.Quoted(b.File),
+	}}, nil
 }
 
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {

@@ -31,8 +31,10 @@ func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	orders, err := bulk.Select(context.Background(), w.client, where, a)
 	require.NoError(w, err)
 	file = filepath.Join(w.TempDir(), "list.jsonl")
-	require.NoError(w, bulk.Create(file, bulk.Header{Bulk: "b-1", Action: a, Where: where, Made: time.Now(),
-		Pace: pace}, orders))
+	require.NoError(w, bulk.Create(file, bulk.Header{
+		Bulk: "b-1", Action: a, Where: where, Made: time.Now(),
+		Pace: pace,
+	}, orders))
 	return file
 }
 
@@ -131,7 +133,8 @@ func TestBulkWaitsForTheStep(t *testing.T) {
 	w.refusing("")
 	w.slow.Store(true)
 	pace := quick
-	pace.Canary, pace.Patience = 0, 0.3
+	pace.Canary = 0
+	pace.Patience = 0.3
 	r := w.work(context.Background(), w.list(why, pace), nil)
 	require.Len(t, r.Unknown, 2)
 	require.Empty(t, r.Fixed)
@@ -143,7 +146,8 @@ func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(40)
 	pace := quick
-	pace.Canary, pace.Rate = 0, 20
+	pace.Canary = 0
+	pace.Rate = 20
 	r := w.work(context.Background(), w.list(why, pace), nil)
 	require.GreaterOrEqual(t, len(r.Again), 5)
 	require.LessOrEqual(t, len(r.Again), 30)
@@ -159,7 +163,8 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	all := w.stopped(20)
 	w.refusing("")
 	pace := quick
-	pace.Canary, pace.Rate = 2, 50
+	pace.Canary = 2
+	pace.Rate = 50
 	file := w.list(why, pace)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -198,7 +203,8 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	w.stopped(12)
 	w.refusing("")
 	pace := quick
-	pace.Canary, pace.Rate = 0, 20
+	pace.Canary = 0
+	pace.Rate = 20
 	file := w.list(why, pace)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -210,7 +216,8 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	left := 12 - len(first.Fixed)
 	began := time.Now()
 	r := w.work(context.Background(), file, nil)
-	took, least := time.Since(began), time.Duration(left)*time.Second/20
+	took := time.Since(began)
+	least := time.Duration(left) * time.Second / 20
 	require.GreaterOrEqual(t, left, 5)
 	require.Len(t, r.Fixed, 12)
 	require.GreaterOrEqual(t, took, least)
@@ -229,10 +236,13 @@ func TestBulkOfEachKind(t *testing.T) {
 	run := func(name string, where bulk.Where, a bulk.Action) bulk.Report {
 		orders, err := bulk.Select(context.Background(), w.client, where, a)
 		require.NoError(t, err)
-		a.By, a.Reason = "ada", "settled by hand"
+		a.By = "ada"
+		a.Reason = "settled by hand"
 		file := filepath.Join(t.TempDir(), name)
-		require.NoError(t, bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
-			Pace: pace}, orders))
+		require.NoError(t, bulk.Create(file, bulk.Header{
+			Bulk: name, Action: a, Where: where, Made: time.Now(),
+			Pace: pace,
+		}, orders))
 		return w.work(context.Background(), file, nil)
 	}
 	r := run("closing", bulk.Where{"workflow": "impossible"},
@@ -242,11 +252,15 @@ func TestBulkOfEachKind(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ada", o.Closed.By)
 	require.Equal(t, "settled by hand", o.Closed.Reason)
-	r = run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{Command: "resolve",
-		Step: "charge", Fact: "not-happened"})
+	r = run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{
+		Command: "resolve",
+		Step:    "charge", Fact: "not-happened",
+	})
 	require.Equal(t, 2, len(r.Fixed)+len(r.Refused))
-	r = run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move",
-		Definition: "latest"})
+	r = run("moving", bulk.Where{"id": "o-000"}, bulk.Action{
+		Command:    "move",
+		Definition: "latest",
+	})
 	require.Equal(t, 1, r.Orders)
 	require.Equal(t, 1, len(r.Fixed)+len(r.Refused))
 	r = run("undoing", bulk.Where{"step": "charge", "code": "failed"},
@@ -292,10 +306,14 @@ func TestBulkRefuses(t *testing.T) {
 	orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"older": "1h"}, why)
 	require.NoError(t, err)
 	require.Empty(t, orders)
-	good := bulk.Header{Action: why, Where: bulk.Where{"step": "charge"},
-		Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
-	resolve := bulk.Action{Command: "resolve", Step: "charge", Fact: core.Undone,
-		By: strings.Repeat("b", message.MaxBy), Reason: strings.Repeat("r", core.MaxMessage)}
+	good := bulk.Header{
+		Action: why, Where: bulk.Where{"step": "charge"},
+		Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1},
+	}
+	resolve := bulk.Action{
+		Command: "resolve", Step: "charge", Fact: core.Undone,
+		By: strings.Repeat("b", message.MaxBy), Reason: strings.Repeat("r", core.MaxMessage),
+	}
 	for want, change := range map[string]func(*bulk.Header){
 		"":                              func(*bulk.Header) {},
 		" ":                             func(h *bulk.Header) { h.Action = resolve },
@@ -344,8 +362,10 @@ func TestBulkRefuses(t *testing.T) {
 	require.Len(t, r.NotSent, 1)
 	require.ErrorIs(t, bulk.Create(file, first.Header, nil), os.ErrExist, "a list was written over another one")
 	require.Error(t, bulk.Create(filepath.Join(t.TempDir(), "list"), bulk.Header{}, nil))
-	for i, text := range []string{"", "{}\n", "5\n", `{"bulk":"b","command":"resubmit","where":{"step":"x"},"orders":2,"by":"a","reason":"b","rate":1,"patience":1}` + "\n" + `{"orderId":"a"}` + "\n",
-		`{"bulk":"b","command":"delete","where":{"step":"x"},"orders":0,"by":"a","reason":"b","rate":1,"patience":1}` + "\n"} {
+	for i, text := range []string{
+		"", "{}\n", "5\n", `{"bulk":"b","command":"resubmit","where":{"step":"x"},"orders":2,"by":"a","reason":"b","rate":1,"patience":1}` + "\n" + `{"orderId":"a"}` + "\n",
+		`{"bulk":"b","command":"delete","where":{"step":"x"},"orders":0,"by":"a","reason":"b","rate":1,"patience":1}` + "\n",
+	} {
 		bad := filepath.Join(t.TempDir(), fmt.Sprint(i))
 		require.NoError(t, os.WriteFile(bad, []byte(text), 0o600))
 		_, err := bulk.Open(bad)

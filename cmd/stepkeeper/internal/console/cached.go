@@ -23,7 +23,9 @@ func (c *cached[T]) get(now time.Time, read func() (T, time.Duration, error)) (T
 	}
 	value, valid, err := read()
 	if err == nil {
-		c.value, c.at, c.until = value, now, now.Add(valid)
+		c.value = value
+		c.at = now
+		c.until = now.Add(valid)
 	}
 	return value, c.at, err
 }

@@ -98,8 +98,10 @@ var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 // the form therefore counts as one command (P5, commands have a number and an ID).
 func commandID(order string, form url.Values) string {
 	name := order
-	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",
-		"output", "definition", "by", "reason"} {
+	for _, field := range []string{
+		"kind", "number", "step", "fact", "run", "round", "value", "input",
+		"output", "definition", "by", "reason",
+	} {
 		name += "\x00" + form.Get(field)
 	}
 	return uuid.NewSHA1(forms, []byte(name)).String()

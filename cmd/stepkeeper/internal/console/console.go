@@ -97,12 +97,14 @@ func New(o Options) http.Handler {
 	}
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
+	s := &server{
+		Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
 		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
 		outcomes:    expirable.NewLRU[string, *outcome](mostCached, nil, 0),
 		letters:     expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
 		agentsOf:    expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
-		streams:     streams{open: map[string][]chan struct{}{}}}
+		streams:     streams{open: map[string][]chan struct{}{}},
+	}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -137,11 +139,13 @@ func New(o Options) http.Handler {
 
 // Paths lists the patterns that the handler of New serves. A server that also has other handlers needs these
 // patterns.
-var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
+var Paths = []string{
+	"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
 	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
 	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
 	"GET /dead-letters/{queue}", "POST /dead-letters/{queue}", "GET /bulk", "GET /bulk/{id}", "POST /bulk",
-	"POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
+	"POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/",
+}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,18 +164,21 @@ func (s *server) loadAssets() map[string]string {
 	if err != nil {
 		panic(err) // The embedded folder always exists.
 	}
-	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
-		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
+	kinds := map[string]string{
+		"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8",
+	}
 	for _, e := range entries {
 		body, err := assets.ReadFile("assets/" + e.Name())
 		if err != nil {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		base, ending := e.Name()[:strings.LastIndex(e.Name(), ".")],
-			e.Name()[strings.LastIndex(e.Name(), ".")+1:]
+		base := e.Name()[:strings.LastIndex(e.Name(), ".")]
+		ending := e.Name()[strings.LastIndex(e.Name(), ".")+1:]
 		name := base + "-" + hex.EncodeToString(sum[:4]) + "." + ending
-		names[e.Name()], s.files[name] = "/assets/"+name, file{body, kinds[ending]}
+		names[e.Name()] = "/assets/" + name
+		s.files[name] = file{body, kinds[ending]}
 	}
 	return names
 }
@@ -214,10 +221,17 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 
 type link struct{ Title, Path, Key string }
 
-var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"},
+var links = []link{
+	{"Overview", "/", "h"},
+	{"Orders", "/orders", "o"},
+	{"Incidents", "/incidents", "i"},
 	{"Waiting", "/waiting", "w"},
-	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Dead letters", "/dead-letters", "d"},
-	{"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
+	{"Answers", "/answers", "a"},
+	{"Bulk", "/bulk", "b"},
+	{"Dead letters", "/dead-letters", "d"},
+	{"Workflows", "/workflows", "f"},
+	{"Health", "/health", "e"},
+}
 
 func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	if len(all) == 0 {
@@ -337,6 +351,8 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 }
 
 func refusal(title string, status int, what, do string) content {
-	return content{Title: title, Template: "trouble", Status: status,
-		Data: struct{ What, Do string }{what, do}}
+	return content{
+		Title: title, Template: "trouble", Status: status,
+		Data: struct{ What, Do string }{what, do},
+	}
 }

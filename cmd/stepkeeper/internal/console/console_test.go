@@ -52,8 +52,10 @@ func TestPagesShowTheirContent(t *testing.T) {
 		"/": {
 			"Processing", "Compensating", "charge", `"blocked"`, "None. Every queue has a consumer.",
 		},
-		"/orders": {"o-1", "o-2", "e-1", "decide: waits for an answer or event",
-			"charge: the card is"},
+		"/orders": {
+			"o-1", "o-2", "e-1", "decide: waits for an answer or event",
+			"charge: the card is",
+		},
 		"/orders?state=Error":  {"o-1", "o-2"},
 		"/orders?id=e-":        {"e-1"},
 		"/orders?step=charge":  {"o-1"},
@@ -71,8 +73,10 @@ func TestPagesShowTheirContent(t *testing.T) {
 		"/waiting":                  {"an answer or event", "decide", "e-1"},
 		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
-		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
-			"Definitions in use", "shop: charge", "Condition", "If it fails", "<td>always</td>"},
+		"/workflows/order": {
+			"New orders run the definition", "reserve", "class=\"graph\"",
+			"Definitions in use", "shop: charge", "Condition", "If it fails", "<td>always</td>",
+		},
 		"/health": {
 			"it accepts orders", "the server received a test order",
 			"this program and the server run the same version, (devel)",
@@ -186,8 +190,10 @@ func TestListingHasNoGapsBetweenPages(t *testing.T) {
 	require.Contains(t, body, "No order matches", "orders of a moment ago are older than a day")
 	_, body = w.get("/incidents")
 	require.Equal(t, 5, strings.Count(body, `href="/orders/o-`), "an incident has other than five examples")
-	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order",
-		"/orders?state=Error&step=reserve"} {
+	for _, filter := range []string{
+		"/orders", "/orders?state=Error&workflow=order",
+		"/orders?state=Error&step=reserve",
+	} {
 		seen := map[string]int{}
 		for page := filter; page != ""; {
 			_, body := w.get(page)
@@ -306,8 +312,10 @@ func TestConsoleRecoversAfterAnOutage(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	address := strings.TrimPrefix(w.url, "http://")
 	w.stop()
-	for _, path := range []string{"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers",
-		"/workflows"} {
+	for _, path := range []string{
+		"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers",
+		"/workflows",
+	} {
 		status, body := ask(path)
 		require.Equal(t, http.StatusBadGateway, status, path)
 		wants(t, body, "the shop's server does not answer", "tried again by itself")
@@ -333,8 +341,10 @@ func TestAssets(t *testing.T) {
 
 // A page with everything that it loads has at most 60 KB, compressed as by a proxy in front of the console.
 func TestPagesAreSmall(t *testing.T) {
-	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper",
-		Log: quiet})
+	h := console.New(console.Options{
+		Client: recordedClient(t), Name: "shop", Program: "stepkeeper",
+		Log: quiet,
+	})
 	packed := func(path string) (body string, size int) {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, path))
@@ -373,13 +383,19 @@ func TestPagesAreSmall(t *testing.T) {
 // The pages of a stack need no list of its workflows, which are inside its functions.
 func TestStackPagesNeedNoWorkflowList(t *testing.T) {
 	s := stacktest.New(t, stacktest.Memory())
-	_, err := s.Client().Submit(t.Context(), client.Order{ID: "s-1", Workflow: "order",
-		Content: map[string]string{"end": "never"}})
+	_, err := s.Client().Submit(t.Context(), client.Order{
+		ID: "s-1", Workflow: "order",
+		Content: map[string]string{"end": "never"},
+	})
 	require.NoError(t, err)
-	h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
-		Log: quiet})
-	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk",
-		"/dead-letters", "/health"} {
+	h := console.New(console.Options{
+		Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
+		Log: quiet,
+	})
+	for _, path := range []string{
+		"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk",
+		"/dead-letters", "/health",
+	} {
 		require.Equal(t, http.StatusOK, visit(t, h, path).status, path)
 	}
 }
@@ -403,16 +419,20 @@ func TestOrdersAreListedUnderTheirAgent(t *testing.T) {
 
 	s := stacktest.New(t, stacktest.Memory())
 	open := func() string {
-		h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
-			Log: quiet})
+		h := console.New(console.Options{
+			Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
+			Log: quiet,
+		})
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/waiting", nil)
 		page := httptest.NewRecorder()
 		h.ServeHTTP(page, r)
 		return page.Body.String()
 	}
 	for _, id := range []string{"s-1", "s-2", "s-3"} {
-		_, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order",
-			Content: map[string]string{"end": "never"}})
+		_, err := s.Client().Submit(t.Context(), client.Order{
+			ID: id, Workflow: "order",
+			Content: map[string]string{"end": "never"},
+		})
 		require.NoError(t, err)
 	}
 	w.until("three orders of the stack wait",

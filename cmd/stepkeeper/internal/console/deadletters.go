@@ -47,7 +47,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 // the last read, the new page shows the last read instead. An update of an open page also shows the last
 // read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
-	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
+	queue := r.PathValue("queue")
+	body := r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
 	looked, known := s.letters.Get(queue)
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
@@ -76,8 +77,10 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		Most                                     int
 		ReadOnly                                 bool
 		Outcome                                  *outcome
-	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
-		s.ReadOnly, became}}, nil
+	}{
+		looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
+		s.ReadOnly, became,
+	}}, nil
 }
 
 // body returns the body of a message as text. It redacts fields at any depth, because the order is nested in
@@ -104,7 +107,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
 	}
-	queue, do := r.PathValue("queue"), s.Client.Redrive
+	queue := r.PathValue("queue")
+	do := s.Client.Redrive
 	switch action := r.PostFormValue("action"); {
 	case len(r.PostForm["id"]) == 0:
 		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, so nothing was done.",
@@ -119,8 +123,10 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")),
-		Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+	h := client.Handling{
+		Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")),
+		Reason: strings.TrimSpace(r.PostFormValue("reason")),
+	}
 	key := rand.Text()
 	became := s.handled(ctx, do, h)
 	s.outcomes.Add(key, &became)
@@ -130,7 +136,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error,
-	h client.Handling) outcome {
+	h client.Handling,
+) outcome {
 	file := filepath.Join(s.Folder, journal.Name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return outcome{Text: "Nothing was done, because it cannot be recorded: " + err.Error()}

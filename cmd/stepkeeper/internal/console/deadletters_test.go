@@ -42,13 +42,22 @@ func quarantined(id, workflow string) port.Message {
 func recordedQueues(t *testing.T) http.Handler {
 	t.Helper()
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Quarantine},
-		{Name: port.Dead(port.Replies)}, {Name: port.Dead(port.Control)}, {Name: port.Replies}})
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{
+		{Name: port.Quarantine},
+		{Name: port.Dead(port.Replies)},
+		{Name: port.Dead(port.Control)},
+		{Name: port.Replies},
+	})
 	require.NoError(t, err)
-	for queue, messages := range map[string][]port.Message{port.Quarantine: {quarantined("busy", "order"),
-		quarantined("other", "gone")},
+	for queue, messages := range map[string][]port.Message{
+		port.Quarantine: {
+			quarantined("busy", "order"),
+			quarantined("other", "gone"),
+		},
 		port.Dead(port.Replies): {
-			{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)}}} {
+			{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)},
+		},
+	} {
 		q, err := queues.Queue(queue)
 		require.NoError(t, err)
 		for _, err := range q.Send(t.Context(), messages) {
@@ -61,8 +70,10 @@ func recordedQueues(t *testing.T) http.Handler {
 // giveUp puts messages into a dead-letter queue of the server.
 func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
-	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
-		Credentials: sdk.AnonymousCredentials{}}, sqs.Config{LookUp: true}).Queue(queue)
+	q, err := sqs.New(sdk.Config{
+		Region: "local", BaseEndpoint: &w.url,
+		Credentials: sdk.AnonymousCredentials{},
+	}, sqs.Config{LookUp: true}).Queue(queue)
 	require.NoError(w, err)
 	for _, err := range q.Send(context.Background(), messages) {
 		require.NoError(w, err)
@@ -114,8 +125,10 @@ func TestDeadLetterPages(t *testing.T) {
 			require.Equal(t, "the workflow is there", h.Reason, line)
 			results = append(results, h.Result)
 		}
-		require.ElementsMatch(t, []string{"begun", "begun", "begun", "discarded", "discarded", "missing", "missing",
-			"redriven", "refused"}, results)
+		require.ElementsMatch(t, []string{
+			"begun", "begun", "begun", "discarded", "discarded", "missing", "missing",
+			"redriven", "refused",
+		}, results)
 	})
 	t.Run("of no queue", func(t *testing.T) {
 		status, body := w.get("/dead-letters/replys")

@@ -202,8 +202,10 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 		func() bool { _, body := w.get("/orders/o-1"); return strings.Contains(body, `value="cancel"`) })
 	action, form := w.form("/orders/o-1", "kind", "cancel")
 	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
-	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")},
-		"token": {strings.Repeat("A", len(form.Get("token")))}}
+	wrong := url.Values{
+		"kind": {"cancel"}, "number": {form.Get("number")},
+		"token": {strings.Repeat("A", len(form.Get("token")))},
+	}
 	const stale = "<p>The form is not from this console, or the console was restarted after the page was " +
 		"loaded.</p><p>Open the order"
 	for name, c := range map[string]struct {

@@ -18,9 +18,17 @@ type bar struct {
 	text     string
 }
 
-var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
-	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
-	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
+var barTexts = [][2]string{
+	{"work", "running"},
+	{"failed", "failed attempt"},
+	{"backoff", "backoff"},
+	{"queued", "not started"},
+	{"time", "waiting for a time"},
+	{"answer", "waiting for an answer"},
+	{"children", "waiting for child orders"},
+	{"undo", "undoing"},
+	{"operator", "waiting for the operator"},
+}
 
 func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	drawn := map[string]bool{}
@@ -159,7 +167,8 @@ func gantt(t *client.Task, now core.Time) string {
 	}
 	span := max(float64(end-t.Created), 1)
 	at := func(m core.Time) float64 { return 100 * float64(m-t.Created) / span }
-	grid, scale := "", ""
+	grid := ""
+	scale := ""
 	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		m := t.Created + core.Time(span*float64(i)/4)
 		grid += fmt.Sprintf(`<line x1="%d%%" y1="0" x2="%d%%" y2="28"/>`, 25*i, 25*i)

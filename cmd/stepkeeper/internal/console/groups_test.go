@@ -28,10 +28,14 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 	server := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
 	})
-	h := console.New(console.Options{Client: clientOf(t, server), Name: "shop", Program: "stepkeeper",
-		Log: slog.New(slog.DiscardHandler)})
-	for path, want := range map[string]int{"/bulk?command=undo&step=charge": http.StatusBadGateway,
-		"/bulk?command=undo&state=none": http.StatusBadRequest} {
+	h := console.New(console.Options{
+		Client: clientOf(t, server), Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler),
+	})
+	for path, want := range map[string]int{
+		"/bulk?command=undo&step=charge": http.StatusBadGateway,
+		"/bulk?command=undo&state=none":  http.StatusBadRequest,
+	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		require.Equal(t, want, w.Code, path)
@@ -42,21 +46,40 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
 	c := clientOf(t, recording(t, &refuses))
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper",
-		Log: slog.New(slog.DiscardHandler)})
+	h := console.New(console.Options{
+		Client: c, Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler),
+	})
 	for _, x := range []struct{ path, part string }{
-		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"},
-		{"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
-		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"},
-		{"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
-		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"},
-		{"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"},
-		{"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"},
-		{"/orders/broken/move", "/move$"}, {"/health", "/healthz$"},
-		{"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"},
+		{"/", "/v1/orders$"},
+		{"/", "/v1/workflows"},
+		{"/", "/v1/schedules"},
+		{"/orders", "/v1/orders$"},
+		{"/orders/busy", "/v1/orders/busy$"},
+		{"/incidents", "/v1/orders$"},
+		{"/", " in Error"},
+		{"/", " in Processing"},
+		{"/", " in Compensating"},
+		{"/waiting", " in Compensating"},
+		{"/answers", "/v1/orders/busy$"},
+		{"/waiting", "/v1/orders$"},
+		{"/answers", "/v1/orders$"},
+		{"/workflows", "/v1/workflows"},
+		{"/workflows", "/v1/schedules"},
+		{"/workflows/order", "/v1/workflows/order$"},
+		{"/workflows/order", "/v1/orders$"},
+		{"/workflows/order", "/v1/schedules"},
+		{"/orders/broken/move", "/move$"},
+		{"/health", "/healthz$"},
+		{"/orders/broken/move", "/v1/orders/broken$"},
+		{"/dead-letters", "^/$"},
 		{"/dead-letters/quarantine", "^/$"},
-		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge",
-			"/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
+		{"/bulk?command=undo&step=charge", "/v1/orders$"},
+		{
+			"/bulk?command=undo&step=charge",
+			"/v1/orders/broken$",
+		},
+		{"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part
 		w := httptest.NewRecorder()
@@ -67,9 +90,11 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		require.NotContains(t, w.Body.String(), "invalid request", x.path)
 	}
 	// the rest of the page is there
-	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"},
+	for path, x := range map[string][2]string{
+		"/orders/busy":        {"/order$", "not for you"},
 		"/":                   {"/v1/statistics$", "statistics: not for you"},
-		"/orders/broken/move": {"/v1/workflows/order$", "not for you"}} {
+		"/orders/broken/move": {"/v1/workflows/order$", "not for you"},
+	} {
 		refuses = x[0]
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -101,15 +126,18 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
 		switch state := r.URL.Query().Get("state"); {
 		case r.URL.Path != "/v1/orders":
-			return view.Definition{Workflow: "any",
-				Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
+			return view.Definition{
+				Workflow: "any",
+				Steps:    []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}},
+			}
 		case state == string(core.Error):
 			return view.Page{Orders: *stopped}
 		case state == string(core.Processing):
 			page := view.Page{Orders: *under}
 			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil &&
 				len(page.Orders) > limit {
-				page.Orders, page.Next = page.Orders[:limit], "rest"
+				page.Orders = page.Orders[:limit]
+				page.Next = "rest"
 			}
 			return page
 		}
@@ -122,8 +150,10 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 func TestThousandsOfCodes(t *testing.T) {
 	var stopped []view.Summary
 	for i := range 3000 {
-		stopped = append(stopped, view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "w", Definition: "d",
-			Error: &view.TaskError{Step: "s", Code: fmt.Sprintf("code-%d", i), Message: strings.Repeat("x", 1000)}})
+		stopped = append(stopped, view.Summary{
+			OrderID: fmt.Sprintf("o-%d", i), Workflow: "w", Definition: "d",
+			Error: &view.TaskError{Step: "s", Code: fmt.Sprintf("code-%d", i), Message: strings.Repeat("x", 1000)},
+		})
 	}
 	under := []view.Summary{}
 	h := grouping(t, &stopped, &under)
@@ -156,15 +186,21 @@ func TestThousandsOfCodes(t *testing.T) {
 // orders were not read.
 func TestGroupsAreSorted(t *testing.T) {
 	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
-		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d",
-			Error: &view.TaskError{Step: step, Code: code}, Waits: waits}
+		return view.Summary{
+			OrderID: "o", Workflow: workflow, Definition: "d",
+			Error: &view.TaskError{Step: step, Code: code}, Waits: waits,
+		}
 	}
 	asks := func(step string) view.Wait { return view.Wait{Step: step, For: view.WaitRetry} }
-	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"),
-		order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
-	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")),
+	stopped := []view.Summary{
+		order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"),
+		order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z"),
+	}
+	waiting := []view.Summary{
+		order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")),
 		order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
-		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y"))}
+		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y")),
+	}
 	under := waiting
 	h := grouping(t, &stopped, &under)
 	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
@@ -200,10 +236,13 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	var stopped, under []view.Summary
 	h := grouping(t, &stopped, &under)
 	waits := func(id string, since core.Time) view.Summary {
-		return view.Summary{OrderID: id, Workflow: "a",
-			Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}}}
+		return view.Summary{
+			OrderID: id, Workflow: "a",
+			Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}},
+		}
 	}
-	older, newer := waits("older", 5), waits("newer", 7)
+	older := waits("older", 5)
+	newer := waits("newer", 7)
 	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
@@ -214,8 +253,8 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	version := func(hash string, created core.Time) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
 	}
-	stopped, under = []view.Summary{version("c", 9), version("a", 2)},
-		[]view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
+	stopped = []view.Summary{version("c", 9), version("a", 2)}
+	under = []view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
 	w := newRecorder()
 	h.ServeHTTP(w, request(t, "/workflows/x"))
 	var got []string
@@ -227,15 +266,19 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	// those of the newest orders first
 	require.Equal(t, "c21 b10 d10 a11", strings.Join(got, " "))
 	failed := func(at core.Time, text string) view.Summary {
-		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at,
-			Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
+		return view.Summary{
+			OrderID: "o", Workflow: "x", EndedAt: at,
+			Error: &view.TaskError{Step: "s", Code: "c", Message: text},
+		}
 	}
-	for _, stopped = range [][]view.Summary{{failed(1_000, "the first"), failed(9_000, "the last")},
-		{failed(9_000, "the last"), failed(1_000, "the first")}} {
+	for _, stopped = range [][]view.Summary{
+		{failed(1_000, "the first"), failed(9_000, "the last")},
+		{failed(9_000, "the last"), failed(1_000, "the first")},
+	} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/incidents"))
-		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"),
-			strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
+		first := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z")
+		last := strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
 		text := w.Body.String()
 		require.GreaterOrEqual(t, first, 0, "not from the first to the last, with the text of the last")
 		require.GreaterOrEqual(t, last, first)
@@ -247,26 +290,47 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 // A stack has other statistics than a server, and missing ones are named instead of drawn. A process that has
 // just started has none yet.
 func TestStatisticsOfOthers(t *testing.T) {
-	four, none := 4, 0
+	four := 4
+	none := 0
 	for name, x := range map[string]struct {
 		of           view.Statistics
 		shows, lacks []string
 	}{
-		"stack": {view.Statistics{From: moment(0), Interval: core.Minute,
-			Unknown: []string{"orders that ended: not counted"},
-			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}},
-				{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
-			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from",
-				"Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"},
-			[]string{"Overdue"}},
-		"of neither": {view.Statistics{From: moment(0), Interval: 1500 * core.Millisecond,
-			Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}}},
-			[]string{"Orders that ended or stopped, per 2 seconds"}, []string{"taken in"}},
-		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second,
-			Series:  []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}},
-			Overdue: &view.Overdue{}},
-			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.",
-				"Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
+		"stack": {
+			view.Statistics{
+				From: moment(0), Interval: core.Minute,
+				Unknown: []string{"orders that ended: not counted"},
+				Series: []view.Series{
+					{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}},
+					{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}},
+				},
+			},
+			[]string{
+				"Orders that were taken in, per minute", "Taken in per minute4", "minute from",
+				"Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted",
+			},
+			[]string{"Overdue"},
+		},
+		"of neither": {
+			view.Statistics{
+				From: moment(0), Interval: 1500 * core.Millisecond,
+				Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}},
+			},
+			[]string{"Orders that ended or stopped, per 2 seconds"},
+			[]string{"taken in"},
+		},
+		"just started": {
+			view.Statistics{
+				From: moment(0), Interval: 10 * core.Second,
+				Series:  []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}},
+				Overdue: &view.Overdue{},
+			},
+			[]string{
+				"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.",
+				"Ended per minute–", "Overdue0",
+			},
+			[]string{"data-chart", "Not measured"},
+		},
 	} {
 		c := answering(t, func(r *http.Request) any {
 			if r.URL.Path == "/v1/statistics" {
@@ -291,19 +355,29 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		asked.Add(1)
 		page := view.Page{Orders: make([]view.Summary, stored.Load())}
 		for i := range page.Orders {
-			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error,
-				Error: &view.TaskError{Step: "charge"}}
+			page.Orders[i] = view.Summary{
+				OrderID: "o", Workflow: "order", State: core.Error,
+				Error: &view.TaskError{Step: "charge"},
+			}
 		}
 		return page
 	})
 	now := moment(0)
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet,
-		Now: func() time.Time { return now.Std() }})
+	h := console.New(console.Options{
+		Client: c, Name: "shop", Program: "stepkeeper", Log: quiet,
+		Now: func() time.Time { return now.Std() },
+	})
 	for _, step := range []struct {
 		stored, pause, asked int64
 		shows                string
-	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"},
-		{8, 10, 1, ">8<"}, {9, 0, 1, ">9<"}} {
+	}{
+		{7, 0, 1, ">7<"},
+		{1500, 0, 1, ">1500<"},
+		{1400, 1, 0, ">1500<"},
+		{1400, 9, 1, ">1400<"},
+		{8, 10, 1, ">8<"},
+		{9, 0, 1, ">9<"},
+	} {
 		stored.Store(step.stored)
 		asked.Store(0)
 		now = now.Add(core.Duration(step.pause) * core.Second)
@@ -322,9 +396,12 @@ func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
 func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 	t.Helper()
 	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
-	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval,
-		Answers: &view.Answers{Values: []string{"yes"}}}}
-	return console.New(console.Options{Log: slog.New(slog.DiscardHandler),
+	step := []view.Step{{
+		Name: "approve", State: core.Waiting, Kind: view.KindApproval,
+		Answers: &view.Answers{Values: []string{"yes"}},
+	}}
+	return console.New(console.Options{
+		Log: slog.New(slog.DiscardHandler),
 		Client: answering(t, func(r *http.Request) any {
 			*requests++
 			if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
@@ -333,12 +410,15 @@ func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 			from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 			if r.URL.Query().Get("oldest") == "true" {
-				from, limit = max(n-1, 0), 1
+				from = max(n-1, 0)
+				limit = 1
 			}
 			page := view.Page{Orders: []view.Summary{}}
 			for i := from; i < min(from+limit, n); i++ {
-				o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing,
-					Created: created(i)}
+				o := view.Summary{
+					OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing,
+					Created: created(i),
+				}
 				if asks(i) {
 					o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
 				}
@@ -348,7 +428,8 @@ func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 				page.Next = strconv.Itoa(from + limit)
 			}
 			return page
-		})})
+		}),
+	})
 }
 
 var (
@@ -385,12 +466,14 @@ func TestAnswersGoOnPages(t *testing.T) {
 			for _, m := range found {
 				seen[m[1]]++
 			}
-			if path = ""; nextPage.MatchString(w.Body.String()) {
+			path = ""
+			if nextPage.MatchString(w.Body.String()) {
 				path = html.UnescapeString(nextPage.FindStringSubmatch(w.Body.String())[1])
 			}
 		}
 		for i := range n {
-			id, want := fmt.Sprintf("o-%d", i), 0
+			id := fmt.Sprintf("o-%d", i)
+			want := 0
 			if c.want(i) {
 				want = 1
 			}
@@ -402,7 +485,8 @@ func TestAnswersGoOnPages(t *testing.T) {
 // The overview shows the age of the oldest order also if it is not among those that are counted.
 func TestOldestOfManyOrders(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 1001, 5000} {
-		want, requests := "–", 0
+		want := "–"
+		requests := 0
 		if n > 0 {
 			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) +
 				"\""
@@ -418,8 +502,10 @@ func TestOldestOfManyOrders(t *testing.T) {
 // TestChildOrdersAreCounted checks that the number of a state is that of the orders in the list: child orders
 // count only if the list shows them.
 func TestChildOrdersAreCounted(t *testing.T) {
-	under := []view.Summary{{OrderID: "o-1", Workflow: "a", State: core.Processing},
-		{OrderID: "o-1" + core.ChildMark + "x" + core.ChildMark + "0", Workflow: "a", State: core.Processing}}
+	under := []view.Summary{
+		{OrderID: "o-1", Workflow: "a", State: core.Processing},
+		{OrderID: "o-1" + core.ChildMark + "x" + core.ChildMark + "0", Workflow: "a", State: core.Processing},
+	}
 	h := grouping(t, &[]view.Summary{}, &under)
 	for path, texts := range map[string][]string{
 		"/orders?state=Processing":             {"Processing <strong>1</strong>", "1 of 1 orders"},

@@ -71,7 +71,8 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 		w.Header().Set("Content-Type", "text/event-stream")
 		st := &stream{w: w, control: http.NewResponseController(w), boot: s.boot}
 		k := &kept{}
-		last, spoken := "", time.Time{}
+		last := ""
+		spoken := time.Time{}
 		tick := time.NewTicker(s.Every)
 		for {
 			c := s.read(r.Context(), r, p, k)
@@ -84,7 +85,8 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 			switch now := time.Now(); {
 			case text != last:
 				err = st.send("", text)
-				last, spoken = text, now
+				last = text
+				spoken = now
 			case now.Sub(spoken) >= heartbeat:
 				err = st.beat()
 				spoken = now

@@ -64,8 +64,10 @@ func openStream(t testing.TB, via http.RoundTripper, address string) (next func(
 // livePages opens streams of a console whose server is in this process.
 func livePages(t *testing.T, server http.Handler) func(path string) (next func() event, stop func()) {
 	t.Helper()
-	via := stacktest.Transport(t, console.New(console.Options{Client: clientOf(t, server), Name: "shop",
-		Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}))
+	via := stacktest.Transport(t, console.New(console.Options{
+		Client: clientOf(t, server), Name: "shop",
+		Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet,
+	}))
 	return func(path string) (next func() event, stop func()) {
 		t.Helper()
 		next, stop = openStream(t, via, "http://127.0.0.1/live"+path)
@@ -86,7 +88,8 @@ func TestStreamSendsChangesAndHeartbeats(t *testing.T) {
 			return o
 		}))
 		next, _ := open("/orders/o-1")
-		began, first := time.Now(), next()
+		began := time.Now()
+		first := next()
 		require.Contains(t, first.data, `<span class="state processing">Processing</span>`)
 		beat := next()
 		require.Equal(t, "beat", beat.name)
@@ -143,13 +146,17 @@ func TestAnOpenPlanStays(t *testing.T) {
 		stopped.Store(12)
 		server := answers(t, func(r *http.Request) any {
 			if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
-				return view.Task{OrderID: id, Workflow: "order", State: core.Error, Ended: true,
-					Error: &view.TaskError{Step: "charge"}, Accepts: []view.Command{{Command: "resubmit"}}}
+				return view.Task{
+					OrderID: id, Workflow: "order", State: core.Error, Ended: true,
+					Error: &view.TaskError{Step: "charge"}, Accepts: []view.Command{{Command: "resubmit"}},
+				}
 			}
 			page := view.Page{Orders: []view.Summary{}}
 			if r.URL.Path == "/v1/orders" && r.URL.Query().Get("state") == string(core.Error) {
-				page.Orders = slices.Repeat([]view.Summary{{OrderID: "o", Workflow: "order", State: core.Error,
-					Error: &view.TaskError{Step: "charge"}}}, int(stopped.Load()))
+				page.Orders = slices.Repeat([]view.Summary{{
+					OrderID: "o", Workflow: "order", State: core.Error,
+					Error: &view.TaskError{Step: "charge"},
+				}}, int(stopped.Load()))
 			}
 			return page
 		})

@@ -53,9 +53,11 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 		return content{}, err
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
-	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
+	p := orderPage{
+		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
 		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
-		Questions: s.questions(t), Outcome: became}
+		Questions: s.questions(t), Outcome: became,
+	}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
 	}
@@ -67,7 +69,8 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
-	p.Down, p.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
+	p.Down = picture(nodes, diagram.Down, label)
+	p.Across = picture(nodes, diagram.Across, label)
 	//nolint:gosec // it escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
 	p.Legend = legendOf(t, core.TimeOf(s.Now()))
@@ -79,8 +82,10 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	p.Later = render.Later(*t, s.Program)
 	p.Movable = slices.Contains(t.Accepts, view.Command{Command: "move", Definition: client.Latest})
 	order, err := s.Client.Submitted(ctx, t.OrderID)
-	if p.Order = s.shown(order); err != nil {
-		p.Order, p.OrderProblem = "", err.Error()
+	p.Order = s.shown(order)
+	if err != nil {
+		p.Order = ""
+		p.OrderProblem = err.Error()
 	}
 	return content{Title: t.OrderID, Template: "order", Data: p}, nil
 }
@@ -124,9 +129,11 @@ func adviceOf(a render.Advice) advice {
 	case "undo", "cancel":
 		v.Danger = true
 	case "close":
-		v.Danger, v.NeedReason = true, true
+		v.Danger = true
+		v.NeedReason = true
 	case "resubmit":
-		if v.NeedInput = a.Do.Step != ""; v.NeedInput {
+		v.NeedInput = a.Do.Step != ""
+		if v.NeedInput {
 			v.Label = "Resubmit with another input for " + a.Do.Step
 		}
 	case "resolve":
@@ -167,7 +174,8 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		}
 	}
 	if r.URL.Query().Get("simulate") != "" {
-		if data.Simulated, err = s.simulation(ctx, t, plan.Definition); err != nil {
+		data.Simulated, err = s.simulation(ctx, t, plan.Definition)
+		if err != nil {
 			return content{}, err
 		}
 	}
@@ -183,9 +191,11 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {
 		n := &nodes[i]
-		n.Class, n.Link = "pending", ""
+		n.Class = "pending"
+		n.Link = ""
 		before := slices.ContainsFunc(t.Steps, func(s view.Step) bool { return s.Name == n.ID })
-		changed, refused := 0, false
+		changed := 0
+		refused := false
 		for _, d := range plan.Differences {
 			if d.Step == n.ID {
 				changed++
@@ -195,11 +205,14 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 		_, detail, _ := strings.Cut(n.Detail, ", ")
 		switch {
 		case refused:
-			n.Class, n.Detail = "failed", "cannot be moved"
+			n.Class = "failed"
+			n.Detail = "cannot be moved"
 		case !before:
-			n.Class, n.Detail = "processing", "new: "+detail
+			n.Class = "processing"
+			n.Detail = "new: " + detail
 		case changed > 0:
-			n.Class, n.Detail = "compensating", "changed: "+detail
+			n.Class = "compensating"
+			n.Detail = "changed: " + detail
 		default:
 			n.Detail = "as before: " + detail
 		}
@@ -226,22 +239,28 @@ func nodesOf(t *client.Task) []diagram.Node {
 		if st.NoReturn {
 			class += " no-return"
 		}
-		nodes[i] = diagram.Node{ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class,
-			Link: "#step-" + st.Name}
+		nodes[i] = diagram.Node{
+			ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class,
+			Link: "#step-" + st.Name,
+		}
 	}
 	return nodes
 }
 
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
-	command string) (client.Verdict, error) {
-	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))
+	command string,
+) (client.Verdict, error) {
+	by := strings.TrimSpace(r.PostFormValue("by"))
+	reason := strings.TrimSpace(r.PostFormValue("reason"))
 	number, err := wholeNumber(r.PostForm, "number")
 	if err != nil {
 		return client.Verdict{}, err
 	}
 	form := func(name string) string { return r.PostFormValue(name) }
-	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")),
-		Definition: form("definition"), By: by, Reason: reason}
+	action := bulk.Action{
+		Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")),
+		Definition: form("definition"), By: by, Reason: reason,
+	}
 	switch input := strings.TrimSpace(form("input")); {
 	case action.Command == "answer":
 		return s.answer(ctx, id, r, action, client.CommandID(command))
@@ -256,10 +275,12 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 }
 
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action,
-	named client.CommandOption) (client.Verdict, error) {
+	named client.CommandOption,
+) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}
 	var err error
-	if reply.Round, err = wholeNumber(r.PostForm, "round"); err == nil {
+	reply.Round, err = wholeNumber(r.PostForm, "round")
+	if err == nil {
 		reply.Run, err = wholeNumber(r.PostForm, "run")
 	}
 	if err != nil {

@@ -73,16 +73,26 @@ func TestFactsOfAnOrder(t *testing.T) {
 		facts []string
 		says  string // what stopped it; "" if nothing did
 	}{
-		"busy": {[]string{"Workflow: order", "Received: 2026-03-01 12:00:00 UTC",
-			"Deadline: 2026-03-01 13:00:00 UTC"}, ""},
-		"broken": {[]string{"Workflow: order", "Received: 2026-03-01 12:00:00 UTC", "Newer definition: Compare and move",
-			"Stopped: 2026-03-01 12:00:31 UTC", "Run: 1", "Direction: forward"}, "charge: http-503 the bank <is> away"},
-		"undone": {[]string{"Workflow: order", "Received: 2026-03-01 12:00:02 UTC", "Reason for undo: failure"},
-			"charge: http-503 the bank <is> away"},
-		"closed": {[]string{"Workflow: order", "Received: 2026-03-01 12:00:01 UTC", "Ended: 2026-03-01 12:00:50 UTC",
-			"Child of: busy, step parcels, item 1", "Closed by: ben: paid <in> cash"}, ""},
-		"erased": {[]string{"Workflow: order", "Received: 2026-03-01 12:00:01 UTC", "Ended: 2026-03-01 12:00:50 UTC",
-			"Closed by: ben", "Erased by: ann: asked to 2026-03-01 12:01:00 UTC"}, "reserve: http-422"},
+		"busy": {[]string{
+			"Workflow: order", "Received: 2026-03-01 12:00:00 UTC",
+			"Deadline: 2026-03-01 13:00:00 UTC",
+		}, ""},
+		"broken": {[]string{
+			"Workflow: order", "Received: 2026-03-01 12:00:00 UTC", "Newer definition: Compare and move",
+			"Stopped: 2026-03-01 12:00:31 UTC", "Run: 1", "Direction: forward",
+		}, "charge: http-503 the bank <is> away"},
+		"undone": {
+			[]string{"Workflow: order", "Received: 2026-03-01 12:00:02 UTC", "Reason for undo: failure"},
+			"charge: http-503 the bank <is> away",
+		},
+		"closed": {[]string{
+			"Workflow: order", "Received: 2026-03-01 12:00:01 UTC", "Ended: 2026-03-01 12:00:50 UTC",
+			"Child of: busy, step parcels, item 1", "Closed by: ben: paid <in> cash",
+		}, ""},
+		"erased": {[]string{
+			"Workflow: order", "Received: 2026-03-01 12:00:01 UTC", "Ended: 2026-03-01 12:00:50 UTC",
+			"Closed by: ben", "Erased by: ann: asked to 2026-03-01 12:01:00 UTC",
+		}, "reserve: http-422"},
 	} {
 		t.Run(id, func(t *testing.T) {
 			p := visit(t, h, "/orders/"+id)
@@ -138,8 +148,10 @@ func TestHistoryOfAnOrder(t *testing.T) {
 	moments := func(t *testing.T, path string) []string {
 		t.Helper()
 		p := visit(t, h, path)
-		require.Subset(t, p.links(), []string{"Commands → /orders/busy", "Timeline → /orders/busy?show=timeline",
-			"Events → /orders/busy?show=events", "Messages → /orders/busy?show=messages"})
+		require.Subset(t, p.links(), []string{
+			"Commands → /orders/busy", "Timeline → /orders/busy?show=timeline",
+			"Events → /orders/busy?show=events", "Messages → /orders/busy?show=messages",
+		})
 		var all []string
 		for _, n := range elements(p.one(with("class", "moments")), named("li")) {
 			all = append(all, strings.TrimPrefix(textOf(n), "2026-03-01 12:00:"))

@@ -17,8 +17,10 @@ import (
 )
 
 // states lists the states that a reader can choose for the listing of orders.
-var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
-	core.Cancelled, core.Closed}
+var states = []core.State{
+	core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
+	core.Cancelled, core.Closed,
+}
 
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
@@ -26,17 +28,21 @@ type filter struct {
 
 func filterOf(r *http.Request) filter {
 	q := r.URL.Query()
-	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
-		q.Get("id"), q.Get("children"), q.Get("cursor")}
+	return filter{
+		q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
+		q.Get("id"), q.Get("children"), q.Get("cursor"),
+	}
 }
 
 // Address returns the address of the listing of orders, with the filter and a cursor.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
 func (f filter) on(page, cursor string) string {
-	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
+	return address(page, map[string]string{
+		"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
-		"cursor": cursor})
+		"cursor": cursor,
+	})
 }
 
 func address(page string, values map[string]string) string {
@@ -53,8 +59,10 @@ func address(page string, values map[string]string) string {
 }
 
 func (f filter) query() (client.Query, error) {
-	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
-		IDPrefix: f.Prefix, PageSize: rowsOnPage}
+	q := client.Query{
+		State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
+		IDPrefix: f.Prefix, PageSize: rowsOnPage,
+	}
 	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
 		return q, fmt.Errorf("%w: %.50q is not a state of an order; choose one from the menu",
 			client.ErrInvalid, f.State)
@@ -150,7 +158,8 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		}
 		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
 	}
-	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
+	m.Workflows = chosen(m.Workflows, f.Workflow)
+	m.Steps = chosen(m.Steps, f.Step)
 	m.Codes = chosen(slices.Clone(known.codes), f.Code)
 	return m, nil
 }
@@ -184,10 +193,13 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 		Unlisted      string
 		ReachedBounds bool
 		Program       string
-	}{Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
+	}{
+		Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
 		Unlisted: s.Client.Unlisted(), Program: s.Program,
-		ReachedBounds: len(x.orders) < rowsOnPage && x.next != ""}
-	if data.menus, err = s.menus(ctx, f); err != nil {
+		ReachedBounds: len(x.orders) < rowsOnPage && x.next != "",
+	}
+	data.menus, err = s.menus(ctx, f)
+	if err != nil {
 		return content{}, err
 	}
 	of := f
@@ -213,7 +225,8 @@ func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.Chi
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary
-		if some, x.next, err = s.Client.Page(ctx, q, x.next); err != nil {
+		some, x.next, err = s.Client.Page(ctx, q, x.next)
+		if err != nil {
 			return found{}, err
 		}
 		if f.Children == "" && f.Prefix == "" {
@@ -239,7 +252,8 @@ func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows 
 			rows = append(rows, row{Summary: o})
 		}
 		if k != nil {
-			k.begun, k.rows = true, found
+			k.begun = true
+			k.rows = found
 		}
 		return rows, 0
 	}

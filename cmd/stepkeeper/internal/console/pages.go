@@ -39,8 +39,10 @@ type incident struct {
 
 // Bulk returns the address of the page that resubmits all orders of the incident.
 func (i incident) Bulk() string {
-	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
-		"code": i.Code})
+	return address("/bulk", map[string]string{
+		"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
+		"code": i.Code,
+	})
 }
 
 type stopped struct {
@@ -92,14 +94,17 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 		g := groups[key]
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
-			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
-				Code: e.Code, Children: "on"}.Address("")
+			g.Address = filter{
+				State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
+				Code: e.Code, Children: "on",
+			}.Address("")
 			groups[key] = g
 		}
 		g.Count++
 		g.First = min(g.First, o.EndedAt)
 		if o.EndedAt >= g.Last {
-			g.Last, g.Text = o.EndedAt, e.Message
+			g.Last = o.EndedAt
+			g.Text = e.Message
 		}
 		if len(g.Examples) < mostExamples {
 			g.Examples = append(g.Examples, o.OrderID)
@@ -123,7 +128,8 @@ func (s *server) incidents(ctx context.Context, r *http.Request, _ *kept) (conte
 		First, Next string // addresses of other pages
 	}{}
 	var err error
-	if data.stopped, err = s.inError(ctx); err != nil {
+	data.stopped, err = s.inError(ctx)
+	if err != nil {
 		return content{}, err
 	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else begins with the first incident
@@ -159,9 +165,12 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
 		Figures    figures
-	}{Counts: counts, Incidents: inError.Incidents[:min(len(inError.Incidents), 5)], Unattended: unattended,
-		Figures: figuresOf(s.Client.Statistics(ctx))}
-	if data.Oldest, err = s.oldest(ctx, under); err != nil {
+	}{
+		Counts: counts, Incidents: inError.Incidents[:min(len(inError.Incidents), 5)], Unattended: unattended,
+		Figures: figuresOf(s.Client.Statistics(ctx)),
+	}
+	data.Oldest, err = s.oldest(ctx, under)
+	if err != nil {
 		return content{}, err
 	}
 	if unknown != nil {
@@ -176,7 +185,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 			data.Problems = append(data.Problems, w)
 		}
 	}
-	if data.Schedules, err = s.Client.Schedules(ctx); err != nil {
+	data.Schedules, err = s.Client.Schedules(ctx)
+	if err != nil {
 		return content{}, err
 	}
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
@@ -214,7 +224,8 @@ type version struct {
 // workflow shows a definition of a workflow, and the definitions that open orders run. The address names the
 // shown definition. By default, the page shows the definition for new orders.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
-	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
+	name := r.PathValue("name")
+	definition := cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {
 		Name, Unknown string
 		Def           client.Definition
@@ -225,7 +236,8 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		Schedules     []client.Schedule
 	}{Name: name, Latest: definition == client.Latest}
 	var err error
-	if data.Def, err = s.Client.Definition(ctx, name, definition); errors.Is(err, client.ErrNotFound) {
+	data.Def, err = s.Client.Definition(ctx, name, definition)
+	if errors.Is(err, client.ErrNotFound) {
 		data.Unknown = err.Error()
 	} else if err != nil {
 		return content{}, err
@@ -235,8 +247,10 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
-	data.Down, data.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
-	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
+	data.Down = picture(nodes, diagram.Down, label)
+	data.Across = picture(nodes, diagram.Across, label)
+	data.Versions, data.More, err = s.versions(ctx, name)
+	if err != nil {
 		return content{}, err
 	}
 	all, err := s.Client.Schedules(ctx)
@@ -299,7 +313,8 @@ func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content,
 		// If the reader closed the page, the result is not cached.
 		return checked{checks, err}, looksEvery, ctx.Err()
 	})
-	if err = cmp.Or(err, x.err); err != nil {
+	err = cmp.Or(err, x.err)
+	if err != nil {
 		return content{}, err
 	}
 	return content{Title: "Health", Template: "health", Data: struct {

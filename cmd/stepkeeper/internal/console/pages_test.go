@@ -34,8 +34,10 @@ func TestEveryPage(t *testing.T) {
 			require.Equal(t, http.StatusOK, p.status)
 			require.Equal(t, title+" · Stepkeeper", texts(elements(p.tree, named("title")))[0])
 			require.Equal(t, "/live"+path, attribute(p.one(named("main")), "hx-sse:connect"))
-			require.Equal(t, []string{"Overview", "Orders", "Incidents", "Waiting", "Answers", "Bulk", "Dead letters",
-				"Workflows", "Health"}, texts(elements(p.one(named("nav")), named("a"))))
+			require.Equal(t, []string{
+				"Overview", "Orders", "Incidents", "Waiting", "Answers", "Bulk", "Dead letters",
+				"Workflows", "Health",
+			}, texts(elements(p.one(named("nav")), named("a"))))
 			require.Empty(t, elements(p.tree, named("is", "in", "gone", "not", "denied", "steps", "x", "closed")))
 			for _, n := range elements(p.tree) {
 				for _, a := range n.Attr {
@@ -175,12 +177,16 @@ func TestAnswers(t *testing.T) {
 
 func TestWorkflows(t *testing.T) {
 	p := visit(t, recordedPages(t), "/workflows")
-	require.Equal(t, []string{"order | " + deployed + " | orders | –",
-		"refund |  | orders | line 3: <steps> is missing"},
+	require.Equal(t, []string{
+		"order | " + deployed + " | orders | –",
+		"refund |  | orders | line 3: <steps> is missing",
+	},
 		p.rows("workflows"))
 	require.Equal(t, []string{"gone | @daily UTC | 2026-03-02 00:00:00 UTC | 1 | – | 1"}, p.rows("schedules"))
-	require.Equal(t, []string{"order → /workflows/order", "orders → /orders?workflow=order",
-		"refund → /workflows/refund", "orders → /orders?workflow=refund"}, p.links())
+	require.Equal(t, []string{
+		"order → /workflows/order", "orders → /orders?workflow=order",
+		"refund → /workflows/refund", "orders → /orders?workflow=refund",
+	}, p.links())
 }
 
 func TestWorkflow(t *testing.T) {
@@ -261,8 +267,10 @@ func TestDeadLetterQueues(t *testing.T) {
 		"quarantine | 2 | 2026-03-01 12:00:30 UTC | 2026-03-15 12:00:30 UTC",
 		"replies | 1 | 2026-03-01 12:00:30 UTC | 2026-03-15 12:00:30 UTC",
 	}, p.rows("queues"))
-	require.Equal(t, []string{"control → /dead-letters/control", "quarantine → /dead-letters/quarantine",
-		"replies → /dead-letters/replies"}, p.links())
+	require.Equal(t, []string{
+		"control → /dead-letters/control", "quarantine → /dead-letters/quarantine",
+		"replies → /dead-letters/replies",
+	}, p.links())
 	require.Empty(t, p.actions())
 }
 
@@ -281,8 +289,10 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 		require.Contains(t, p.links(), "Show the body → /dead-letters/quarantine?body=2#letter-2")
 		require.Equal(t, []string{"/dead-letters/quarantine id id by reason [Redrive selected] [Discard selected]"},
 			p.actions())
-		require.Equal(t, []string{"stepkeeper --stack shop dead-letters look quarantine",
-			`stepkeeper --stack shop dead-letters redrive quarantine --all --reason "…"`}, p.advice())
+		require.Equal(t, []string{
+			"stepkeeper --stack shop dead-letters look quarantine",
+			`stepkeeper --stack shop dead-letters redrive quarantine --all --reason "…"`,
+		}, p.advice())
 	})
 	t.Run("without", func(t *testing.T) {
 		p := visit(t, h, "/dead-letters/control")

@@ -25,7 +25,8 @@ func LoadRedaction(name string) (Redaction, error) {
 	var r Redaction
 	for number, line := range strings.Split(string(text), "\n") {
 		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "" {
+		line = strings.TrimSpace(line)
+		if line == "" {
 			continue
 		}
 		parts := strings.Split(line, ".")

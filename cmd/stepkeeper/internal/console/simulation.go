@@ -65,7 +65,8 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		done.Command = now.Command
-		*now, s.running = done, false
+		*now = done
+		s.running = false
 	}()
 	return *now
 }

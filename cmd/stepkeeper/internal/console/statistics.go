@@ -42,8 +42,10 @@ type chartRow struct {
 
 // colors maps the subject of a line to a colour. turns lists the colours for the lines of agents.
 var (
-	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad",
-		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}
+	colors = map[string]string{
+		view.OrdersInFlight: "work", string(core.Error): "bad",
+		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait",
+	}
 	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
@@ -75,8 +77,10 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 		return chart{ID: c.ID, Title: c.Title, Unknown: cmp.Or(unknown, "The first interval has not ended.")}
 	}
 	c.Unknown = ""
-	data, err := json.Marshal(map[string]any{"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(),
-		"lines": c.Lines})
+	data, err := json.Marshal(map[string]any{
+		"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(),
+		"lines": c.Lines,
+	})
 	if err != nil {
 		panic(err) // Numbers and names always encode.
 	}
@@ -112,7 +116,8 @@ func (c *chart) table(s *client.Statistics, level bool) {
 func sum(values []*int) (n int, known bool) {
 	for _, v := range values {
 		if v != nil {
-			n, known = n+*v, true
+			n = n + *v
+			known = true
 		}
 	}
 	return n, known
@@ -135,9 +140,11 @@ func length(d time.Duration) string {
 	if d < time.Second {
 		return d.String()
 	}
-	n, unit := d.Round(time.Second).Seconds(), "second"
+	n := d.Round(time.Second).Seconds()
+	unit := "second"
 	if d >= time.Minute {
-		n, unit = float64(d.Round(time.Minute)/time.Minute), "minute"
+		n = float64(d.Round(time.Minute) / time.Minute)
+		unit = "minute"
 	}
 	if n == 1 {
 		return unit
@@ -160,18 +167,23 @@ func figuresOf(s *client.Statistics, err error) figures {
 		return figures{Unknown: []string{"statistics: " + err.Error()}}
 	}
 	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute"}
-	kind, title := view.SeriesEnded, "Orders that ended or stopped, per "
+	kind := view.SeriesEnded
+	title := "Orders that ended or stopped, per "
 	if !slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == kind }) &&
 		slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == view.SeriesReceived }) {
-		kind, title, f.RateOf = view.SeriesReceived, "Orders that were taken in, per ", "Taken in per minute"
+		kind = view.SeriesReceived
+		title = "Orders that were taken in, per "
+		f.RateOf = "Taken in per minute"
 	}
 	unknown := ""
 	if len(s.Unknown) > 0 {
 		unknown = "Not known; see below."
 	}
-	f.Charts = []chart{chartOf(s, kind, title+length(s.Interval.Std()), unknown),
+	f.Charts = []chart{
+		chartOf(s, kind, title+length(s.Interval.Std()), unknown),
 		chartOf(s, view.SeriesOrders, "Orders in flight, and in Error", unknown),
-		chartOf(s, view.SeriesWaiting, "Requests that wait, by agent", unknown)}
+		chartOf(s, view.SeriesWaiting, "Requests that wait, by agent", unknown),
+	}
 	intervals := 0
 	for _, x := range s.Series {
 		intervals = max(intervals, len(x.Values))
@@ -185,7 +197,9 @@ func figuresOf(s *client.Statistics, err error) figures {
 // received or ended orders.
 func rateOf(s *client.Statistics, kind string) string {
 	of := max(int(time.Minute/max(s.Interval.Std(), 1)), 1)
-	all, known, measured := 0, false, 0
+	all := 0
+	known := false
+	measured := 0
 	for _, x := range s.Series {
 		if x.Kind != kind {
 			continue
@@ -196,7 +210,9 @@ func rateOf(s *client.Statistics, kind string) string {
 		}
 		values := x.Values[max(last-of, 0):last]
 		n, some := sum(values)
-		all, known, measured = all+n, known || some, max(measured, len(values))
+		all = all + n
+		known = known || some
+		measured = max(measured, len(values))
 	}
 	if !known {
 		return "–"

@@ -90,10 +90,12 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 		all[agent] = a
 	}
 	if a.last != o.OrderID { // The waits of one order are adjacent.
-		a.Orders, a.last = a.Orders+1, o.OrderID
+		a.Orders = a.Orders + 1
+		a.last = o.OrderID
 	}
 	if w.Since < a.Oldest {
-		a.Oldest, a.Example = w.Since, o.OrderID
+		a.Oldest = w.Since
+		a.Example = o.OrderID
 	}
 }
 
@@ -107,7 +109,9 @@ type open struct {
 // underWay reads the orders in Processing and Compensating. It groups the orders by wait, workflow, step and
 // agent.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
-	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
+	groups := map[[4]string]*waits{}
+	agents := map[string]*askers{}
+	missing := map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
 		orders, next, err := s.Client.Page(ctx, client.Query{State: state, PageSize: mostCounted}, "")
 		if err != nil {
@@ -120,7 +124,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				n.Children++
 			}
 			for _, w := range o.Waits {
-				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry ||
+				agent := ""
+				asks := w.For == view.WaitAgent || w.For == view.WaitRetry ||
 					w.For == view.WaitUndo
 				if asks {
 					agent = s.agent(ctx, missing, &o, &w)
@@ -129,15 +134,20 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				key := [4]string{w.For, o.Workflow, w.Step, agent}
 				g := groups[key]
 				if g == nil {
-					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
-						Oldest: w.Since, Example: o.OrderID, Text: render.WaitTexts[w.For]}
-					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step,
-						Children: "on"}.Address("")
+					g = &waits{
+						For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
+						Oldest: w.Since, Example: o.OrderID, Text: render.WaitTexts[w.For],
+					}
+					g.Address = filter{
+						State: string(state), Workflow: o.Workflow, Step: w.Step,
+						Children: "on",
+					}.Address("")
 					groups[key] = g
 				}
 				g.Count++
 				if w.Since <= g.Oldest {
-					g.Oldest, g.Example = w.Since, o.OrderID
+					g.Oldest = w.Since
+					g.Example = o.OrderID
 				}
 			}
 		}
@@ -150,16 +160,22 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count),
 			cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
 	})
+	x.Agents = withSteps(agents, x.Waits)
+	return x, nil
+}
+
+// withSteps returns the agents by name, each with the steps that ask it.
+func withSteps(agents map[string]*askers, all []waits) (sorted []askers) {
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		a := agents[name]
-		for _, w := range x.Waits {
+		for _, w := range all {
 			if w.Asks && w.Agent == name {
 				a.Steps = append(a.Steps, w)
 			}
 		}
-		x.Agents = append(x.Agents, *a)
+		sorted = append(sorted, *a)
 	}
-	return x, nil
+	return sorted
 }
 
 // oldest returns the creation time of the oldest order in Processing or Compensating. It includes the orders

@@ -73,8 +73,10 @@ type world struct {
 
 func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	t.Helper()
-	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit,
-		says: `the card is <script>alert("blocked")</script>`}
+	w := &world{
+		TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit,
+		says: `the card is <script>alert("blocked")</script>`,
+	}
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	w.http = &http.Client{Jar: jar, Timeout: 20 * time.Second}
@@ -102,7 +104,8 @@ func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func connect(t testing.TB, server string, opts ...client.Option) *client.Client {
 	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{
-		Transport: ending{t, http.DefaultTransport}}))...)
+		Transport: ending{t, http.DefaultTransport},
+	}))...)
 	if err != nil {
 		t.Error(err) // a server calls this in a goroutine of its own
 	}
@@ -113,7 +116,8 @@ func (w *world) start(listen string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	w.ended = make(chan struct{})
-	ended, ready := make(chan error, 1), make(chan string, 1)
+	ended := make(chan error, 1)
+	ready := make(chan string, 1)
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
 			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"),
@@ -123,8 +127,10 @@ func (w *world) start(listen string) {
 			Clock: port.ClockFunc(
 				func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }),
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
-				o := console.Options{Client: connect(w, server, client.WithRetry(1, time.Second)),
-					Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
+				o := console.Options{
+					Client: connect(w, server, client.WithRetry(1, time.Second)),
+					Name:   "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet,
+				}
 				if w.edit != nil {
 					w.edit(&o)
 				}
@@ -152,7 +158,8 @@ func (w *world) start(listen string) {
 	}
 	w.Cleanup(w.stop)
 	var err error
-	if w.client, err = client.New(w.url); err != nil {
+	w.client, err = client.New(w.url)
+	if err != nil {
 		w.Fatal(err)
 	}
 }
@@ -203,8 +210,10 @@ func (w *world) refusing(operation string) { w.refuse.Store(&operation) }
 func (w *world) submit(workflow string, ids ...string) {
 	w.Helper()
 	for _, id := range ids {
-		order := map[string]any{"amount": 120, "card": "4111111111111111",
-			"customer": map[string]any{"name": "Ada"}}
+		order := map[string]any{
+			"amount": 120, "card": "4111111111111111",
+			"customer": map[string]any{"name": "Ada"},
+		}
 		_, err := w.client.Submit(context.Background(),
 			client.Order{ID: id, Workflow: workflow, Content: order})
 		require.NoError(w, err)

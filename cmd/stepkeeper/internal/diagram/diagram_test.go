@@ -21,8 +21,10 @@ var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
 	n := rapid.IntRange(1, 24).Draw(t, "nodes")
 	nodes := make([]diagram.Node, n)
 	for i := range nodes {
-		nodes[i] = diagram.Node{ID: fmt.Sprint("s", i), Title: fmt.Sprint("step-", i),
-			Detail: "agent: <do> & \"undo\"", Class: "Pending"}
+		nodes[i] = diagram.Node{
+			ID: fmt.Sprint("s", i), Title: fmt.Sprint("step-", i),
+			Detail: "agent: <do> & \"undo\"", Class: "Pending",
+		}
 		for j := range i {
 			if rapid.IntRange(0, 4).Draw(t, "edge") == 0 {
 				nodes[i].After = append(nodes[i].After, fmt.Sprint("s", j))
@@ -78,7 +80,8 @@ func points(svg string) [][][2]float64 {
 					u := 1 - t
 					line = append(line, [2]float64{
 						u*u*u*at[0] + 3*u*u*t*n[0] + 3*u*t*t*n[2] + t*t*t*n[4],
-						u*u*u*at[1] + 3*u*u*t*n[1] + 3*u*t*t*n[3] + t*t*t*n[5]})
+						u*u*u*at[1] + 3*u*u*t*n[1] + 3*u*t*t*n[3] + t*t*t*n[5],
+					})
 				}
 				at = [2]float64{n[4], n[5]}
 			}
@@ -99,7 +102,8 @@ func TestGraphsCanBeRead(t *testing.T) {
 			t.Fatal("the same graph is drawn in two ways")
 		}
 		size := numbers(sizes.FindStringSubmatch(svg)[1:])
-		all, lines := boxes(svg), points(svg)
+		all := boxes(svg)
+		lines := points(svg)
 		edges := 0
 		for i, n := range nodes {
 			edges += len(n.After)
@@ -137,8 +141,10 @@ func TestGraphsCanBeRead(t *testing.T) {
 func TestGraphsOfAnything(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		svg := diagram.SVG([]diagram.Node{
-			{ID: "a", Title: `</text><script>alert(1)</script>`, Class: `x" onload="1`, Link: `"><script>`,
-				After: []string{"b", "nowhere", "a", "b"}},
+			{
+				ID: "a", Title: `</text><script>alert(1)</script>`, Class: `x" onload="1`, Link: `"><script>`,
+				After: []string{"b", "nowhere", "a", "b"},
+			},
 			{ID: "b", After: []string{"a"}, Title: strings.Repeat("ß", 100)},
 		}, diagram.Down, `"<&`, alone)
 		if strings.Contains(svg, "<script") || strings.Contains(svg, `onload="`) ||
@@ -160,14 +166,21 @@ func TestGraphsOfAnything(t *testing.T) {
 
 // The simplest graphs look as people would draw them.
 func TestGraphsAreStraight(t *testing.T) {
-	svg := diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}},
-		{ID: "c", After: []string{"b"}}}, diagram.Down, "", false)
+	svg := diagram.SVG([]diagram.Node{
+		{ID: "a"},
+		{ID: "b", After: []string{"a"}},
+		{ID: "c", After: []string{"b"}},
+	}, diagram.Down, "", false)
 	all := boxes(svg)
 	if all[0].x != all[1].x || all[1].x != all[2].x {
 		t.Errorf("a chain is not straight: %v", all)
 	}
-	svg = diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}},
-		{ID: "c", After: []string{"a"}}, {ID: "d", After: []string{"b", "c"}}}, diagram.Down, "", false)
+	svg = diagram.SVG([]diagram.Node{
+		{ID: "a"},
+		{ID: "b", After: []string{"a"}},
+		{ID: "c", After: []string{"a"}},
+		{ID: "d", After: []string{"b", "c"}},
+	}, diagram.Down, "", false)
 	all = boxes(svg)
 	if all[0].x != all[3].x || all[1].x >= all[0].x || all[2].x <= all[0].x {
 		t.Errorf("a diamond is not symmetric: %v", all)
@@ -177,12 +190,18 @@ func TestGraphsAreStraight(t *testing.T) {
 // A box states what its step does. The question of a step is before it.
 func TestBoxesSayWhatStepsDo(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
-		{Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge",
-			PointOfNoReturn: true},
+		{
+			Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge",
+			PointOfNoReturn: true,
+		},
 		{Name: "nap", Wait: &core.Wait{}, After: []string{"charge"}},
 		{Name: "paid", Answer: &core.Answer{Event: "paid"}},
-		{Name: "approve", Answer: &core.Answer{Ask: "ask"}, After: []string{"nap"}}, {Name: "late",
-			Fail: &core.Fail{Code: "too-late"}}, {Name: "parts", Each: &core.Each{Workflow: "parcel"}},
+		{Name: "approve", Answer: &core.Answer{Ask: "ask"}, After: []string{"nap"}},
+		{
+			Name: "late",
+			Fail: &core.Fail{Code: "too-late"},
+		},
+		{Name: "parts", Each: &core.Each{Workflow: "parcel"}},
 	}}
 	got := ""
 	for _, n := range diagram.Of(def) {
@@ -202,8 +221,10 @@ parts|workflow parcel||[]
 
 // A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
 func TestLongTextsAreCut(t *testing.T) {
-	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 26), strings.Repeat("ä", 26)},
-		{strings.Repeat("ä", 27), strings.Repeat("ä", 25) + "…"}} {
+	for _, x := range []struct{ text, want string }{
+		{strings.Repeat("ä", 26), strings.Repeat("ä", 26)},
+		{strings.Repeat("ä", 27), strings.Repeat("ä", 25) + "…"},
+	} {
 		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "",
 			true); !strings.Contains(svg, ">"+x.want+"<") || !strings.HasPrefix(svg,
 			`<svg role="img" xmlns="http://www.w3.org/2000/svg" class="graph" `) {

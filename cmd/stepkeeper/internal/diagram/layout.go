@@ -64,7 +64,8 @@ func newLayout(nodes []Node, boxSize float64) *layout {
 		}
 		chain = append(chain, e[1])
 		for i := range len(chain) - 1 {
-			from, to := chain[i], chain[i+1]
+			from := chain[i]
+			to := chain[i+1]
 			l.cells[from].out = append(l.cells[from].out, to)
 			l.cells[to].in = append(l.cells[to].in, from)
 		}
@@ -150,7 +151,8 @@ func depths(n int, edges [][2]int) []int {
 // order sorts the cells of each layer to reduce crossings of lines. It makes several passes and keeps the
 // result with the fewest crossings.
 func (l *layout) order() {
-	best, fewest := l.copyOrder(), l.crossings()
+	best := l.copyOrder()
+	fewest := l.crossings()
 	for sweep := range orderings {
 		for k := range l.layers {
 			at := k
@@ -162,7 +164,8 @@ func (l *layout) order() {
 			l.reorder(l.layers[at], joined)
 		}
 		if n := l.crossings(); n < fewest {
-			best, fewest = l.copyOrder(), n
+			best = l.copyOrder()
+			fewest = n
 		}
 	}
 	l.layers = best
@@ -275,7 +278,8 @@ func (l *layout) settle(layer []int, wish []float64) {
 	if wish == nil {
 		wish = make([]float64, n)
 	}
-	up, down := slices.Clone(wish), slices.Clone(wish)
+	up := slices.Clone(wish)
+	down := slices.Clone(wish)
 	distance := func(i int) float64 {
 		return (l.cells[layer[i]].size+l.cells[layer[i+1]].size)/2 + sideGap
 	}

@@ -96,17 +96,22 @@ func (p *picture) corner(i int) point {
 // line draws the line of a chain. The line is curved between layers, and straight where it passes a layer.
 func (p *picture) line(b *strings.Builder, chain []int) {
 	const arrow = 6.0
-	from, to := &p.cells[chain[0]], &p.cells[chain[len(chain)-1]]
+	from := &p.cells[chain[0]]
+	to := &p.cells[chain[len(chain)-1]]
 	point := p.at(p.start(from.layer)+p.boxAlong(), from.side)
 	fmt.Fprintf(b, `<path class="edge" d="M%.1f %.1f`, point.x, point.y)
 	for i := 1; i < len(chain); i++ {
-		before, c := &p.cells[chain[i-1]], &p.cells[chain[i]]
-		left, reached := p.start(before.layer)+p.boxAlong(), p.start(c.layer)
+		before := &p.cells[chain[i-1]]
+		c := &p.cells[chain[i]]
+		left := p.start(before.layer) + p.boxAlong()
+		reached := p.start(c.layer)
 		if c.node >= 0 {
 			reached -= arrow
 		}
 		middle := (left + reached) / 2
-		a, z, end := p.at(middle, before.side), p.at(middle, c.side), p.at(reached, c.side)
+		a := p.at(middle, before.side)
+		z := p.at(middle, c.side)
+		end := p.at(reached, c.side)
 		fmt.Fprintf(b, "C%.1f %.1f %.1f %.1f %.1f %.1f", a.x, a.y, z.x, z.y, end.x, end.y)
 		if c.node < 0 {
 			through := p.at(reached+p.boxAlong(), c.side)
@@ -115,12 +120,15 @@ func (p *picture) line(b *strings.Builder, chain []int) {
 	}
 	b.WriteString(`"/>`)
 	tip := p.start(to.layer)
-	x, y, z := p.at(tip, to.side), p.at(tip-arrow, to.side-4), p.at(tip-arrow, to.side+4)
+	x := p.at(tip, to.side)
+	y := p.at(tip-arrow, to.side-4)
+	z := p.at(tip-arrow, to.side+4)
 	fmt.Fprintf(b, `<path class="head" d="M%.1f %.1fL%.1f %.1fL%.1f %.1fZ"/>`, x.x, x.y, y.x, y.y, z.x, z.y)
 }
 
 func (p *picture) box(b *strings.Builder, i int) {
-	n, at := &p.nodes[i], p.corner(i)
+	n := &p.nodes[i]
+	at := p.corner(i)
 	if n.Link != "" {
 		fmt.Fprintf(b, `<a href="%s">`, html.EscapeString(n.Link))
 	}

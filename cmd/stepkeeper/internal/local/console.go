@@ -33,8 +33,10 @@ type consoleReady struct {
 // NewConsole returns the command `console`.
 func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
-	return serving(a.Command("console", app.Flags{"listen": &o.listen, "read-only": &o.readOnly,
-		"redact": &o.redact},
+	return serving(a.Command("console", app.Flags{
+		"listen": &o.listen, "read-only": &o.readOnly,
+		"redact": &o.redact,
+	},
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }
 
@@ -65,9 +67,11 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if o.app.Stack != "" {
 		name = "stack " + o.app.Stack
 	}
-	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.Program(),
+	pages := console.New(console.Options{
+		Client: c, Name: name, Program: o.app.Program(),
 		ReadOnly: o.readOnly, Redact: redaction,
-		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
+		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now,
+	})
 	address := "http://" + listener.Addr().String()
 	if o.app.JSON() {
 		err = o.app.PrintLine(consoleReady{Ready: true, URL: address})
@@ -106,7 +110,9 @@ func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(s
 		if server != app.DefaultServer {
 			program += " --server " + server
 		}
-		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"),
-			Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log})
+		return console.New(console.Options{
+			Client: c, Name: strings.TrimPrefix(server, "http://"),
+			Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log,
+		})
 	}
 }

@@ -27,8 +27,10 @@ type demoOptions struct {
 // NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
 	o := &demoOptions{app: a, seed: 1}
-	return a.Command("demo", app.Flags{"orders": &o.orders, "workflows": &o.workflows, "seed": &o.seed,
-		"report": &o.report, "keep": &o.keep},
+	return a.Command("demo", app.Flags{
+		"orders": &o.orders, "workflows": &o.workflows, "seed": &o.seed,
+		"report": &o.report, "keep": &o.keep,
+	},
 		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
 }
 
@@ -55,10 +57,12 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
 	}
 	if o.app.JSON() { // Only the report goes to the output.
-		options.Out, options.Terminal = o.app.Streams.Err, o.app.Streams.ErrIsTerminal()
+		options.Out = o.app.Streams.Err
+		options.Terminal = o.app.Streams.ErrIsTerminal()
 	}
 	if o.keep {
-		if options.Dir, err = os.MkdirTemp("", "stepkeeper-demo-"); err != nil {
+		options.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
+		if err != nil {
 			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
 		}
 	}
@@ -67,7 +71,8 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 }
 
 func (o *demoOptions) conclude(ctx context.Context, options runner.Options, report runner.Report,
-	err error) error {
+	err error,
+) error {
 	if options.Dir != "" {
 		fmt.Fprintf(options.Out, "kept in %s\n", options.Dir)
 	}

@@ -80,16 +80,20 @@ type devReady struct {
 
 // NewDev returns the command `dev`.
 func NewDev(a *app.App) *cobra.Command {
-	o := &devOptions{app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
+	o := &devOptions{
+		app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
 		workflows: "workflows", agents: "agents.yaml", maxOpen: 20000, sweep: 500 * time.Millisecond,
 		logLevel: "warn", logFormat: "text",
-		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder}}
-	return serving(a.Command("dev", app.Flags{"example": app.Choice{To: &o.example, Of: exampleNames()},
-		"data": &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
+		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
+	}
+	return serving(a.Command("dev", app.Flags{
+		"example": app.Choice{To: &o.example, Of: exampleNames()},
+		"data":    &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
 		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep, "longest-wait": &o.longestWait,
 		"keep": &o.keep, "new-token-key": &o.newKey, "redact": &o.redact, "alert-webhook": &o.onAlert.Webhook,
 		"alert-command": &o.command, "alert-window": &o.onAlert.Window, "alert-reminder": &o.onAlert.Reminder,
-		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile},
+		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile,
+	},
 		func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
@@ -189,8 +193,11 @@ func runDev(ctx context.Context, o *devOptions) error {
 				"the example cannot be started")
 		}
 		defer example.close(log)
-		o.data, o.workflows, o.agents = example.data(), example.workflows(), example.agents()
-		o.orders, o.next = example.orders(), example.next
+		o.data = example.data()
+		o.workflows = example.workflows()
+		o.agents = example.agents()
+		o.orders = example.orders()
+		o.next = example.next
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -264,9 +271,11 @@ func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer,
 	if err != nil { // The variable may be set for other programs.
 		o.app.Warn("spans are sent without the headers in " + tracing.VarHeaders + ": " + err.Error())
 	}
-	t, err := tracing.New(tracing.Options{Endpoint: endpoint, Service: "stepkeeper",
+	t, err := tracing.New(tracing.Options{
+		Endpoint: endpoint, Service: "stepkeeper",
 		Version: app.ReadVersion().Version, Header: header, Proxy: http.ProxyFromEnvironment, MaxSpans: 8192,
-		SendTime: 5 * time.Second, Pause: 5 * time.Second, Log: log})
+		SendTime: 5 * time.Second, Pause: 5 * time.Second, Log: log,
+	})
 	switch {
 	case err != nil && o.otlp == "": // The variable may be set for other programs.
 		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
@@ -317,8 +326,10 @@ func warnUnprinted(a *app.App, address string, err error) {
 
 func (o *devOptions) printReady(s embedded.Started) error {
 	if o.app.JSON() {
-		return o.app.PrintLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
-			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
+		return o.app.PrintLine(devReady{
+			Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders,
+		})
 	}
 	checked := "checked"
 	if !s.Checked {

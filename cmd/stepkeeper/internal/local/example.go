@@ -55,7 +55,8 @@ func exampleNames() []string {
 
 func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
 	e := &example{name: name, listen: listen}
-	if e.dir, err = os.MkdirTemp("", "stepkeeper-example-"); err != nil {
+	e.dir, err = os.MkdirTemp("", "stepkeeper-example-")
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -79,7 +80,8 @@ func startExample(ctx context.Context, name, listen string) (_ *example, err err
 		return nil, err
 	}
 	// The services outlive ctx, because the server may call the services while the server shuts down.
-	if e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books}); err != nil {
+	e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books})
+	if err != nil {
 		return nil, err
 	}
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
@@ -170,8 +172,10 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"account": "a-1", "parcel": agent + "-1",
-		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"account": "a-1", "parcel": agent + "-1",
+		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"},
+	})
 }
 
 // next returns the first commands for the user to run in another terminal. server contains the flags that

@@ -27,8 +27,10 @@ func (p Page) steps(w io.Writer, t view.Task) {
 			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
 		}
 	}
-	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT",
-		"NOTE"}, rows)
+	Table(w, p.Style, "  ", []string{
+		"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT",
+		"NOTE",
+	}, rows)
 }
 
 func (p Page) attempts(w io.Writer, t view.Task) {
@@ -38,13 +40,17 @@ func (p Page) attempts(w io.Writer, t view.Task) {
 	p.title(w, "Failed attempts (UTC)")
 	rows := make([][]string, len(t.Attempts))
 	for i, a := range t.Attempts {
-		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
-			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-")}
+		rows[i] = []string{
+			a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
+			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-"),
+		}
 	}
 	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED",
+		Table(w, p.Style, "  ", []string{
+			"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED",
 			"RESULT",
-			"CODE"}, rows)
+			"CODE",
+		}, rows)
 	}
 	if e := t.Earlier; e != nil {
 		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed,

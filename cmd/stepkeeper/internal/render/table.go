@@ -38,15 +38,18 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 
 func plainStyle() table.Style {
 	s := table.StyleDefault
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
+	s.Box.PaddingLeft = ""
+	s.Box.PaddingRight = "  "
 	s.Format.Header = text.FormatDefault
 	s.Options = table.OptionsNoBordersAndSeparators
 	return s
 }
 
 // States lists the states of an order.
-var States = []string{string(core.Processing), string(core.Compensating), string(core.Processed),
-	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error)}
+var States = []string{
+	string(core.Processing), string(core.Compensating), string(core.Processed),
+	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error),
+}
 
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 

@@ -188,7 +188,8 @@ func (p Page) reason(w io.Writer, t view.Task) {
 
 func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	p.title(w, title)
-	where, code := "", ""
+	where := ""
+	code := ""
 	if e.Step != "" {
 		where = e.Step + ": "
 	}
@@ -295,8 +296,10 @@ func MessageRow(m view.Message) []string {
 			notes = append(notes, Clean(text))
 		}
 	}
-	return []string{m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"),
-		cmp.Or(strings.Join(notes, ", "), "-")}
+	return []string{
+		m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"),
+		cmp.Or(strings.Join(notes, ", "), "-"),
+	}
 }
 
 // styleMoment colours a line of the timeline. It prints planned moments faint.

@@ -90,7 +90,8 @@ func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	if err := f.AddIgnore("./node_modules"); err != nil {
 		return nil, err
 	}
-	if module["go.mod"], err = f.Format(); err != nil {
+	module["go.mod"], err = f.Format()
+	if err != nil {
 		return nil, err
 	}
 	for name, text := range module {

@@ -78,7 +78,8 @@ func candidates() []string {
 		all = append(all, filepath.Dir(file))
 	}
 	if executable, err := os.Executable(); err == nil {
-		if executable, err = filepath.EvalSymlinks(executable); err == nil {
+		executable, err = filepath.EvalSymlinks(executable)
+		if err == nil {
 			all = append(all, filepath.Dir(executable))
 		}
 	}
@@ -148,10 +149,12 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 		return err
 	}
 	requires := []*modfile.Require{{}}
-	requires[0].Mod.Path, requires[0].Mod.Version = modulePath, "v0.0.0"
+	requires[0].Mod.Path = modulePath
+	requires[0].Mod.Version = "v0.0.0"
 	for _, r := range own.Require {
 		if len(modules) == 0 || slices.Contains(modules, r.Mod.Path) {
-			r.Indirect, r.Syntax = true, nil
+			r.Indirect = true
+			r.Syntax = nil
 			requires = append(requires, r)
 		}
 	}

@@ -103,7 +103,8 @@ func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) b
 		if err != nil && !errors.Is(err, errLongLine) {
 			break
 		}
-		if b, err = readLine(in); err != nil && !errors.Is(err, errLongLine) {
+		b, err = readLine(in)
+		if err != nil && !errors.Is(err, errLongLine) {
 			break
 		}
 	}
@@ -115,10 +116,12 @@ func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) b
 
 func lineRecord(data []byte, line int, err error) Record {
 	if errors.Is(err, errLongLine) {
-		return Record{Line: line,
+		return Record{
+			Line: line,
 			Err: fmt.Errorf(
 				"the line has more than %d bytes; an order may have 64 KiB, store large data elsewhere "+
-					"and send a reference", MaxLine)}
+					"and send a reference", MaxLine),
+		}
 	}
 	return Record{Line: line, Data: data}
 }
@@ -186,10 +189,12 @@ func (d *reading) broken(err error) error {
 	at := d.InputOffset()
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		at, err = syntax.ByteOffset, syntax.Err
+		at = syntax.ByteOffset
+		err = syntax.Err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		at, err = int64(len(d.text)), errors.New("it ends in the middle of a value")
+		at = int64(len(d.text))
+		err = errors.New("it ends in the middle of a value")
 	}
 	return fmt.Errorf("line %d: %w; correct the JSON there", d.lineAt(at), err)
 }

@@ -36,8 +36,10 @@ func TestRecords(t *testing.T) {
 		{"Windows line ends and no last one", "{\"a\":1}\r\n{\"a\":2}", `1:{"a":1} 2:{"a":2}`, ""},
 		{"blank lines between", "{\"a\":1}\n\n\n{\"a\":2}\n", `1:{"a":1} 4:{"a":2}`, ""},
 		{"byte order mark", "\xef\xbb\xbf{\"a\":1}\n", `1:{"a":1}`, ""},
-		{"a bad line hides no other", "{\"a\":1}\nnonsense\n{\"a\":3}\n", `1:{"a":1} 2:nonsense 3:{"a":3}`,
-			""},
+		{
+			"a bad line hides no other", "{\"a\":1}\nnonsense\n{\"a\":3}\n", `1:{"a":1} 2:nonsense 3:{"a":3}`,
+			"",
+		},
 		{"a bad first line", "nonsense\n{\"a\":2}\n", `1:nonsense 2:{"a":2}`, ""},
 		{"a first line cut off", "{\"a\":\n{\"a\":2}\n", `1:{"a": 2:{"a":2}`, ""},
 		{"array", `[{"a":1},{"a":2}]`, `1:{"a":1} 1:{"a":2}`, ""},
@@ -49,14 +51,22 @@ func TestRecords(t *testing.T) {
 		{"broken document", "{\n\"a\": nonsense\n}\n", "", "line 2"},
 		{"array with a tail", "[{\"a\":1}]\n{\"a\":2}\n", `1:{"a":1}`, "line 1: something follows"},
 		{"array with a letter behind it", `[{"a":1}]x`, `1:{"a":1}`, "line 1: something follows"},
-		{"long line", "{\"a\":1}\n\"" + strings.Repeat("x", source.MaxLine) + "\"\n{\"a\":3}\n",
-			`1:{"a":1} 2! 3:{"a":3}`, ""},
-		{"long first line", "\"" + strings.Repeat("x", source.MaxLine+9) + "\"\n{\"a\":2}\n", `1! 2:{"a":2}`,
-			""},
-		{"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `1! 2:{"a":2}`,
-			""},
-		{"longest lines", strings.Repeat(`{"a":1}`+strings.Repeat(" ", source.MaxLine-8)+"\n", 2),
-			`1:{"a":1} 2:{"a":1}`, ""},
+		{
+			"long line", "{\"a\":1}\n\"" + strings.Repeat("x", source.MaxLine) + "\"\n{\"a\":3}\n",
+			`1:{"a":1} 2! 3:{"a":3}`, "",
+		},
+		{
+			"long first line", "\"" + strings.Repeat("x", source.MaxLine+9) + "\"\n{\"a\":2}\n", `1! 2:{"a":2}`,
+			"",
+		},
+		{
+			"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `1! 2:{"a":2}`,
+			"",
+		},
+		{
+			"longest lines", strings.Repeat(`{"a":1}`+strings.Repeat(" ", source.MaxLine-8)+"\n", 2),
+			`1:{"a":1} 2:{"a":1}`, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := read(c.text)
@@ -90,8 +100,10 @@ func TestRecordsReadError(t *testing.T) {
 
 // FuzzRecords: for every input, the line numbers increase and no record is blank.
 func FuzzRecords(f *testing.F) {
-	for _, text := range []string{"", "{\"a\":1}\n{\"a\":2}\n", "[\n{},{}\n]", "{\n\"a\":\n1}\n",
-		"\xef\xbb\xbf[", "nonsense\n\n{", "[1,\n", "\"\x00"} {
+	for _, text := range []string{
+		"", "{\"a\":1}\n{\"a\":2}\n", "[\n{},{}\n]", "{\n\"a\":\n1}\n",
+		"\xef\xbb\xbf[", "nonsense\n\n{", "[1,\n", "\"\x00",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

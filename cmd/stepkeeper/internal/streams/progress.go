@@ -54,7 +54,8 @@ const beat = 15 * time.Second
 // Meanwhile says on standard error every 15 seconds that a long step goes on, and for how long, until the
 // caller calls done. It returns done.
 func (s *Streams) Meanwhile(step string) (done func()) {
-	stop, began := make(chan struct{}), time.Now()
+	stop := make(chan struct{})
+	began := time.Now()
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on

@@ -13,8 +13,10 @@ import (
 )
 
 func TestColoursOnlyOnATerminal(t *testing.T) {
-	states := []core.State{core.Pending, core.Processing, core.Processed, core.Error, core.Compensating,
-		core.Failed}
+	states := []core.State{
+		core.Pending, core.Processing, core.Processed, core.Error, core.Compensating,
+		core.Failed,
+	}
 	for _, terminal := range []bool{false, true} {
 		s, _ := streams.Test(terminal)
 		for _, state := range states {
@@ -38,8 +40,10 @@ func TestMeanwhile(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false,
-		"\n": false, "": false, "maybe\n": false} {
+	for answer, want := range map[string]bool{
+		"y\n": true, "YES\n": true, "yes": true, "n\n": false,
+		"\n": false, "": false, "maybe\n": false,
+	} {
 		s, b := streams.Test(true)
 		b.In.WriteString(answer)
 		got, err := s.Confirm("Undo it?")

@@ -118,13 +118,16 @@ func settingsOf(data []byte, name string, lookup deployment.Lookup) (a httpagent
 }
 
 func agentOf(c aws.Config, data []byte, settings deployment.Agent,
-	lookup deployment.Lookup) (agent worker.Config, err error) {
+	lookup deployment.Lookup,
+) (agent worker.Config, err error) {
 	name := settings.Name
 	a, err := settingsOf(data, name, lookup)
 	if err != nil {
 		return agent, err
 	}
-	agent.Agent, agent.Retry, agent.Breaker = name, a.Retry, a.Breaker
+	agent.Agent = name
+	agent.Retry = a.Retry
+	agent.Breaker = a.Breaker
 	if a.Orders {
 		intake, err := sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Intake)
 		agent.Operations = orderagent.Operations(intake)

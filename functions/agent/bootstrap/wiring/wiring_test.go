@@ -78,13 +78,16 @@ func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0",
-		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}}
+	return events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId: "m0", ReceiptHandle: "r0",
+		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
+	}}}
 }
 
 // The agent sends a span of each call, and its service gets that span as its parent.
 func TestSpansOfTheAgent(t *testing.T) {
-	spans, parents := make(chan string, 1), make(chan string, 1)
+	spans := make(chan string, 1)
+	parents := make(chan string, 1)
 	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		spans <- string(body)
@@ -120,21 +123,36 @@ func TestARequest(t *testing.T) {
 		calls  string
 		failed int
 	}{
-		{"done", "", request(t, core.Idempotent, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0},
+		{
+			"done", "", request(t, core.Idempotent, future),
+			"GetSecretValue arn:token, SendMessageBatch replies", 0,
+		},
 		// Rule 2: what the agent cannot do is a reply, and no failure of the batch.
-		{"plain without a ledger", "", request(t, core.Plain, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0},
-		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0}, // the reply says that it came too late
-		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
+		{
+			"plain without a ledger", "", request(t, core.Plain, future),
+			"GetSecretValue arn:token, SendMessageBatch replies", 0,
+		},
+		{
+			"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
+			"GetSecretValue arn:token, SendMessageBatch replies", 0,
+		}, // the reply says that it came too late
+		{
+			"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
 			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch " +
-				"replies", 1},
-		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future),
-			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1},
-		{"unreadable", "", events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0",
-			Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}},
-			"GetSecretValue arn:token, SendMessageBatch quarantine", 0},
+				"replies", 1,
+		},
+		{
+			"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future),
+			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1,
+		},
+		{
+			"unreadable", "",
+			events.SQSEvent{Records: []events.SQSMessage{{
+				MessageId: "m0", ReceiptHandle: "r0",
+				Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
+			}}},
+			"GetSecretValue arn:token, SendMessageBatch quarantine", 0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := awsstub.New(t)
@@ -163,7 +181,8 @@ func TestARequest(t *testing.T) {
 // Requests that come while a secret cannot be read come again soon, each time a little later, and not
 // only when the visibility timeout of six times the function's has passed; the log says which secret.
 func TestSecretThatCannotBeRead(t *testing.T) {
-	s, log := awsstub.New(t), awsstub.NewLog(t)
+	s := awsstub.New(t)
+	log := awsstub.NewLog(t)
 	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +192,8 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	var e events.SQSEvent
 	for i, received := range []string{"1", "2", "4", "9", ""} {
 		r := request(t, core.Idempotent, future).Records[0]
-		r.MessageId, r.ReceiptHandle = fmt.Sprint("m", i), fmt.Sprint("r", i)
+		r.MessageId = fmt.Sprint("m", i)
+		r.ReceiptHandle = fmt.Sprint("r", i)
 		r.Attributes = map[string]string{"ApproximateReceiveCount": received}
 		e.Records = append(e.Records, r)
 	}
@@ -216,7 +236,8 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 		"certificate cannot be read": "https://payment.example, " +
 			"auth: {certificate: {chain: '${env:TOKEN}', key: '${env:TOKEN}'}}",
 	} {
-		s, log := awsstub.New(t), awsstub.NewLog(t)
+		s := awsstub.New(t)
+		log := awsstub.NewLog(t)
 		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
 		if err != nil {
 			t.Fatal(err)
@@ -237,8 +258,8 @@ func TestCannotStart(t *testing.T) {
 	s := awsstub.New(t)
 	good := variables(s, folder(t, "https://payment.example"))
 	other := maps.Clone(good)
-	other[deployment.VarAgent], other[deployment.VarQueues] = "shipping",
-		s.Queues("requests-shipping", "replies", "quarantine")
+	other[deployment.VarAgent] = "shipping"
+	other[deployment.VarQueues] = s.Queues("requests-shipping", "replies", "quarantine")
 	if _, err := wiring.New(s.Environment(other), io.Discard, nil); err == nil ||
 		!strings.Contains(err.Error(), `no agent "shipping"`) {
 		t.Errorf("another agent's file: %v", err)

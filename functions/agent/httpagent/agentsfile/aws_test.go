@@ -144,8 +144,10 @@ func TestGradesThatCannotBeKept(t *testing.T) {
 		{"{startExecution: '" + machine + "', express: true}", "plain", "", "", ""},
 		{fmt.Sprintf(bus, ""), "idempotent", "", "", "each repeated call makes another message"},
 		{fmt.Sprintf(bus, ", deduplicates: true"), "idempotent", "", "", ""},
-		{fmt.Sprintf(bus, ", deduplicates: true"), "fenced", "", "",
-			"cannot refuse a call that comes after its undo"},
+		{
+			fmt.Sprintf(bus, ", deduplicates: true"), "fenced", "", "",
+			"cannot refuse a call that comes after its undo",
+		},
 		{fmt.Sprintf(bus, ""), "plain", "", "", ""},
 		{fmt.Sprintf(topic, ""), "idempotent", "", "", "operation run of agent stock is publish"},
 		{"{send: '" + queue + "orders'}", "idempotent", "", "", "another message"},

@@ -25,7 +25,8 @@ func explained(err error, data []byte) error {
 		return errors.New(yaml.FormatError(err, false, false))
 	}
 	key := e.GetToken().Value
-	what, fix := e.GetMessage(), "check the indentation and the brackets here and in the line before"
+	what := e.GetMessage()
+	fix := "check the indentation and the brackets here and in the line before"
 	var field *yaml.UnknownFieldError
 	var kind *yaml.TypeError
 	var node *yaml.UnexpectedNodeTypeError
@@ -37,7 +38,8 @@ func explained(err error, data []byte) error {
 		what = fmt.Sprintf("unknown field %.60s", key)
 		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 	case errors.As(err, &kind):
-		what, fix = fmt.Sprintf("%.60q is not what is expected here", key), "write "+expected(kind.DstType)
+		what = fmt.Sprintf("%.60q is not what is expected here", key)
+		fix = "write " + expected(kind.DstType)
 	case errors.As(err, &node):
 		what = fmt.Sprintf("%.60q is not what is expected here", key)
 		fix = "write fields below it, each as NAME: VALUE"
@@ -46,7 +48,8 @@ func explained(err error, data []byte) error {
 		}
 	default:
 		if tab, replace := source.Tab(what); tab != "" {
-			what, fix = tab, replace
+			what = tab
+			fix = replace
 		}
 	}
 	at := e.GetToken().Position
@@ -112,7 +115,8 @@ func Check(file string) (c httpagent.Config, unset []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	if c, err = Read(data); err != nil {
+	c, err = Read(data)
+	if err != nil {
 		return c, nil, fmt.Errorf("agents file %s: %w", file, err)
 	}
 	set := func(name string) bool { return os.Getenv(name) != "" }

@@ -70,7 +70,8 @@ func (n *counts) write() {
 		err := lambdaevent.WriteMetrics(n.out, n.now(),
 			[]string{deployment.MetricDeployment, n.dimension},
 			map[string]string{n.metric: "Count"}, map[string]any{
-				deployment.MetricDeployment: n.deployment, n.dimension: name, n.metric: count[name]})
+				deployment.MetricDeployment: n.deployment, n.dimension: name, n.metric: count[name],
+			})
 		if err != nil {
 			n.log.Error("a metric could not be written", "metric", n.metric, n.dimension, name, "error", err)
 		}

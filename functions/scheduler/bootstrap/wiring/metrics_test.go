@@ -78,8 +78,9 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if strings.Contains(log.String(), lost) {
 		t.Errorf("it was written, and the log says %s", &log)
 	}
-	if f, err = wiring.New(d.Environment(d.settings), noSpace{},
-		slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+	f, err = wiring.New(d.Environment(d.settings), noSpace{},
+		slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
@@ -119,7 +120,8 @@ func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
 func TestMetricsOfEndedOrders(t *testing.T) {
 	for on, want := range map[string]int{"": 0, "true": 1} {
 		d := tripping(t)
-		d.settings["STEPKEEPER_STACK"], d.settings["STEPKEEPER_OUTCOMES"] = "Shop/Engine", on
+		d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
+		d.settings["STEPKEEPER_OUTCOMES"] = on
 		var out bytes.Buffer
 		f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -146,7 +148,8 @@ func TestSpansOfTheScheduler(t *testing.T) {
 	}))
 	defer c.Close()
 	d := tripping(t)
-	d.settings["STEPKEEPER_STACK"], d.settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = "Shop/Engine", c.URL
+	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
+	d.settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
 	d.take(d.instance("one"), "intake", "AIDASHOP", submission("o-1"))
 	select {
 	case got := <-bodies:

@@ -101,12 +101,15 @@ func (d *trips) take(f lambdaevent.Function, queue, sender string, bodies ...str
 
 // receive is like take, for messages that come for the n-th time.
 func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int,
-	bodies ...string) (again []string) {
+	bodies ...string,
+) (again []string) {
 	d.t.Helper()
 	e := event(queue, bodies...)
 	for i := range e.Records {
-		e.Records[i].Attributes = map[string]string{"SenderId": sender,
-			"ApproximateReceiveCount": strconv.Itoa(n)}
+		e.Records[i].Attributes = map[string]string{
+			"SenderId":                sender,
+			"ApproximateReceiveCount": strconv.Itoa(n),
+		}
 	}
 	answer, err := f(context.Background(), e)
 	if err != nil {
@@ -124,9 +127,11 @@ func submission(id string) string {
 
 // reply returns a reply to a step's first attempt.
 func reply(step, agent string, outcome core.Outcome) string {
-	text, _ := json.Marshal(message.Reply{Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1,
+	text, _ := json.Marshal(message.Reply{
+		Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1,
 		Operation: core.Do, Outcome: outcome,
-		Error: &message.ReplyError{Code: "busy", Message: "try later"}})
+		Error: &message.ReplyError{Code: "busy", Message: "try later"},
+	})
 	return string(text)
 }
 
@@ -152,15 +157,18 @@ func shown(item map[string]map[string]any, step string) string {
 		}
 		return "?"
 	}
-	return strings.Join([]string{value("ProcessState"), value("LockedBy"), value("CompleteBy"),
-		value("FailureCount")}, " ")
+	return strings.Join([]string{
+		value("ProcessState"), value("LockedBy"), value("CompleteBy"),
+		value("FailureCount"),
+	}, " ")
 }
 
 // The item of an order as a person sees it in the console: state, who claimed last, until when the first of
 // the claims is to be done, and all failures, "-" for none; an ended one has its time to live, in seconds.
 func TestItemOfAnOrder(t *testing.T) {
 	d := tripping(t)
-	one, two := d.instance("instance-1"), d.instance("instance-2")
+	one := d.instance("instance-1")
+	two := d.instance("instance-2")
 	began := time.Now()
 	if again := d.take(one, "intake", "AIDASHOP", submission("o-1")); len(again) > 0 {
 		t.Fatalf("returned: %q", again)
@@ -265,8 +273,8 @@ func TestReplyOfAnotherRole(t *testing.T) {
 // accepts, for this stack.
 func TestAlertOfADeployment(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarStack], d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "Shop/Engine",
-		"/shop/Scheduler"
+	d.settings[deployment.VarStack] = "Shop/Engine"
+	d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
 	began := core.TimeOf(time.Now())
@@ -296,17 +304,24 @@ func TestAlertOfADeployment(t *testing.T) {
 	if got.Accepts.ResolveFrom <= got.At {
 		t.Errorf("a Resolve is accepted from %s, before its last call is over", got.Accepts.ResolveFrom)
 	}
-	got.At, got.FirstTry, got.LastTry, got.Accepts.ResolveFrom = 0, 0, 0, 0
-	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1,
+	got.At = 0
+	got.FirstTry = 0
+	got.LastTry = 0
+	got.Accepts.ResolveFrom = 0
+	want := core.RaiseAlert{
+		OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1,
 		Key: "o-1/0/pay",
 		// past its point of no return: no undo
-		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true, Resolve: true}}
+		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true, Resolve: true},
+	}
 	if got.RaiseAlert != want {
 		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
 	}
-	commands := []string{"stepkeeper --stack Shop/Engine show o-1",
+	commands := []string{
+		"stepkeeper --stack Shop/Engine show o-1",
 		"stepkeeper --stack Shop/Engine resubmit o-1", "stepkeeper --stack Shop/Engine resolve o-1 pay happened",
-		"stepkeeper --stack Shop/Engine resolve o-1 pay not-happened"}
+		"stepkeeper --stack Shop/Engine resolve o-1 pay not-happened",
+	}
 	if !slices.Equal(got.Commands, commands) {
 		t.Errorf("commands %q", got.Commands)
 	}

@@ -29,8 +29,10 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}
 	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	metric := func(name, dimension string) *counts {
-		return &counts{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now, metric: name,
-			dimension: dimension}
+		return &counts{
+			out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now, metric: name,
+			dimension: dimension,
+		}
 	}
 	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
 	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)
@@ -45,9 +47,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
-	engine.FairQueues, engine.Senders = settings.FairQueues, settings.Senders
+	engine.FairQueues = settings.FairQueues
+	engine.Senders = settings.Senders
 	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: func(ctx context.Context,
-		r scheduler.Replied) {
+		r scheduler.Replied,
+	) {
 		held.replied(r.Agent, r.Reply)
 		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 	}}
@@ -76,7 +80,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 // queue is unknown, the handler returns all messages to the queue. The event source mapping is then
 // wrong, but the messages may be right.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
-	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
+	urls map[string]string, log *slog.Logger,
+) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
 		name, err := deployment.QueueOf(urls, arn)
 		var receipts []string

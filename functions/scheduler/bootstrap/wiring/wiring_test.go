@@ -67,8 +67,10 @@ func event(queue string, bodies ...string) events.SQSEvent {
 	var e events.SQSEvent
 	for i, body := range bodies {
 		e.Records = append(e.Records,
-			events.SQSMessage{MessageId: fmt.Sprint("m", i), ReceiptHandle: fmt.Sprint("r", i), Body: body,
-				EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue})
+			events.SQSMessage{
+				MessageId: fmt.Sprint("m", i), ReceiptHandle: fmt.Sprint("r", i), Body: body,
+				EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
+			})
 	}
 	return e
 }
@@ -161,8 +163,10 @@ func TestFairQueues(t *testing.T) {
 		"{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
 		t.Errorf("%+v %v", answer, err)
 	}
-	want := map[string]string{"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme",
-		"shop": ""}
+	want := map[string]string{
+		"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme",
+		"shop": "",
+	}
 	if !maps.Equal(groups, want) {
 		t.Errorf("groups: %q; want %q", groups, want)
 	}
@@ -180,7 +184,9 @@ func TestPriorities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		from, high, normal := "intake", "requests-inventory-high", "requests-inventory"
+		from := "intake"
+		high := "requests-inventory-high"
+		normal := "requests-inventory"
 		if queues == "intake-high" {
 			from, high, normal = queues, normal, high
 		}
@@ -243,7 +249,8 @@ func TestGivenBack(t *testing.T) {
 	}
 	settings := variables(s, compiled(t)) // P39
 	settings[deployment.VarTokenKeys] = "arn:keys"
-	if f, err = wiring.New(s.Environment(settings), io.Discard, quiet); err != nil {
+	f, err = wiring.New(s.Environment(settings), io.Discard, quiet)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_ = s.Calls()
@@ -264,8 +271,10 @@ func TestCannotStart(t *testing.T) {
 	_, err := wiring.New(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
 	}, io.Discard, quiet)
-	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
-		"no compiled workflow"} {
+	for _, want := range []string{
+		"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
+		"no compiled workflow",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

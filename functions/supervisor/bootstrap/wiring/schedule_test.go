@@ -22,7 +22,8 @@ import (
 // the sweep is reported all the same.
 func TestTick(t *testing.T) {
 	broken := errors.New("throttled")
-	sweeps, reports := 0, 0
+	sweeps := 0
+	reports := 0
 	var log bytes.Buffer
 	now := time.Now()
 	tick := wiring.Tick{
@@ -50,8 +51,10 @@ func TestTick(t *testing.T) {
 		strings.Count(text, "a sweep failed in part") != 1 {
 		t.Error(text)
 	}
-	for line, found := range map[string]supervisor.Report{"": {Started: 2}, "msg=swept": {Failed: 1},
-		"truncated=true": {Truncated: true}} {
+	for line, found := range map[string]supervisor.Report{
+		"": {Started: 2}, "msg=swept": {Failed: 1},
+		"truncated=true": {Truncated: true},
+	} {
 		log.Reset()
 		tick.Sweep = func(context.Context) (supervisor.Report, error) { return found, nil }
 		if err := tick.Run(ctx, nil); err != nil || (line == "") != (log.Len() == 0) ||

@@ -187,8 +187,10 @@ func TestASweep(t *testing.T) {
 	if got, _ := json.Marshal(format["CloudWatchMetrics"]); string(got) != want {
 		t.Errorf("CloudWatch gets %s, want %s", got, want)
 	}
-	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1",
-		"not-yet": "Processing 0"} {
+	for id, want := range map[string]string{
+		"oldest": "Pending 1", "older": "Pending 1",
+		"not-yet": "Processing 0",
+	} {
 		if got := d.pay(id); got != want {
 			t.Errorf("%s: the step is %s, want %s", id, got, want)
 		}
@@ -262,8 +264,9 @@ func TestFirstShardOfASweep(t *testing.T) {
 			_, _ = io.WriteString(w,
 				`{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
-		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages],
-			d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
+		d.settings[deployment.VarShards] = strconv.Itoa(shards)
+		d.settings[deployment.VarSweepPages] = "1"
+		d.settings[deployment.VarSweepEvery] = every
 		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
 		before := turn()
 		d.sweep(t.Context())
@@ -305,10 +308,13 @@ func TestMetricOfOrdersThatASweepLeaves(t *testing.T) {
 	metrics := d.sweep(t.Context())
 	require.Len(t, metrics, 2)
 	delete(metrics[1]["_aws"].(map[string]any), "Timestamp")
-	require.Empty(t, gocmp.Diff(map[string]any{"Deployment": "Shop/Engine", "Function": "supervisor",
+	require.Empty(t, gocmp.Diff(map[string]any{
+		"Deployment": "Shop/Engine", "Function": "supervisor",
 		"Returned": 2.0, "_aws": map[string]any{"CloudWatchMetrics": []any{map[string]any{
 			"Namespace": "Stepkeeper", "Dimensions": []any{[]any{"Deployment", "Function"}},
-			"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}}}}}}, metrics[1]))
+			"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}},
+		}}},
+	}, metrics[1]))
 	d.Allow("AmazonSQS.SendMessageBatch")
 	require.Len(t, d.sweep(t.Context()), 1)
 }
@@ -388,7 +394,8 @@ func TestSweepEndsThoughSNSHangs(t *testing.T) {
 // waits for the next sweep. A function whose workflows cannot be read does not start.
 func TestScheduledOrders(t *testing.T) {
 	d := sweeping(t)
-	file, folder := filepath.Join(t.TempDir(), "nightly.yaml"), t.TempDir()
+	file := filepath.Join(t.TempDir(), "nightly.yaml")
+	folder := t.TempDir()
 	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: " +
 		"payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -408,7 +415,9 @@ func TestScheduledOrders(t *testing.T) {
 	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"},
 		dynamo.Options{}).Schedules()
 	r, e, err := schedule.Load(t.Context(), records, "nightly")
-	r.Workflow, r.Cron, r.Overlap = "nightly", "* * * * *", core.OverlapSkip
+	r.Workflow = "nightly"
+	r.Cron = "* * * * *"
+	r.Overlap = core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
 	if err := errors.Join(err, r.Store(t.Context(), records, &e)); err != nil {
 		t.Fatal(err)

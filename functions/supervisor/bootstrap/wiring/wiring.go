@@ -70,7 +70,8 @@ func submit(ctx context.Context, queues port.Queues, orders []message.SubmitOrde
 	errs := make([]error, len(orders))
 	intake, err := queues.Queue(port.Intake)
 	for i := range orders {
-		if errs[i] = err; err == nil {
+		errs[i] = err
+		if err == nil {
 			errs[i] = intake.Send(ctx, []port.Message{{Value: &orders[i]}})[0]
 		}
 	}
