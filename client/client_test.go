@@ -459,7 +459,7 @@ func TestUndecidedCommand(t *testing.T) {
 		now.Store(answer(func(message.Control) (protocol.Verdict, error) { return protocol.Verdict{}, refused }))
 		_, err := r.client.Undo(r.ctx, "o")
 		require.Error(t, err, "%v", refused)
-		require.False(t, errors.As(err, &u), "%v", refused)
+		require.NotErrorAs(t, err, &u, "%v", refused)
 	}
 }
 

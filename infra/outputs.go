@@ -127,7 +127,8 @@ func (s *Stepkeeper) exportMappings() {
 	outputs := 0
 	write := func() {
 		name := "Mappings"
-		if outputs++; outputs > 1 {
+		outputs++
+		if outputs > 1 {
 			name += strconv.Itoa(outputs)
 		}
 		s.output(name, strings.Join(entries, ","), "event source mappings of the queues")

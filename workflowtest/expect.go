@@ -107,7 +107,8 @@ func (r *Run) ExpectCalls(operation string, n int) {
 	ids := []string{}
 	whose := ""
 	for _, c := range calls {
-		if times[c.OrderID]++; times[c.OrderID] == 1 {
+		times[c.OrderID]++
+		if times[c.OrderID] == 1 {
 			ids = append(ids, c.OrderID)
 		}
 	}

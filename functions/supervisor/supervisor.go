@@ -283,7 +283,8 @@ func (w *sweep) page(ctx context.Context, due []port.Due, aside bool) {
 func (w *sweep) fault(id string, err error) {
 	w.report.Failed++
 	if errors.Is(err, port.ErrUnavailable) {
-		if w.unavailable++; w.unavailable > maxNamed {
+		w.unavailable++
+		if w.unavailable > maxNamed {
 			return
 		}
 	}

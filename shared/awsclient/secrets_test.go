@@ -2,7 +2,6 @@ package awsclient_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +57,7 @@ func TestErrorsShowNoCredentials(t *testing.T) {
 		for service, err := range map[string]error{"SQS": queue, "DynamoDB": table} {
 			t.Run(name+", "+service, func(t *testing.T) {
 				var refused smithy.APIError
-				require.True(t, errors.As(err, &refused))
+				require.ErrorAs(t, err, &refused)
 				require.Equal(t, "SignatureDoesNotMatch", refused.ErrorCode())
 				for _, shown := range []string{err.Error(), refused.ErrorMessage(), fmt.Sprintf("%+v", refused)} {
 					for _, secret := range []string{key, session, signature} {

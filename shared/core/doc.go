@@ -1,8 +1,6 @@
-// Package core holds the values that all parts of Stepkeeper share: the [Definition] of a workflow, the
-// [Task] of an order with its steps, events, effects, and times. Package protocol decides what each event
-// does to a task.
-//
-// Authority: none. Only package protocol decides what an event changes in a [Task].
+// Package core holds the values that all parts of Stepkeeper share: the [Definition] of a workflow, events,
+// effects, statuses, IDs and times. Package protocol holds the task of an order, and decides what each event
+// does to it.
 //
 // States: A task is Processing, Processed, Compensating, Compensated, Cancelled, Closed or in Error. A step
 // is Pending, Skipped, Processing, Waiting, Processed, Failed, UndoWait, Compensating or Compensated. The

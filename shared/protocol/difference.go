@@ -264,7 +264,9 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	c.Attempts.Last = slices.Clone(t.Attempts.Last)
 	for i := range c.Attempts.Last {
 		a := &c.Attempts.Last[i]
-		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 &&
+		was := from.Index(a.Step)
+		is := to.Index(a.Step)
+		if a.Agent == "" && was >= 0 &&
 			(is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
 			a.Agent = from.Steps[was].Agent
 		}

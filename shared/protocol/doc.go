@@ -1,6 +1,6 @@
-// Package protocol decides the effect of each event on a task, in one pure function: [Decide]. Decide gets
-// the definition, the order, the task, an event and the time. It returns the next task, and the effects to
-// carry out after the commit.
+// Package protocol holds the [Task] of an order and all rules about it. It decides the effect of each event on a
+// task in one pure function: [Decide]. Decide gets the definition, the order, the task, an event and the time.
+// It returns the next task, and the effects to carry out after the commit.
 //
 // Authority: Only this package decides what an event changes in a task. Callers store the result of Decide
 // on the condition that the stored version is still the loaded version (P8, every commit is conditional).

@@ -440,7 +440,8 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if c.Cursor--; err != nil { // a child without an order was never started
+		c.Cursor--
+		if err != nil { // a child without an order was never started
 			continue
 		}
 		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})

@@ -122,7 +122,7 @@ func TestRedriveOnAStack(t *testing.T) {
 			require.Equal(t, result, got[id].Result, queue)
 		}
 	}
-	require.Equal(t, 2, len(held(t, queues, "EngineIntakeUrl")))
+	require.Len(t, held(t, queues, "EngineIntakeUrl"), 2)
 	var sent string
 	inner := c.sqs
 	c.sqs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,6 +172,6 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 			" "+on)
 		require.ErrorContains(t, err, "EngineOperator", action)
 		c.failing.Store(nil)
-		require.Equal(t, 1, len(held(t, queues, "EngineRepliesDeadUrl")), action)
+		require.Len(t, held(t, queues, "EngineRepliesDeadUrl"), 1, action)
 	}
 }

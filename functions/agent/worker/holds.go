@@ -68,7 +68,8 @@ func (h *holds) due() []string {
 	var receipts []string
 	// the loop may go in any order, because the receipts are independent
 	for receipt := range h.held {
-		if h.held[receipt]++; h.held[receipt] > 1 {
+		h.held[receipt]++
+		if h.held[receipt] > 1 {
 			receipts = append(receipts, receipt)
 		}
 	}

@@ -169,7 +169,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if err := c.build(stack); err != nil {
 		return nil, c.failed(r.Operation, err)
 	}
-	handler := middleware.DecorateHandler(smithyhttp.NewClientHandler(c.config.HTTPClient), stack)
+	handler := middleware.DecorateHandler(smithyhttp.NewClientHandlerWithOptions(c.config.HTTPClient), stack)
 	out, metadata, err := handler.Handle(ctx, &r)
 	if err != nil {
 		return nil, c.failed(r.Operation, err)

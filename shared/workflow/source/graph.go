@@ -92,7 +92,8 @@ func (g *graph) sort() (cycle []int) {
 	}
 	for k := 0; k < len(sorted); k++ {
 		for _, i := range next[sorted[k]] {
-			if waiting[i]--; waiting[i] == 0 {
+			waiting[i]--
+			if waiting[i] == 0 {
 				sorted = append(sorted, i)
 			}
 		}

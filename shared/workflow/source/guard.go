@@ -99,7 +99,8 @@ func (g *guard) field(colon *token.Token) (what, fix string) {
 		g.blocks = append(g.blocks, block{column: column})
 	}
 	top := &g.blocks[len(g.blocks)-1]
-	if top.fields++; top.fields > maxFields {
+	top.fields++
+	if top.fields > maxFields {
 		return fmt.Sprintf("a mapping has more than %d fields", maxFields),
 			fmt.Sprintf("split the workflow: it may have %d steps", MaxSteps)
 	}

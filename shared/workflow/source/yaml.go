@@ -149,7 +149,8 @@ type treeBuilder struct {
 // list.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
-	if b.values++; b.values > maxValues || depth > maxNesting {
+	b.values++
+	if b.values > maxValues || depth > maxNesting {
 		b.refuse(v.at, depth)
 		return v
 	}
@@ -264,7 +265,8 @@ func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 }
 
 func (b *treeBuilder) copy(v *value, where position, depth int) *value {
-	if b.values++; b.values > maxValues || depth > maxNesting {
+	b.values++
+	if b.values > maxValues || depth > maxNesting {
 		b.refuse(where, depth)
 		return &value{at: where}
 	}

@@ -23,7 +23,9 @@ func (m *move) fits() {
 		for k := range t.Commands.Verdicts {
 			// This check compares only the reasons. The method verdicts checks the acceptance of commands
 			// (P5, commands have a number and an ID).
-			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
+			v := &b.Commands.Verdicts[i]
+			w := &t.Commands.Verdicts[k]
+			if v.ID == w.ID &&
 				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}

@@ -301,7 +301,9 @@ func (m *move) why() {
 	// An order that was closed in Error stores the reason of its undo separately. An order can also be closed
 	// while it is Compensating, if it waits for missing children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
-	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
+	was := undoneFor(m.before, false)
+	is := undoneFor(m.after, closed)
+	if was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
 }

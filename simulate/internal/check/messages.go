@@ -93,7 +93,9 @@ func Taken(w *world.Simulation, m port.Message) {
 			w.Violate("P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
 		}
 	case *message.Reply:
-		if o, t := w.ByID[v.OrderID], w.Store.Task(v.OrderID); o != nil && t != nil && t.Step(v.Step) != nil {
+		o := w.ByID[v.OrderID]
+		t := w.Store.Task(v.OrderID)
+		if o != nil && t != nil && t.Step(v.Step) != nil {
 			takenReply(w, o, t, v)
 		}
 	}

@@ -38,7 +38,8 @@ func Play(w *world.Simulation) {
 			}
 			break
 		}
-		if w.Events++; w.Events > world.MaxSteps || w.Now > world.MaxTime+w.Waits {
+		w.Events++
+		if w.Events > world.MaxSteps || w.Now > world.MaxTime+w.Waits {
 			w.Violate("5", "after %d events and %s without faults there are orders without an end: %s",
 				w.Events, time.Duration(w.Now)*time.Millisecond, Unended(w))
 			break

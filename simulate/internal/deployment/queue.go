@@ -120,7 +120,8 @@ func receive(q *world.Queue, most int) []*world.Letter {
 // Take receives a message. The message then stays invisible for the visibility timeout. If the message was
 // received too often, Take moves it to the dead letters and returns false.
 func Take(q *world.Queue, l *world.Letter) bool {
-	if l.Received++; l.Received > world.MaxReceive {
+	l.Received++
+	if l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
 		q.Dead = append(q.Dead, l)
 		q.W.Trace(q.Name, "", "a message goes to the dead letters: "+world.Describe(l.Message))

@@ -54,7 +54,8 @@ func (a *App) someOrders(ctx context.Context) (ids []string) {
 	for _, q := range []client.Query{{State: core.Error, PageSize: 20}, {PageSize: 50}} {
 		n := 0
 		for s, err := range c.List(ctx, q) {
-			if n++; err != nil || n > q.PageSize {
+			n++
+			if err != nil || n > q.PageSize {
 				break
 			}
 			ids = append(ids, cobra.CompletionWithDesc(s.OrderID, string(s.State)))

@@ -199,7 +199,8 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.silent++; answer {
+	w.silent++
+	if answer {
 		w.silent = 0
 	}
 	if w.silent >= mostSilent && w.stopped == "" {

@@ -72,7 +72,7 @@ func TestLimitsPage(t *testing.T) {
 		{"a message, such as a request to an agent", "port/queue.go", "MaxMessage"},
 		{"a workflow file", "workflow/source/yaml.go", "MaxFile"},
 		{"steps of a workflow", "workflow/source/yaml.go", "MaxSteps"},
-		{"output of a step, as JSON", "core/attempt.go", "MaxOutput"},
+		{"output of a step, as JSON", "core/limits.go", "MaxOutput"},
 		{"the document of an order", "port/store.go", "MaxDocument"},
 		{"output of a workflow", "protocol/end.go", "maxOutput"},
 		{"an expression", "expression/meter.go", "MaxSource"},

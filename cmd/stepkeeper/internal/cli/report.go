@@ -258,7 +258,8 @@ func (r *report) notes() {
 	var texts []string
 	for _, l := range r.taken {
 		for _, text := range l.Notes {
-			if count[text]++; count[text] == 1 {
+			count[text]++
+			if count[text] == 1 {
 				texts = append(texts, text)
 			}
 		}

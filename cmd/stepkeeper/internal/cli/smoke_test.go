@@ -44,7 +44,7 @@ func TestSmoke(t *testing.T) {
 			r := smoked(t, "--orders", "2", "--workflow", "halt", "--order", half, "--output", "json")
 			r.want(t, failure.NotProcessed)
 			report := decodeLines(t, r.out)[0]
-			require.Equal(t, 2.0, report["orders"])
+			require.EqualValues(t, 2, report["orders"])
 			require.Equal(t, map[string]any{"Processed": 1.0, "Error": 1.0}, report["ends"])
 			require.Empty(t, report["problems"])
 			require.Contains(t, report, "tookMaxSeconds")

@@ -271,7 +271,8 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 			if err != nil {
 				return nil, false, err
 			}
-			if seen++; seen > mostGrouped {
+			seen++
+			if seen > mostGrouped {
 				more = true
 				break
 			}

@@ -195,7 +195,8 @@ func someOrders() []byte {
 	for line := range shop.Good(1) {
 		b.Write(line)
 		b.WriteByte('\n')
-		if n++; n == exampleOrders {
+		n++
+		if n == exampleOrders {
 			break
 		}
 	}
