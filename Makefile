@@ -83,7 +83,7 @@ fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash verify/ci/fuzz.sh
 
 # Break the code of a package in one place at a time: its tests must notice. .gremlins.yaml says how.
-MUTATED := shared/core shared/protocol shared/engine shared/state functions/scheduler functions/supervisor functions/agent/worker
+MUTATED := shared/protocol shared/engine shared/state functions/scheduler functions/supervisor functions/agent/worker
 .PHONY: mutants
 mutants:
 	for package in $(MUTATED); do $(GO) run $(GREMLINS) unleash ./$$package || exit 1; done
