@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
@@ -66,7 +68,7 @@ func Config(t testing.TB, answer func(Call) (status int, text string)) aws.Confi
 }
 
 // ConfigAt returns a configuration of the SDK with an endpoint for all services, or with AWS itself if the
-// endpoint is "".
+// endpoint is "". Attempts follow each other at once; the SDK's backoff is drawn at random.
 func ConfigAt(t testing.TB, endpoint string) aws.Config {
 	t.Helper()
 	c, err := wire.Environment(func(name string) (string, bool) {
@@ -78,6 +80,12 @@ func ConfigAt(t testing.TB, endpoint string) aws.Config {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	c.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = wire.DefaultMaxAttempts
+			o.MaxBackoff = time.Millisecond
+		})
 	}
 	return c
 }
