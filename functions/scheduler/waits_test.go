@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -67,4 +69,33 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	if all := config.Waits.All(); len(all) == 0 {
 		t.Error("no wait is recorded")
 	}
+}
+
+// P32: a wait counts from the second in which all replies reported it, and also after a clock that was ahead.
+func TestWaitsOfSeconds(t *testing.T) {
+	const long = 100 * core.Second
+	begun := scheduler.Wait{Least: core.Second, Began: 10 * core.Time(core.Minute), Before: core.Second}
+	for name, c := range map[string]struct {
+		after core.Duration // of the begin of the second
+		want  scheduler.Wait
+	}{
+		"at its begin":      {0, begun},
+		"within the second": {core.Second - 1, begun},
+		"in the next": {
+			core.Second,
+			scheduler.Wait{Least: long, Began: begun.Began.Add(core.Second), Before: core.Second},
+		},
+		"after a leap back": {
+			-core.Minute,
+			scheduler.Wait{Least: long, Began: begun.Began.Add(-core.Minute), Before: core.Second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, begun.Then(long, begun.Began.Add(c.after)))
+		})
+	}
+	next := begun.Then(long, begun.Began.Add(core.Second))
+	require.Equal(t, core.Second, next.At(next.Began), "one second of long waits")
+	next = next.Then(long, next.Began.Add(core.Second))
+	require.Equal(t, long, next.At(next.Began), "two seconds of long waits")
 }
