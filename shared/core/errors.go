@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -96,6 +97,16 @@ func Uncounted(code string) bool {
 // Uncalled reports whether the code means that no agent could call the service.
 func Uncalled(code string) bool {
 	return code == CodeBreakerOpen || code == CodeUnauthorized || code == CodeNoAgent
+}
+
+// OwnCode reports whether Stepkeeper gives the code itself. A service that says one of these does not name its own
+// failure by it.
+func OwnCode(code string) bool { return slices.Contains(ownCodes, code) }
+
+var ownCodes = []string{
+	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeNoAgent, CodeNoConsumer,
+	CodeNotYet, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue, CodeTimeout, CodeUnauthorized,
+	CodeUnknownTask, "children-failed", "deadline", "expression", "hops", "in-doubt", "panic", "refused", "unspecified",
 }
 
 // MaxShortCode is the longest code, in bytes, that is kept where texts are cut.

@@ -208,8 +208,22 @@ func TestBodies(t *testing.T) {
 		},
 		"the service's words": {
 			422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "",
-			"http-422", "refused: no-funds: card declined",
+			"no-funds", "refused: no-funds: card declined",
 		},
+		"the code of problem+json":   {409, `{"title":"Taken","code":"seatTaken"}`, "", "", "seatTaken", "Taken: seatTaken"},
+		"a code that is a number":    {422, `{"error":{"code":422,"message":"no"}}`, "", "", "http-422", "refused: no"},
+		"a code in other characters": {422, `{"code":"NO_FUNDS"}`, "", "", "http-422", "NO_FUNDS"},
+		"a code of 41 characters":    {422, `{"code":"` + strings.Repeat("a", 41) + `"}`, "", "", "http-422", "refused"},
+		"a code of 40 characters": {
+			422, `{"code":"` + strings.Repeat("a", 40) + `"}`, "", "", strings.Repeat("a", 40), "refused",
+		},
+		"a code of Stepkeeper":        {422, `{"code":"not-yet"}`, "", "", "http-422", "not-yet"},
+		"the code of another status":  {422, `{"code":"http-404"}`, "", "", "http-422", "http-404"},
+		"a code of what may be tried": {503, `{"code":"maintenance"}`, "", "", "http-503", "maintenance"},
+		"a code of a status that the file calls permanent": {
+			503, `{"code":"maintenance"}`, `classify: {"503": permanent}`, "", "maintenance", "maintenance",
+		},
+		"a code beside credentials": {401, `{"code":"token-expired"}`, "", "", "unauthorized", "token-expired"},
 		"problem+json": {
 			400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400",
 			"Bad: no amount",

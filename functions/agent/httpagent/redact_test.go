@@ -3,6 +3,7 @@ package httpagent
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
@@ -89,7 +91,8 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := map[string]any{"received": e.received, e.received[0]: 1}
 	if e.fails {
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		body = map[string]any{"message": e.received[e.calls%len(e.received)]}
+		said := e.received[e.calls%len(e.received)]
+		body = map[string]any{"message": said, "code": said}
 	}
 	_ = json.NewEncoder(w).Encode(body)
 }
@@ -186,6 +189,9 @@ func TestNoCredentialIsStored(t *testing.T) {
 						out, err := charge()
 						require.Equal(t, fails, err != nil, "%v", err)
 						shown += fmt.Sprintf("%s %v\n", out, err)
+						if f := (*worker.Failure)(nil); errors.As(err, &f) {
+							shown += f.Code + "\n"
+						}
 					}
 					require.Contains(t, shown, redact.Hidden)
 					for _, s := range c.secrets {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,12 +115,16 @@ func done(code, format string, args ...any) *worker.Failure {
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
+	said := a.said()
+	if c.permanent && a.plainCode(said.code) {
+		f.Code = said.code
+	}
 	text := c.text
 	if a.to != "" {
 		text += " (it points to " + a.to + ")"
 	}
-	if said := a.said(); said != "" {
-		text += ": " + said
+	if said.text != "" {
+		text += ": " + said.text
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what(), a.status, text)
 	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
@@ -138,23 +143,35 @@ func (a *answer) failure() *worker.Failure {
 
 const maxSaid = 200
 
-// said returns the text for people from the body of a response. It reads the forms problem+json,
-// {"error":{…}}, {"error":"…"} and {"message":"…"}, and ignores the rest of the body.
-func (a *answer) said() string {
+// said is what the body of a failure says.
+type said struct {
+	code string // of problem+json, or of {"error":{"code":…}}
+	text string // for people
+}
+
+// said reads the forms problem+json, {"error":{…}}, {"error":"…"} and {"message":"…"}, and ignores the rest of
+// the body.
+func (a *answer) said() said {
 	var m struct {
 		Title, Detail, Message string
-		Error                  json.RawMessage
+		Code, Error            json.RawMessage // members of another form are ignored
 	}
 	if json.Unmarshal(a.body, &m) != nil {
-		return ""
+		return said{}
 	}
-	var inner struct{ Code, Message string }
-	var word string
+	var inner struct {
+		Code    json.RawMessage
+		Message string
+	}
+	var word, code string
 	if json.Unmarshal(m.Error, &inner) != nil {
-		_ = json.Unmarshal(m.Error, &word) // a member of another form is ignored
+		_ = json.Unmarshal(m.Error, &word)
+	}
+	if json.Unmarshal(inner.Code, &code) != nil {
+		_ = json.Unmarshal(m.Code, &code)
 	}
 	var words []string
-	for _, w := range []string{m.Title, m.Detail, m.Message, word, inner.Code, inner.Message} {
+	for _, w := range []string{m.Title, m.Detail, m.Message, word, code, inner.Message} {
 		if w != "" {
 			words = append(words, w)
 		}
@@ -168,7 +185,17 @@ func (a *answer) said() string {
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}
-	return text
+	return said{code: code, text: text}
+}
+
+// saidCode is the form of a service's code that may become the failure's code.
+var saidCode = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9-]{0,39}$`)
+
+// plainCode reports whether the service's own code can be the failure's code, which workflows compare. The codes of
+// Stepkeeper, http-422 and the like among them, keep their meaning, and secrets stay out.
+func (a *answer) plainCode(code string) bool {
+	return saidCode.MatchString(code) && !strings.HasPrefix(code, "http-") && !core.OwnCode(code) &&
+		a.redact.Text(code) == code
 }
 
 const maxRetryAfter = time.Hour
