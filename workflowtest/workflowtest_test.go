@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -677,4 +678,24 @@ func TestAnswerWithAReason(t *testing.T) {
 		`command answer agree, "yes", ann, the customer called`) {
 		t.Error(story)
 	}
+}
+
+// A later step can ask whether the clock has answered, because nobody else can give that answer.
+func TestAnAnswerOfTheClockAlone(t *testing.T) {
+	const asks = "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, " +
+		"onTimeout: {answer: late}}}\noutput: '${ steps.agree.output.value }'\n"
+	t.Run("it comes when the time has passed", func(t *testing.T) {
+		w := workflowtest.NewFromYAML(t, asks)
+		run := w.Submit(1).UntilEnd(2 * time.Hour)
+		run.ExpectProcessed()
+		require.JSONEq(t, `"late"`, string(run.Task().Output))
+	})
+	t.Run("a person cannot give it", func(t *testing.T) {
+		w := workflowtest.NewFromYAML(t, asks)
+		run := w.Submit(1)
+		w.Advance(time.Minute)
+		v := run.AnswerWith("agree", "ann", "late", "")
+		require.False(t, v.Accepted)
+		require.Equal(t, "the value must be one of: yes, no", v.Reason)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -134,20 +135,32 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 				len(data), core.MaxAnswerValue), "write a smaller one")
 		}
 		a.TimeoutValue = data
-		if a.Event == "" && !slices.Contains(a.Values, given.text) && len(a.Values) > 0 {
-			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+
-				", which is not one of its answers", "write one of "+strings.Join(a.Values, ", "))
+		b.timeoutValue(step, given, a)
+	}
+}
+
+// timeoutValue checks the answer of onTimeout. A short text that nobody else can answer is allowed, so that later
+// steps can ask whether the time has ended the question.
+func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
+	short := given.shape == isText && given.text != "" && len(given.text) <= core.MaxApproval
+	says := "onTimeout answers step " + step + " with "
+	switch {
+	case a.Event == "" && !short:
+		b.report.error(given.at, says+quoted(given)+", which is no answer",
+			fmt.Sprintf("write a text of 1 to %d bytes, as in onTimeout: {answer: late}", core.MaxApproval))
+	case a.Event == "" && !slices.Contains(a.Values, given.text):
+		if near := suggest.Nearest(given.text, a.Values); near != "" {
+			b.report.warn(given.at, says+quoted(given)+", which people cannot answer, and "+near+" is one of theirs",
+				"write "+near+", or a text that is less like it")
 		}
-		if a.Schema == nil {
-			return
-		}
+	case a.Schema != nil && !short:
 		s, err := schema.Compile(a.Schema)
 		if err == nil {
-			err = s.Check(data)
+			err = s.Check(a.TimeoutValue)
 		}
 		if err != nil {
-			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+
-				err.Error(), "correct the value, or the schema")
+			b.report.error(given.at, says+"a value that its schema refuses: "+err.Error(),
+				"correct the value or the schema, or write a short text, which only onTimeout can give")
 		}
 	}
 }
