@@ -160,7 +160,7 @@ simulate-nightly:
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
-	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants simulate-nightly "soak MINUTES=30" \
+	@failed=; for target in test-deep test-peers integration "integration BACKEND=ministack" "test-dynamo SEQUENCES=300" race-all mutants simulate-nightly "soak MINUTES=30" \
 		"fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
@@ -301,8 +301,8 @@ install-emulators: need-node infra/node_modules/.package-lock.json
 	localstack/ministack/start.sh install
 
 .PHONY: integration
-integration: build ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
-	@$(PROGRAM) GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh
+integration: build ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced; SHORT=1: as make check does
+	@$(PROGRAM) GO="$(GO)" BACKEND="$(BACKEND)" SHORT="$(SHORT)" ARGS="$(ARGS)" localstack/integration.sh
 
 # Deploy to your account with the documented permissions, test, destroy: ACCOUNT=123456789012, or BACKEND=ministack.
 .PHONY: account-check

@@ -4,6 +4,7 @@
 # BACKEND   localstack (default) or ministack, which enforces IAM
 # PACKAGE   the tests instead of ./localstack/integration; `make account-check` names its own
 # KEEP=1    leaves the emulator running
+# SHORT=1   without the two longest tests
 # ARGS      for go test: ARGS="-run TestUnreadableMessageIsQuarantined -v"
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -61,7 +62,7 @@ counted() {
 	((failed == 0 && passes > 0))
 }
 # shellcheck disable=SC2086 # ARGS are several words
-counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 "${PACKAGE:-./localstack/integration}" ${ARGS:-}
+counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 ${SHORT:+-short} "${PACKAGE:-./localstack/integration}" ${ARGS:-}
 if [[ $BACKEND == localstack && -z ${ARGS:-}${PACKAGE:-} ]]; then # the contracts of the ports on it
 	# Stores: what depends on the emulator, which hands all to the DynamoDB Local of `make test-dynamo`; that runs the whole.
 	STEPKEEPER_DYNAMODB=$endpoint counted stores "${GO:-go}" test -v -count=1 -timeout 10m \

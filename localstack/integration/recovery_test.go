@@ -308,6 +308,9 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 // nothing, and after the resume everything runs, on the other table.
 func TestRestoreOfADeployment(t *testing.T) {
 	s := on(t, localstack)
+	if testing.Short() {
+		t.Skip("SKIPPED: two more deployments; make integration without SHORT has it")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	r := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-restored")

@@ -39,8 +39,8 @@ for tool in node npm java curl; do
 done
 
 emulators() {
-	target make integration
-	target make integration BACKEND=ministack
+	target make integration SHORT=1
+	target make integration BACKEND=ministack SHORT=1
 	others
 }
 
