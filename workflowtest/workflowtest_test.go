@@ -699,3 +699,40 @@ func TestAnAnswerOfTheClockAlone(t *testing.T) {
 		require.Equal(t, "the value must be one of: yes, no", v.Reason)
 	})
 }
+
+// A question can be open until a time of the order, as a wait can.
+func TestAQuestionIsOpenUntilATime(t *testing.T) {
+	const asks = "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: " +
+		"{until: '${ order.due }'}, onTimeout: {answer: late}}}\noutput: '${ steps.agree.output.value }'\n"
+	ask := func(t *testing.T, due any) (*workflowtest.Workflow, *workflowtest.Run) {
+		w := workflowtest.NewFromYAML(t, asks)
+		return w, w.Submit(map[string]any{"due": due})
+	}
+	in := func(d time.Duration) string { return workflowtest.Start.Add(d).Format(time.RFC3339) }
+
+	t.Run("the clock answers at that time, and not before", func(t *testing.T) {
+		w, run := ask(t, in(time.Hour))
+		w.Advance(59 * time.Minute)
+		require.False(t, run.Ended())
+		w.Advance(2 * time.Minute)
+		run.ExpectOutput("late")
+	})
+	t.Run("a person answers before it", func(t *testing.T) {
+		w, run := ask(t, in(time.Hour))
+		w.Advance(59 * time.Minute)
+		require.True(t, run.Answer("agree", "ann", "yes").Accepted)
+		run.UntilEnd(time.Minute).ExpectOutput("yes")
+	})
+	t.Run("a time that has passed ends it at once", func(t *testing.T) {
+		w, run := ask(t, in(-time.Hour))
+		w.Advance(time.Second)
+		run.ExpectOutput("late")
+	})
+	for name, due := range map[string]any{"no time": "tomorrow", "over a year": in(400 * 24 * time.Hour), "nothing": nil} {
+		t.Run(name+" fails the step", func(t *testing.T) {
+			_, run := ask(t, due)
+			run.UntilEnd(time.Minute).ExpectCompensated()
+			require.Contains(t, run.Step("agree").Error.Message, "timeout")
+		})
+	}
+}

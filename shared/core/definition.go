@@ -253,7 +253,8 @@ type Question struct {
 	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
-	// Timeout is a duration such as "48h" or "7d". If it is absent, the definition's Timeout applies.
+	// Timeout is a duration such as "48h" or "7d", or a time in RFC 3339. If it is absent, the definition's Timeout
+	// applies.
 	Timeout string `json:"timeout,omitempty"`
 }
 

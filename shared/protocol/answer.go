@@ -162,7 +162,7 @@ func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	}
 	text, err := r.input(i, core.Do)
 	if err == nil && r.err == nil {
-		question, _, err = ReadQuestion(text, d.Timeout)
+		question, _, err = ReadQuestion(text, d.Timeout, r.at.Now)
 	}
 	if err != nil || r.err != nil { // the claim will report err later; r.err ends this decision
 		return &Answers{}, false

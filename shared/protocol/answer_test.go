@@ -76,7 +76,7 @@ func TestQuestions(t *testing.T) {
 				ok)
 		}
 		if question == `{"timeout":"soon"}` &&
-			!strings.Contains(d.task.Reason.Text, `timeout is no duration, like "48h" or "7d"`) {
+			!strings.Contains(d.task.Reason.Text, `timeout is neither a duration, like "48h" or "7d"`) {
 			t.Errorf("%s: %s", question, d.task.Reason.Text)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -60,7 +61,7 @@ func (s *Step) OwnAnswers() *Answers {
 // AsAsked returns a question with the values that the step's claim stored. The present definition may have
 // other values, because a Move can change the definition after the claim (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.RawMessage {
-	now, timeout, err := ReadQuestion(question, timeout)
+	now, timeout, err := ReadQuestion(question, timeout, s.Claim.At)
 	a := s.Answers
 	asked := s.Wait.Until.Sub(s.Claim.At)
 	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
@@ -84,9 +85,9 @@ func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.Raw
 	return question
 }
 
-// ReadQuestion parses a question. It returns who may answer, and how long the question is open. Its errors
-// contain no data of the order.
-func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.Duration, error) {
+// ReadQuestion parses a question that is asked at a time. It returns who may answer, and how long the question is
+// open: 0 if it has a time that has passed. Its errors contain no data of the order.
+func ReadQuestion(text json.RawMessage, timeout core.Duration, asked core.Time) (*Answers, core.Duration, error) {
 	var q core.Question
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &q); err != nil {
@@ -103,7 +104,7 @@ func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.D
 	}
 	if q.Timeout != "" {
 		var err error
-		timeout, err = readTimeout(q.Timeout)
+		timeout, err = readTimeout(q.Timeout, asked)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -117,7 +118,7 @@ func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.D
 		allowed--
 	}
 	switch {
-	case timeout <= 0 || timeout > core.MaxWait:
+	case timeout > core.MaxWait || q.Timeout == "" && timeout <= 0:
 		return nil, 0, errors.New("timeout must be more than 0 and at most 366 days")
 	case a.Need < 1 || a.Need > core.MaxVoters:
 		return nil, 0, fmt.Errorf("need must be 1 to %d", core.MaxVoters)
@@ -135,12 +136,20 @@ func ReadQuestion(text json.RawMessage, timeout core.Duration) (*Answers, core.D
 	return a, timeout, nil
 }
 
-func readTimeout(text string) (core.Duration, error) {
-	d, ok := core.ParseDuration(text)
-	if !ok {
-		return 0, errors.New(`timeout is no duration, like "48h" or "7d"`)
+func readTimeout(text string, asked core.Time) (core.Duration, error) {
+	length, isLength := core.ParseDuration(text)
+	if isLength && length <= 0 {
+		return 0, errors.New("timeout must be more than 0 and at most 366 days")
 	}
-	return d, nil
+	if isLength {
+		return length, nil
+	}
+	until := core.Time(0)
+	if err := until.UnmarshalJSON([]byte(strconv.Quote(text))); err != nil {
+		return 0, errors.New(`timeout is neither a duration, like "48h" or "7d", nor a time in RFC 3339, like ` +
+			`"2026-11-21T10:00:00Z"`)
+	}
+	return max(0, until.Sub(asked)), nil
 }
 
 // Decided reports whether the step's round has ended with a decision.

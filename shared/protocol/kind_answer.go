@@ -19,7 +19,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	if r.err != nil || err != nil {
 		return prepared{}, err
 	}
-	a, timeout, err := ReadQuestion(text, d.Timeout)
+	a, timeout, err := ReadQuestion(text, d.Timeout, r.at.Now)
 	if err != nil {
 		return prepared{}, err
 	}
@@ -41,7 +41,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		}
 	}
 	_, complete := a.Complete()
-	return prepared{answers: a, wakeAt: r.at.Now.Add(timeout), atOnce: complete}, nil
+	return prepared{answers: a, wakeAt: r.at.Now.Add(timeout), atOnce: complete || timeout == 0}, nil
 }
 
 func (answerKind) start(r *deciding, i int, p prepared) {

@@ -181,8 +181,15 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 		excluded.text = "${ " + strings.TrimSpace(excluded.text) + " }"
 		q.fields = append(q.fields, field{not.at, "notSelf", &excluded})
 	}
-	if timeout := v.field("timeout"); timeout != nil && isExpression(timeout.value) {
-		q.fields = append(q.fields, *timeout)
+	if timeout := v.field("timeout"); timeout != nil {
+		until := timeout.value.field("until")
+		switch {
+		case until != nil && until.value.shape == isText:
+			b.variable(until.value)
+			q.fields = append(q.fields, field{timeout.at, "timeout", until.value})
+		case isExpression(timeout.value):
+			q.fields = append(q.fields, *timeout)
+		}
 	}
 	if len(q.fields) > 0 {
 		s.Input = b.template(&q, form, scope)

@@ -285,7 +285,7 @@ func fixPattern(where string) string {
 	switch {
 	case strings.HasSuffix(where, "/duration"):
 		return fixDuration
-	case strings.HasSuffix(where, "/answerTimeout"):
+	case strings.HasSuffix(where, "/answerSpan"):
 		return fixDuration + ", or an expression in ${ }"
 	case strings.HasSuffix(where, "/name"), strings.HasSuffix(where, "/code"):
 		return fixName

@@ -39,16 +39,21 @@ func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scop
 	if v == nil || v.shape != isText {
 		return
 	}
-	_, isExpression, err := expression.Unwrap(v.text)
-	constant := err == nil && !isExpression
-	switch {
-	case constant && key == "for":
+	if key == "for" && !isExpression(v) {
 		return
-	case constant:
-		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order",
-			"write an expression, as in until: ${ order.dueAt }")
+	}
+	if key == "until" {
+		b.variable(v)
 	}
 	s.Input = b.template(v, key, scope)
+}
+
+// variable checks that until is an expression.
+func (b *builder) variable(until *value) {
+	if !isExpression(until) {
+		b.report.error(until.at, "until is "+quoted(until)+", the same time for every order",
+			"write an expression, as in until: ${ order.dueAt }")
+	}
 }
 
 // span returns the timeout of a step. For a wait it returns the longest wait. A time that comes from the
