@@ -12,7 +12,7 @@ import (
 
 // answered applies an answer to its steps (P35, an answer decides a round; P36, answers may come early, late
 // or twice).
-func (r *deciding) answered(_ int, ev core.Event) (string, error) {
+func (r *decision) answered(ev core.Event) (string, error) {
 	e := ev.(core.Answered)
 	// The loaded task is outdated if the answer names a later run (P8, every commit is conditional).
 	if r.def != nil && e.Run > r.t.Run {
@@ -29,7 +29,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	var unchanged string // note for the sender of an accepted answer that does not count now
 	voted := false
 	for _, i := range steps {
-		vote, note, why := r.voteOf(i, e)
+		vote, note, why := r.step(i).voteOf(e)
 		if r.err != nil {
 			return "", nil
 		}
@@ -42,7 +42,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 		took = append(took, i)
 		unchanged = cmp.Or(unchanged, note)
 		voted = voted || vote != nil && note == ""
-		addVote(&r.t.Steps[i], vote)
+		r.step(i).addVote(vote)
 	}
 	if len(took) == 0 {
 		return r.refuseAnswer(steps[0], e, reason)
@@ -56,13 +56,13 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 		v.By = e.By
 	}
 	for _, i := range took {
-		r.keepVerdict(i, v)
+		r.step(i).keepVerdict(v)
 	}
 	for _, i := range took {
 		going := r.t.ProcessState == core.Processing || r.t.ProcessState == core.Error &&
 			r.t.Phase == core.Forward
 		if going && r.err == nil && r.t.Steps[i].State == core.Waiting {
-			r.look(i)
+			r.step(i).look()
 		}
 	}
 	return "", nil
@@ -73,15 +73,14 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 //   - vote is nil if the answer changes nothing.
 //   - note is a text for the sender of an accepted answer that does not count, or does not count yet.
 //   - refused is the reason of a refusal. It is "" for an accepted answer.
-func (r *deciding) voteOf(i int, e core.Answered) (vote *Vote, note, refused string) {
-	s := &r.t.Steps[i]
-	value, reason := r.def.AnswerValue(i, e.Value)
-	switch mode := modeOf(r.t); {
+func (s step) voteOf(e core.Answered) (vote *Vote, note, refused string) {
+	value, reason := s.def.AnswerValue(s.i, e.Value)
+	switch mode := modeOf(s.t); {
 	case mode != going && mode != errForward:
-		return nil, "", r.t.HasEnded(s, e)
-	case e.Run != r.t.Run:
+		return nil, "", s.t.HasEnded(s.Step, e)
+	case e.Run != s.t.Run:
 		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again",
-			r.t.Run, e.Run)
+			s.t.Run, e.Run)
 	case s.State == core.Skipped:
 		return nil, "", "step " + s.Name + " was skipped"
 	case e.Step != "" && e.Round != s.Round():
@@ -91,8 +90,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *Vote, note, refused str
 	case reason != "":
 		return nil, "", reason
 	}
-	question, known := r.questionOf(i)
-	if r.err != nil {
+	question, known := s.questionOf()
+	if s.err != nil {
 		return nil, "", ""
 	}
 	if why := question.Excludes(e.By); why != "" {
@@ -107,15 +106,14 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *Vote, note, refused str
 	if !known {
 		note = fmt.Sprintf("step %s has not begun; the answer counts if %s may answer it then", s.Name, e.By)
 	}
-	vote, refused = r.newVote(i, e.By, value)
+	vote, refused = s.newVote(e.By, value)
 	return vote, note, refused
 }
 
 // newVote returns the vote of a person on an undecided step. vote is nil if this answer is already stored, or
 // if the vote is refused. refused is the reason of a refusal. It is "" for an accepted vote.
-func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote, refused string) {
-	s := &r.t.Steps[i]
-	event := r.def.Steps[i].Answer.Event != ""
+func (s step) newVote(by string, value json.RawMessage) (vote *Vote, refused string) {
+	event := s.d.Answer.Event != ""
 	a := s.Answers
 	if a == nil {
 		a = &Answers{}
@@ -136,8 +134,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote,
 		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", core.MaxVoters,
 			s.Name)
 	}
-	vote = &Vote{By: by, Value: value, At: r.at.Now}
-	if event && !r.holdsVote(i, vote) {
+	vote = &Vote{By: by, Value: value, At: s.at.Now}
+	if event && !s.holdsVote(vote) {
 		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the order's document "+
 			"beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
 	}
@@ -147,36 +145,34 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote,
 // questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim it
 // evaluates the input of the step. known is false if the evaluation fails, or if the input reads a step that
 // has not passed.
-func (r *deciding) questionOf(i int) (question *Answers, known bool) {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
+func (s step) questionOf() (question *Answers, known bool) {
 	if s.Answers != nil && s.Answers.Need > 0 {
 		return s.Answers, true
 	}
-	if d.Input != nil {
-		for _, name := range r.def.Expr.InputReads(i) {
-			if before := r.t.Step(name); before == nil || !before.Passed() {
+	if s.d.Input != nil {
+		for _, name := range s.def.Expr.InputReads(s.i) {
+			if before := s.t.Step(name); before == nil || !before.Passed() {
 				return &Answers{}, false
 			}
 		}
 	}
-	text, err := r.input(i, core.Do)
-	if err == nil && r.err == nil {
-		question, _, err = ReadQuestion(text, d.Timeout, r.at.Now)
+	text, err := s.input(core.Do)
+	if err == nil && s.err == nil {
+		question, _, err = ReadQuestion(text, s.d.Timeout, s.at.Now)
 	}
-	if err != nil || r.err != nil { // the claim will report err later; r.err ends this decision
+	if err != nil || s.err != nil { // the claim will report err later; s.err ends this decision
 		return &Answers{}, false
 	}
 	return question, true
 }
 
-func (r *deciding) holdsVote(i int, vote *Vote) bool {
-	with := r.t.Clone()
-	addVote(&with.Steps[i], vote)
-	return r.at.SizeLimit.KeepsReserve(r.def, with)
+func (s step) holdsVote(vote *Vote) bool {
+	with := s.t.Clone()
+	with.Steps[s.i].addVote(vote)
+	return s.at.SizeLimit.KeepsReserve(s.def, with)
 }
 
-func addVote(s *Step, vote *Vote) {
+func (s *Step) addVote(vote *Vote) {
 	if vote == nil {
 		return
 	}
@@ -186,35 +182,35 @@ func addVote(s *Step, vote *Vote) {
 
 // refuseEarly stores a refusal for each vote in early that does not count (P36). These votes came before the
 // claim, and a verdict accepted each of them then. The refusal has no ID, because a vote stores no ID.
-func (r *deciding) refuseEarly(i int, early []Vote) {
-	sent := r.verdict
+func (s step) refuseEarly(early []Vote) {
+	sent := s.verdict
 	for _, v := range early {
-		_, why := r.def.AnswerValue(i, v.Value)
-		why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By))
+		_, why := s.def.AnswerValue(s.i, v.Value)
+		why = cmp.Or(why, s.Answers.Excludes(v.By))
 		if why != "" {
-			r.keepVerdict(i, Verdict{
+			s.keepVerdict(Verdict{
 				Command: "answer", Reason: core.TrimMessage(why), By: v.By,
-				At: r.at.Now,
+				At: s.at.Now,
 			})
 		}
 	}
-	r.verdict = sent
+	s.verdict = sent
 }
 
-func (r *deciding) keepVerdict(i int, v Verdict) {
-	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
+func (s step) keepVerdict(v Verdict) {
+	s.addVerdict(&s.OwnAnswers().Verdicts, v)
 }
 
 // refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. The task
 // stores nothing for an answer with a token, and then only the sender gets the refusal (P36).
-func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
+func (r *decision) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
 	v := Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true
 		r.t.Commands.Remember(e.ID, v.Command, r.Number)
 		if i >= 0 {
-			r.keepVerdict(i, v)
+			r.step(i).keepVerdict(v)
 		}
 	}
 	return "refused: " + reason, nil

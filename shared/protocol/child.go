@@ -24,7 +24,7 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 // askedByParent decides a parent's request to an existing child (P41). The child keeps the highest attempt
 // that has sent a request, and its messages to the parent contain this attempt. A request of an earlier
 // attempt changes nothing.
-func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
+func (r *decision) askedByParent(ev core.Event) (string, error) {
 	e := ev.(core.AskChild)
 	t := r.t
 	if t.Parent == nil {
@@ -57,7 +57,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		return "", nil
 	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
-		compensate(r.t, WhyParent, -1)
+		r.t.compensate(WhyParent)
 		return "", nil
 	case mode == errForward:
 		r.startUndo(WhyParent)
@@ -78,14 +78,14 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 // followParent moves an undone child to the definition that the parent's step names now. The child can
 // change its definition, because its next run starts from the beginning (P41). If the move is refused, the
 // child keeps its definition.
-func (r *deciding) followParent(to *core.Definition) {
+func (r *decision) followParent(to *core.Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
 	}
 }
 
 // notifyParent reports the end or the Error of a child to its parent. It does nothing for a running child.
-func (r *deciding) notifyParent() {
+func (r *decision) notifyParent() {
 	t := r.t
 	if t.Parent == nil {
 		return

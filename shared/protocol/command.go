@@ -9,16 +9,16 @@ import (
 
 // accept counts the command and stores its verdict. The sender reads the task until the verdict appears (P5,
 // commands have a number and an ID).
-func (r *deciding) accept(reason string) {
+func (r *decision) accept(reason string) {
 	r.t.Commands.Number++
 	r.acceptAgain(reason)
 }
 
 // acceptAgain accepts a command that has nothing left to do, because an earlier command has had the same
 // effect. The task does not count the command.
-func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
+func (r *decision) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
-func (r *deciding) reject(reason string) (string, error) {
+func (r *decision) reject(reason string) (string, error) {
 	r.changed = true
 	switch { // a command with an older number is never accepted, and needs no record
 	case r.Number == r.t.Commands.Number:
@@ -32,7 +32,7 @@ func (r *deciding) reject(reason string) (string, error) {
 
 // storeVerdict stores the verdict on a command. An erased task stores no text of the command's sender (P52,
 // erase removes content, not identity).
-func (r *deciding) storeVerdict(accepted bool, reason string) {
+func (r *decision) storeVerdict(accepted bool, reason string) {
 	v := Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
 	if r.t.Erased == nil {
 		v.By = r.From.By
@@ -43,7 +43,7 @@ func (r *deciding) storeVerdict(accepted bool, reason string) {
 
 // addVerdict adds a verdict to a list of the task. If the document has no space for the verdict's texts,
 // addVerdict drops the texts.
-func (r *deciding) addVerdict(list *[]Verdict, v Verdict) {
+func (r *decision) addVerdict(list *[]Verdict, v Verdict) {
 	all := append(slices.Clip(*list), v)
 	*list = all[max(0, len(all)-MaxVerdicts):]
 	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
@@ -56,8 +56,8 @@ func (r *deciding) addVerdict(list *[]Verdict, v Verdict) {
 // operators returns the rule for a numbered command. The function do executes the command, or returns the
 // reason for a refusal. The number of the command must be the number of the task, so that a repeated old
 // command is refused (P5). An erased task refuses every command (P52, erase removes content, not identity).
-func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
-	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
+func operators(do func(r *decision, ev core.Event) (refused string)) rule {
+	return onTask(func(r *decision, ev core.Event) (string, error) {
 		reason := isErased
 		switch {
 		case r.t.Erased != nil:
@@ -75,7 +75,7 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	})
 }
 
-func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
+func (r *decision) submittedAgain(ev core.Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
@@ -88,7 +88,7 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). All copies of a command
 // get the same verdict, so that a refused cancel is never accepted later.
-func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
+func (r *decision) cancelCommand(ev core.Event) (string, error) {
 	e := ev.(core.Cancel)
 	t := r.t
 	switch {
@@ -117,7 +117,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	r.accept("")
 	switch modeOf(t) {
 	case going:
-		compensate(r.t, WhyCancel, -1)
+		r.t.compensate(WhyCancel)
 	case errForward:
 		r.startUndo(WhyCancel)
 	case compensated: // the undo has ended, so the order becomes Cancelled and reports this new end
@@ -128,7 +128,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 
 // startUndo starts or continues the undo of a task in Error. It also starts the undo of a Processed child.
 // It ends every wait of a step (P9a, a waiting step has two times).
-func (r *deciding) startUndo(why Why) {
+func (r *decision) startUndo(why Why) {
 	if t := r.t; t.Phase == core.Undoing {
 		t.Reason = t.Undo.Reason
 		t.Undo.Reason = Reason{}
@@ -139,7 +139,7 @@ func (r *deciding) startUndo(why Why) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		s.Failures = Failures{Do: s.Failures.Do}
-		endHold(s)
+		s.endHold()
 		if s.AwaitsWake() {
 			s.Wait.At = 0
 			s.CompleteBy = 0
@@ -147,7 +147,7 @@ func (r *deciding) startUndo(why Why) {
 	}
 }
 
-func (r *deciding) undoCommand(core.Event) (refused string) {
+func (r *decision) undoCommand(core.Event) (refused string) {
 	if reason := r.t.UndoRefusal(r.def); reason != "" {
 		return reason
 	}
@@ -162,7 +162,7 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 
 // resubmitCommand continues a task in Error, or starts a Compensated task again (P18, resubmit uses a
 // remembered key).
-func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
+func (r *decision) resubmitCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resubmit)
 	if e.Deadline.Passed(r.at.Now) {
 		return "the new deadline " + e.Deadline.String() + " has passed, it is " +
@@ -220,7 +220,7 @@ func note(what, step string) string {
 
 // resume continues the task forward in the same run. It keeps the keys, because a new key could repeat an
 // effect whose reply was lost. It resets the counts of failures and hops.
-func (r *deciding) resume(e core.Resubmit) {
+func (r *decision) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
 	t.ProcessState = core.Processing
@@ -229,12 +229,12 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
-		s := &t.Steps[i]
+		s := r.step(i)
 		if s.State == core.Processed && s.Finish.Seq == 0 { // the step finished while the order was in Error
-			r.emitStepFinished(s)
+			s.emitStepFinished()
 		}
 		s.Failures = Failures{}
-		endHold(s)
+		s.endHold()
 		// An expression or rule that failed the step is evaluated again.
 		if s.State == core.Failed && !s.Attempted() {
 			s.State = core.Pending
@@ -242,19 +242,19 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	for i := range t.Steps {
-		s := &t.Steps[i]
+		s := r.step(i)
 		switch {
 		case s.State == core.Failed && s.Attempted():
 			s.State = core.Pending
 		case s.State == core.Waiting:
-			r.kind(i).resume(r, i)
+			s.kind().resume(s)
 		}
 	}
 }
 
 // restart starts a Compensated order again, in a new run with new keys. For an old key, a service would
 // return its stored reply without a new effect.
-func (r *deciding) restart(e core.Resubmit) {
+func (r *decision) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
 	t.ProcessState = core.Processing
@@ -286,7 +286,7 @@ func (r *deciding) restart(e core.Resubmit) {
 
 // renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline
 // afterwards (P23a, a deadline stops or undoes the order).
-func (r *deciding) renewDeadline(at core.Time) {
+func (r *decision) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
 		setDeadline(r.t, at)
@@ -296,7 +296,7 @@ func (r *deciding) renewDeadline(at core.Time) {
 // closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands). The
 // steps keep their states. Children that have reported no end are cancelled, because the requests to start
 // them may still arrive.
-func (r *deciding) closeCommand(ev core.Event) (refused string) {
+func (r *decision) closeCommand(ev core.Event) (refused string) {
 	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
 		return reason
 	}

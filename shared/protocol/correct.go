@@ -8,7 +8,7 @@ import (
 
 // correct gives a step the input of a Resubmit (P51, a call can get another input). If the input is refused,
 // correct returns the reason and changes nothing.
-func (r *deciding) correct(e core.Resubmit) (refused string) {
+func (r *decision) correct(e core.Resubmit) (refused string) {
 	if e.Step == "" {
 		return ""
 	}

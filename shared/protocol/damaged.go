@@ -12,7 +12,7 @@ import (
 //
 // ErrUnfit means that the message must stay in its queue. It may be decided after the document is restored.
 func damaged(t *Task, ev core.Event, at At) (Decision, error) {
-	r := &deciding{t: t.Clone(), at: at, about: aboutOf(ev, t)}
+	r := &decision{t: t.Clone(), at: at, about: aboutOf(ev, t)}
 	switch e := ev.(type) {
 	case nil, core.Settle:
 		r.reportDamage(t.Parent)
@@ -48,7 +48,7 @@ func damaged(t *Task, ev core.Event, at At) (Decision, error) {
 // reportDamage emits the alert, and the report to a parent. A child stays open for its parent until an
 // operator closes it, as a child in Error does (P41, parent and child talk by messages). An order at rest
 // raises no alert, because nothing waits for it, unless its parent asks.
-func (r *deciding) reportDamage(parent *core.Parent) {
+func (r *decision) reportDamage(parent *core.Parent) {
 	t := r.t
 	if t.Due == 0 && !t.Attention && r.about.kind != askChild {
 		return
@@ -65,7 +65,7 @@ func (r *deciding) reportDamage(parent *core.Parent) {
 
 // closeDamaged ends a damaged task for the operator. The new document keeps the identity, the verdicts and the
 // parent. It keeps no step, because the states of the steps are not certain.
-func (r *deciding) closeDamaged() Decision {
+func (r *decision) closeDamaged() Decision {
 	t := r.t
 	r.accept(core.TrimMessage("the stored order could not be read: " + t.Damaged))
 	r.t = &Task{

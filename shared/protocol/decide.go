@@ -28,7 +28,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	if err := Unfit(def, task); err != nil {
 		return Decision{}, err
 	}
-	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
+	r := &decision{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
 	// All commands with the same ID get the verdict of the first command.
 	r.verdict = task.Verdict(r.ID)
@@ -61,8 +61,8 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	}, nil
 }
 
-// deciding is one decision in progress. It changes t, which is a copy of the task.
-type deciding struct {
+// decision is one decision in progress. It changes t, which is a copy of the task.
+type decision struct {
 	def   *core.Definition
 	order []byte
 	t     *Task
@@ -79,13 +79,25 @@ type deciding struct {
 	err      error
 }
 
-func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
+// step is one step of the order in a decision, with its definition and its index.
+type step struct {
+	*decision
+	*Step
+	d *core.StepDefinition
+	i int
+}
+
+func (r *decision) step(i int) step {
+	return step{decision: r, Step: &r.t.Steps[i], d: &r.def.Steps[i], i: i}
+}
+
+func (r *decision) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
 // unchanged returns the decision about an event that changes nothing. The decision emits the earlier
 // effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
 // erased task repeats only this report and the removal of the content (P52, erase removes content, not
 // identity).
-func (r *deciding) unchanged(task *Task, ev core.Event, ignored string) (Decision, error) {
+func (r *decision) unchanged(task *Task, ev core.Event, ignored string) (Decision, error) {
 	r.t = task
 	r.effects = nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -111,7 +123,7 @@ func (r *deciding) unchanged(task *Task, ev core.Event, ignored string) (Decisio
 
 // moveOn advances the task. It does not for an event without a cause, because a repeated event could not emit
 // the effects again (P12). moveOn returns a reason if a Wake has changed nothing.
-func (r *deciding) moveOn(before *Task) (ignored string) {
+func (r *decision) moveOn(before *Task) (ignored string) {
 	if r.err == nil && r.cause != "" {
 		r.advance()
 	}
@@ -123,21 +135,29 @@ func (r *deciding) moveOn(before *Task) (ignored string) {
 
 // apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
 // reason.
-func (r *deciding) apply(ev core.Event) (ignored string, err error) {
+func (r *decision) apply(ev core.Event) (ignored string, err error) {
 	if !r.about.kind.ofStep() {
-		return taskTable[r.about.kind][modeOf(r.t)].run(r, -1, ev)
+		rule := taskTable[r.about.kind][modeOf(r.t)]
+		if rule.task == nil {
+			return rule.ignore, nil
+		}
+		return rule.task(r, ev)
 	}
 	i, ignored, err := r.guard(ev)
 	if ignored != "" || err != nil {
 		return ignored, err
 	}
-	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
+	rule := stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)]
+	if rule.step == nil {
+		return rule.ignore, nil
+	}
+	return rule.step(r.step(i), ev)
 }
 
 // guard checks the step, run, operation and attempt of an event. It accepts a "done" of an earlier attempt
 // (P15, a late "done" counts).
-func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
-	i = r.t.Index(r.step)
+func (r *decision) guard(ev core.Event) (i int, ignored string, err error) {
+	i = r.t.Index(r.about.step)
 	if i < 0 {
 		return i, "the order has no such step", nil
 	}
@@ -208,7 +228,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	for i := range t.Steps {
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: core.Pending}
 	}
-	r := &deciding{def: def, order: order, t: t, at: at, about: aboutOf(e, t)}
+	r := &decision{def: def, order: order, t: t, at: at, about: aboutOf(e, t)}
 	if err := r.pinKey(); err != nil {
 		return Decision{}, err
 	}
@@ -224,7 +244,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	}
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
-		compensate(r.t, WhyParent, -1)
+		r.t.compensate(WhyParent)
 	}
 	r.advance()
 	if r.err != nil {

@@ -12,7 +12,7 @@ import (
 // message. The order drops a larger output, and its status reports this.
 const maxOutput = 32 << 10
 
-func (r *deciding) started() {
+func (r *decision) started() {
 	r.t.Start = Start{}
 	if r.at.Now != r.t.Created {
 		r.t.Start.At = r.at.Now
@@ -26,7 +26,7 @@ func (r *deciding) started() {
 
 // enterProcessed ends a task whose steps are all done. The task ends even if its output cannot be computed.
 // The status then states the reason.
-func (r *deciding) enterProcessed() {
+func (r *decision) enterProcessed() {
 	if r.def.Output != nil {
 		if !r.orderKnown() {
 			return
@@ -56,7 +56,7 @@ func (r *deciding) enterProcessed() {
 
 // keepOutput stores the workflow's output. It drops an output that does not fit into the document beside
 // the outputs of the steps.
-func (r *deciding) keepOutput(out json.RawMessage) {
+func (r *decision) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		r.t.Output = nil
@@ -66,7 +66,7 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	}
 }
 
-func (r *deciding) enterUndone() {
+func (r *decision) enterUndone() {
 	if r.t.Undo.CancelAsked {
 		r.enterEnd(core.Cancelled, "")
 		return
@@ -74,17 +74,19 @@ func (r *deciding) enterUndone() {
 	r.enterEnd(core.Compensated, "")
 }
 
-func (r *deciding) enterError(phase core.Phase, i int) {
-	if phase == core.Undoing { // Reason will state why the undo stopped
-		r.t.Undo.Reason = r.t.Reason
+// enterError stops the task in Error because of the step's failure.
+func (s step) enterError() {
+	if s.t.ProcessState == core.Compensating { // Reason will state why the undo stopped
+		s.t.Undo.Reason = s.t.Reason
 	}
-	r.t.Reason = r.t.Steps[i].FailureReason()
-	r.stopForOperator(phase)
+	s.t.Reason = s.FailureReason()
+	s.stopForOperator()
 }
 
 // stopForOperator stops the task in Error. It clears the complete-by times of the steps that await a Wake,
 // because a task in Error waits for the operator.
-func (r *deciding) stopForOperator(phase core.Phase) {
+func (r *decision) stopForOperator() {
+	phase := r.t.Direction()
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		// The clock of another instance may be ahead. A proof that came before the Error could therefore
@@ -103,7 +105,7 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 
 // enterEnd moves the task to an end, or to Error with a phase. It emits the messages about the end (P11, an
 // end is reported until settled).
-func (r *deciding) enterEnd(state core.State, phase core.Phase) {
+func (r *decision) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState = state
 	t.Phase = phase
@@ -131,7 +133,7 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 // Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs
 // a write of the index. So resendTime keeps the present due time if this delays the resend by at most one
 // interval (P9, tasks not at rest are due).
-func (r *deciding) resendTime() core.Time {
+func (r *decision) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
 		return due
@@ -141,7 +143,7 @@ func (r *deciding) resendTime() core.Time {
 
 // emitEnd emits the messages about the present end. If an application or a parent gets a message, the
 // Supervisor leaves all messages to the Scheduler.
-func (r *deciding) emitEnd() {
+func (r *decision) emitEnd() {
 	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
 		return
@@ -161,7 +163,7 @@ func leaveEnd(t *Task) {
 // keepEndStates stores the state that a step had at the start of an Error, if the step changes later. A late
 // reply or an operator's fact may change a step. A repeated status of the Error must still have the same
 // bytes (P12, effects are emitted again).
-func (r *deciding) keepEndStates(before *Task) {
+func (r *decision) keepEndStates(before *Task) {
 	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).
 	moved := before.Definition != r.t.Definition
@@ -183,7 +185,7 @@ func (r *deciding) keepEndStates(before *Task) {
 	}
 }
 
-func (r *deciding) emitFinal() {
+func (r *decision) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
 		for _, name := range t.EndReceivers(r.def) {
@@ -200,14 +202,14 @@ func (r *deciding) emitFinal() {
 		// A closed task cancels its open children (P48, close ends an order as it stands).
 		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
 			t.Steps[i].Children.Running() {
-			r.askOpen(i, "")
+			r.step(i).askOpen("")
 		}
 	}
 }
 
 // reemit emits the earlier effects of r.cause again (P12). It begins with the numbered statuses, in their
 // order. Then it emits the messages of the claims that still stand.
-func (r *deciding) reemit() {
+func (r *decision) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
 		r.tell(r.t.StartedStatus())
@@ -226,15 +228,15 @@ func (r *deciding) reemit() {
 		r.emitEnd()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && claimStands(r.t, s) {
-			r.kind(i).resend(r, i)
+		if s := r.step(i); (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && s.claimStands() {
+			s.kind().resend(s)
 		}
 	}
 }
 
 // nextFinish finds the next status "step finished" with r.cause whose number is above seq. It returns the
 // number and the step, or seq and -1 if there is no such status.
-func (r *deciding) nextFinish(seq int) (int, int) {
+func (r *decision) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -251,9 +253,9 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 
 // claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
 // only while the task goes forward. A claim of an undo always stands.
-func claimStands(t *Task, s *Step) bool {
+func (s step) claimStands() bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
-		(s.State == core.Processing || s.State == core.Waiting) && t.ProcessState == core.Processing
+		(s.State == core.Processing || s.State == core.Waiting) && s.t.ProcessState == core.Processing
 }
 
 // Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
@@ -266,23 +268,23 @@ func Restart(def *core.Definition, order []byte, t *Task, at At) (Decision, erro
 	if err := Unfit(def, t); err != nil {
 		return Decision{}, err
 	}
-	r := &deciding{def: def, order: order, t: t, at: at}
+	r := &decision{def: def, order: order, t: t, at: at}
 	forward := t.ProcessState == core.Processing
 	undo := t.ProcessState == core.Compensating
 	for i := range t.Steps {
-		s := &t.Steps[i]
+		s := r.step(i)
 		switch {
-		case claimStands(r.t, s):
-			r.kind(i).resend(r, i)
+		case s.claimStands():
+			s.kind().resend(s)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
 			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has
 			// two times).
-			r.wake(s, 0)
+			s.wake(0)
 		case (forward || undo) && s.Uncalled() && s.CompleteBy != 0:
 			// The agents of the new process have closed circuit breakers, and a missing agent may be there.
-			r.wakeEarly(s)
+			s.wakeEarly()
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
-			r.wake(s, s.Wait.At)
+			s.wake(s.Wait.At)
 		}
 	}
 	r.tellUntold()

@@ -11,7 +11,7 @@ const isErased = "the content of the order was erased, so it takes no further co
 
 // eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
 // order accepts the command again, and removes content that was left after a crash.
-func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
+func (r *decision) eraseCommand(ev core.Event) (string, error) {
 	e := ev.(core.Erase)
 	t := r.t
 	// A command with an old number may have been refused before, so it is not accepted here (P5, commands
@@ -21,10 +21,10 @@ func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 		r.acceptAgain("it was erased before")
 		return "", nil
 	}
-	return operators((*deciding).eraseOnce).action(r, -1, ev)
+	return operators((*decision).eraseOnce).task(r, ev)
 }
 
-func (r *deciding) eraseOnce(ev core.Event) (refused string) {
+func (r *decision) eraseOnce(ev core.Event) (refused string) {
 	e := ev.(core.Erase)
 	t := r.t
 	if reason := t.EraseRefusal(e.ActiveAncestor); reason != "" {
@@ -38,7 +38,7 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	return ""
 }
 
-func (r *deciding) eraseContent() {
+func (r *decision) eraseContent() {
 	if r.t.ContentHash != "" {
 		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})
 	}

@@ -22,7 +22,7 @@ func Definitions() (defined map[Cell]int, silent []Cell) {
 	defined = map[Cell]int{}
 	note := func(c Cell, r rule, n int) {
 		defined[c] += n
-		if n == 0 && r.action == nil && r.ignore == "" {
+		if n == 0 && r.step == nil && r.task == nil && r.ignore == "" {
 			silent = append(silent, c)
 		}
 	}

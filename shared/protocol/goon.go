@@ -7,8 +7,7 @@ import (
 // goOnWithout lets a task go on without a step that has failed for good (P42, orders can go on after
 // failures). Only this step is undone. Later conditions read the step's failure code. The code does not
 // change any more (P12, effects are emitted again).
-func (r *deciding) goOnWithout(i int) {
-	s := &r.t.Steps[i]
+func (s step) goOnWithout() {
 	s.FailureCode = core.PlainCode(s.Error.Code)
 	if s.FailureCode == "" {
 		s.FailureCode = core.CodeFailed
@@ -21,9 +20,9 @@ func (r *deciding) goOnWithout(i int) {
 }
 
 // wakeAlone lets the undo of one step continue when its wait has ended, while the task goes forward.
-func (r *deciding) wakeAlone(i int, ev core.Event) (string, error) {
-	r.endHoldEarly(i, ev)
-	if r.at.Now < r.t.Steps[i].Wait.At {
+func (s step) wakeAlone(ev core.Event) (string, error) {
+	s.endHoldEarly(ev)
+	if s.at.Now < s.Wait.At {
 		return "its wait is not over", nil
 	}
 	return "", nil

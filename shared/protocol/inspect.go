@@ -15,8 +15,8 @@ func InputOf(def *core.Definition, order []byte, t *Task, step int) (json.RawMes
 	if err := Unfit(def, t); err != nil {
 		return nil, err
 	}
-	r := &deciding{def: def, order: order, t: t, at: At{Tokens: core.HiddenTokens{}}}
-	input, err := r.input(step, core.Do)
+	r := &decision{def: def, order: order, t: t, at: At{Tokens: core.HiddenTokens{}}}
+	input, err := r.step(step).input(core.Do)
 	if r.err != nil {
 		return nil, r.err
 	}

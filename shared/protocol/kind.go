@@ -11,16 +11,16 @@ import (
 type kind interface {
 	// prepare computes the values for a forward claim, and changes nothing (P20, what happens next is
 	// computed). An error is a permanent failure of the step. If the order is needed and absent, prepare
-	// sets r.err.
-	prepare(r *deciding, i int) (prepared, error)
+	// sets s.err.
+	prepare(s step) (prepared, error)
 	// start claims the step, and ends it at once if p.atOnce is set.
-	start(r *deciding, i int, p prepared)
+	start(s step, p prepared)
 	// resend emits the messages of the step's claim again (P12, effects are emitted again).
-	resend(r *deciding, i int)
+	resend(s step)
 	// woken continues a step whose time has come, in a task that goes forward.
-	woken(r *deciding, i int)
+	woken(s step)
 	// resume continues a step that waits after a Resubmit.
-	resume(r *deciding, i int)
+	resume(s step)
 	// validState reports whether the step may be in its present state.
 	validState(s *Step, d *core.StepDefinition) bool
 }
@@ -45,4 +45,4 @@ func init() {
 	}
 }
 
-func (r *deciding) kind(i int) kind { return behaviours[r.def.Steps[i].Kind()] }
+func (s step) kind() kind { return behaviours[s.d.Kind()] }

@@ -12,14 +12,12 @@ import (
 // event (P35, an answer decides a round). The file answer.go handles the answers.
 type answerKind struct{}
 
-func (answerKind) prepare(r *deciding, i int) (prepared, error) {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
-	text, err := r.input(i, core.Do)
-	if r.err != nil || err != nil {
+func (answerKind) prepare(s step) (prepared, error) {
+	text, err := s.input(core.Do)
+	if s.err != nil || err != nil {
 		return prepared{}, err
 	}
-	a, timeout, err := ReadQuestion(text, d.Timeout, r.at.Now)
+	a, timeout, err := ReadQuestion(text, s.d.Timeout, s.at.Now)
 	if err != nil {
 		return prepared{}, err
 	}
@@ -33,7 +31,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	case s.Answers != nil: // early answers count from now on (P36, answers may come early, late or twice)
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v Vote) bool {
 			// A Move may have changed the allowed values (P49, move pins another definition).
-			_, wrong := r.def.AnswerValue(i, v.Value)
+			_, wrong := s.def.AnswerValue(s.i, v.Value)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -41,46 +39,45 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		}
 	}
 	_, complete := a.Complete()
-	return prepared{answers: a, wakeAt: r.at.Now.Add(timeout), atOnce: complete || timeout == 0}, nil
+	return prepared{answers: a, wakeAt: s.at.Now.Add(timeout), atOnce: complete || timeout == 0}, nil
 }
 
-func (answerKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, Claim{})
-	s := &r.t.Steps[i]
+func (answerKind) start(s step, p prepared) {
+	s.take(core.Waiting, Claim{})
 	var early []Vote
-	if r.err == nil && s.Answers != nil && !s.Decided() {
+	if s.err == nil && s.Answers != nil && !s.Decided() {
 		early = s.Answers.Votes
 	}
 	s.Wait.Until = p.wakeAt
 	s.Answers = p.answers
 	s.Output = nil
-	r.refuseEarly(i, early)
+	s.refuseEarly(early)
 	if p.atOnce {
-		r.look(i)
+		s.look()
 		return
 	}
 	s.Wait.At = p.wakeAt
-	r.question(i)
+	s.question()
 }
 
 // resend emits the last reminder and the next Wake again.
-func (answerKind) resend(r *deciding, i int) {
-	r.emitReminder(i)
-	r.emitLook(i)
+func (answerKind) resend(s step) {
+	s.emitReminder()
+	s.emitLook()
 }
 
-func (answerKind) woken(r *deciding, i int) {
-	r.look(i)
-	if r.t.Steps[i].State == core.Waiting && r.remind(i) {
-		r.question(i)
+func (answerKind) woken(s step) {
+	s.look()
+	if s.State == core.Waiting && s.remind() {
+		s.question()
 	}
 }
 
 // resume checks whether an undecided step is decided now (P33, a waiting step asks no agent; P35).
-func (answerKind) resume(r *deciding, i int) {
-	r.look(i)
-	if r.t.Steps[i].State == core.Waiting {
-		r.goOnAsking(i)
+func (answerKind) resume(s step) {
+	s.look()
+	if s.State == core.Waiting {
+		s.goOnAsking()
 	}
 }
 
@@ -98,40 +95,38 @@ func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
 
 // look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
 // time for an answer has passed. An answer takes precedence over the time (P36).
-func (r *deciding) look(i int) {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
+func (s step) look() {
 	decided, complete := s.Answers.Complete()
 	if !complete {
-		if r.t.ProcessState != core.Processing || r.at.Now < s.Wait.At {
+		if s.t.ProcessState != core.Processing || s.at.Now < s.Wait.At {
 			return
 		}
-		decided = Decided{Value: d.Answer.TimeoutValue, By: ByTimeout}
+		decided = Decided{Value: s.d.Answer.TimeoutValue, By: ByTimeout}
 		if decided.Value == nil {
 			decided.Value = json.RawMessage("null")
-			r.decide(i, decided, &StepError{
+			s.decide(decided, &StepError{
 				Code:    core.CodeAnswerTimeout,
 				Message: "no answer came in time",
 			})
 			return
 		}
 	}
-	switch failed := r.refusedAnswer(i, decided); {
-	case r.err != nil:
-	case failed != nil && r.t.ProcessState == core.Error: // the decision waits for the Resubmit (P36)
+	switch failed := s.refusedAnswer(decided); {
+	case s.err != nil:
+	case failed != nil && s.t.ProcessState == core.Error: // the decision waits for the Resubmit (P36)
 	default:
-		r.decide(i, decided, failed)
+		s.decide(decided, failed)
 	}
 }
 
-func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
-	d := r.def.Steps[i].Answer
-	if d.Refuse == "" || !r.orderKnown() {
+func (s step) refusedAnswer(decided Decided) *StepError {
+	d := s.d.Answer
+	if d.Refuse == "" || !s.orderKnown() {
 		return nil
 	}
-	env := r.environment(i, false)
+	env := s.environment(false)
 	env.Value = decided.Value
-	refused, err := r.def.Expr.Refused(i, env)
+	refused, err := s.def.Expr.Refused(s.i, env)
 	switch {
 	case err != nil:
 		return &StepError{Code: "expression", Message: "refuse: " + err.Error()}
@@ -154,40 +149,37 @@ func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 }
 
 // decide ends the round. The decision becomes the step's output, even if the step fails.
-func (r *deciding) decide(i int, decided Decided, failed *StepError) {
-	s := &r.t.Steps[i]
-	decided.At = r.at.Now
+func (s step) decide(decided Decided, failed *StepError) {
+	decided.At = s.at.Now
 	output, err := core.Marshal(decided)
 	if err != nil { // not expected, because the value was checked when it arrived
-		r.err = fmt.Errorf("step %s: %w", s.Name, err)
+		s.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return
 	}
-	if r.def.Steps[i].Answer.Event != "" { // the value may be large, and the output contains it
+	if s.d.Answer.Event != "" { // the value may be large, and the output contains it
 		a := *s.Answers
 		a.Votes = nil
 		s.Answers = &a
 	}
 	if failed == nil {
-		r.finish(i, output)
+		s.finish(output)
 		return
 	}
 	s.Output = output
-	r.recordFailure(i, failed.Code, failed.Message, s.Attempt)
-	giveUp(&r.t.Steps[i])
+	s.recordFailure(failed.Code, failed.Message, s.Attempt)
+	s.giveUp()
 }
 
 // policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,
 // a question has a time). The order goes on after the failure of a call whose question is answered already
 // (P38, an ask sends the question).
-func (r *deciding) policyOf(i int) core.Policy {
-	d := &r.def.Steps[i]
-	s := &r.t.Steps[i]
-	if r.t.Overtaken(r.def, i) {
+func (s step) policyOf() core.Policy {
+	if s.t.Overtaken(s.def, s.i) {
 		return core.OnFailureContinue
 	}
-	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil &&
+	if s.d.Answer != nil && s.d.Answer.OnTimeout != "" && s.Error != nil &&
 		s.Error.Code == core.CodeAnswerTimeout {
-		return d.Answer.OnTimeout
+		return s.d.Answer.OnTimeout
 	}
-	return d.OnFailure
+	return s.d.OnFailure
 }

@@ -11,30 +11,30 @@ import (
 // The files reply.go and overdue.go handle replies and timeouts.
 type callKind struct{}
 
-func (callKind) prepare(r *deciding, i int) (prepared, error) {
-	input, err := r.input(i, core.Do)
+func (callKind) prepare(s step) (prepared, error) {
+	input, err := s.input(core.Do)
 	return prepared{input: input}, err
 }
 
-func (callKind) start(r *deciding, i int, p prepared) {
-	r.takeCall(i, core.Do)
-	r.emit(r.t.Request(r.def, i, p.input))
+func (callKind) start(s step, p prepared) {
+	s.takeCall(core.Do)
+	s.emit(s.t.Request(s.def, s.i, p.input))
 }
 
-func (callKind) resend(r *deciding, i int) {
+func (callKind) resend(s step) {
 	op := core.Do
-	if r.t.Steps[i].Claim.Undo {
+	if s.Claim.Undo {
 		op = core.UndoOp
 	}
-	input, err := r.input(i, op)
-	if r.err == nil && err == nil { // the claim has computed the same input, so an error is not expected
-		r.emit(r.t.Request(r.def, i, input))
+	input, err := s.input(op)
+	if s.err == nil && err == nil { // the claim has computed the same input, so an error is not expected
+		s.emit(s.t.Request(s.def, s.i, input))
 	}
 }
 
-func (callKind) woken(*deciding, int) {} // advance claims it
+func (callKind) woken(step) {} // advance claims it
 
-func (callKind) resume(*deciding, int) {} // a call does not wait
+func (callKind) resume(step) {} // a call does not wait
 
 func (callKind) validState(s *Step, d *core.StepDefinition) bool {
 	claimed := s.Attempted() && s.Attempt > 0
@@ -57,10 +57,8 @@ func (callKind) validState(s *Step, d *core.StepDefinition) bool {
 
 // takeCall writes the claim of a call into the step, with stopBy and completeBy (P6, two times in each
 // request).
-func (r *deciding) takeCall(i int, op core.Operation) {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
-	c := Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)}
+func (s step) takeCall(op core.Operation) {
+	c := Claim{By: s.at.By[:min(len(s.at.By), core.MaxName)], Agent: s.chooseAgent()}
 	state := core.Processing
 	if op == core.UndoOp {
 		c.Undo = true
@@ -72,35 +70,34 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	//   - twice the agent's last queue wait
 	//
 	// The allowance is at most the larger of MaxQueueTime and the agent's allowance.
-	name := cmp.Or(c.Agent, d.Agent)
-	agent := r.def.Agents[name]
-	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
-		max(d.MaxQueueTime, agent.QueueAllowance))
-	until := r.t.KnownUntil(r.def, i, r.at.Now)
-	r.take(i, state, c)
-	s.Claim.StopBy = r.at.Now.Add(s.Longest(d) + c.Allowance)
+	name := cmp.Or(c.Agent, s.d.Agent)
+	agent := s.def.Agents[name]
+	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*s.at.Waits[name]),
+		max(s.d.MaxQueueTime, agent.QueueAllowance))
+	until := s.t.KnownUntil(s.def, s.i, s.at.Now)
+	s.take(state, c)
+	s.Claim.StopBy = s.at.Now.Add(s.Longest(s.d) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // after until, the call could take effect twice (P18)
-		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(s.TimeoutOf(d))))
+		s.Claim.StopBy = min(s.Claim.StopBy, max(until, s.at.Now.Add(s.TimeoutOf(s.d))))
 	}
-	s.CompleteBy = s.FirstCompleteBy(d)
+	s.CompleteBy = s.FirstCompleteBy(s.d)
 }
 
 // chooseAgent returns the agent of the next claim, or "" for the first agent (P44, several agents can do one
 // step). It leaves out the agents whose recent attempts were unsuccessful. From the other agents it chooses
 // by the expected wait. An agent that the step lists later is chosen only if its wait is more than 20 %
 // shorter than the best wait before it.
-func (r *deciding) chooseAgent(i int) string {
-	d := &r.def.Steps[i]
-	not := r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i])
+func (s step) chooseAgent() string {
+	not := s.t.NotDone(s.d, s.Step)
 	best := ""
-	for _, name := range d.AllAgents() {
+	for _, name := range s.d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):
-		case best == "", 5*r.expectedWait(name) < 4*r.expectedWait(best):
+		case best == "", 5*s.expectedWait(name) < 4*s.expectedWait(best):
 			best = name
 		}
 	}
-	if best == d.Agent {
+	if best == s.d.Agent {
 		return ""
 	}
 	return best
@@ -111,6 +108,6 @@ const leastWait = 100 * core.Millisecond
 
 // expectedWait returns how long a request is expected to wait in the queue of the agent. It adds the last
 // measured wait and the time that the requests now in the queue will take.
-func (r *deciding) expectedWait(agent string) core.Duration {
+func (r *decision) expectedWait(agent string) core.Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }

@@ -27,125 +27,122 @@ const (
 // collectedSize is an upper limit of the bytes that {"index":9999,"output":} and a comma add to an output.
 const collectedSize = 26
 
-func (eachKind) prepare(r *deciding, i int) (prepared, error) {
-	d := &r.def.Steps[i]
-	if d.Input == nil {
+func (eachKind) prepare(s step) (prepared, error) {
+	if s.d.Input == nil {
 		return prepared{children: 1}, nil
 	}
-	count, err := r.readItems(i, 0)
+	count, err := s.readItems(0)
 	switch {
-	case r.err != nil || err != nil:
+	case s.err != nil || err != nil:
 		return prepared{}, err
 	case count > core.MaxChildren:
 		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let "+
 			"a child workflow have an each of its own", count, core.MaxChildren)
-	case d.Each.Collect && count*collectedSize > core.MaxCollected:
+	case s.d.Each.Collect && count*collectedSize > core.MaxCollected:
 		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: "+
 			"leave out collect, and let the children store what they find", count, core.MaxCollected)
 	}
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the step's list into r.items, and returns the length of the list. It keeps only the
+// readItems reads the step's list into s.items, and returns the length of the list. It keeps only the
 // elements of open children, and the elements less than Concurrency places from n. Its errors contain no
 // data of the order.
-func (r *deciding) readItems(i, n int) (count int, err error) {
-	if !r.orderKnown() {
+func (s step) readItems(n int) (count int, err error) {
+	if !s.orderKnown() {
 		return 0, nil
 	}
-	s := &r.t.Steps[i]
-	d := r.def.Steps[i].Each
-	r.items = map[int]json.RawMessage{}
-	r.itemsOf = i
+	d := s.d.Each
+	s.items = map[int]json.RawMessage{}
+	s.itemsOf = s.i
 	open := map[int]bool{}
 	if s.Children != nil {
 		for _, o := range s.Children.Open {
 			open[o.Index] = true
 		}
 	}
-	return r.def.Expr.Items(i, r.environment(i, false), func(k int, item json.RawMessage) {
+	return s.def.Expr.Items(s.i, s.environment(false), func(k int, item json.RawMessage) {
 		if k > n-d.Concurrency && k < n+d.Concurrency || open[k] {
-			r.items[k] = item
+			s.items[k] = item
 		}
 	})
 }
 
 // item returns the n-th element of the step's list, or nil for a step without a list.
-func (r *deciding) item(i, n int) (json.RawMessage, error) {
-	if r.def.Steps[i].Input == nil {
+func (s step) item(n int) (json.RawMessage, error) {
+	if s.d.Input == nil {
 		return nil, nil
 	}
-	if item, known := r.items[n]; known && r.itemsOf == i {
+	if item, known := s.items[n]; known && s.itemsOf == s.i {
 		return item, nil
 	}
-	switch count, err := r.readItems(i, n); {
-	case r.err != nil || err != nil:
+	switch count, err := s.readItems(n); {
+	case s.err != nil || err != nil:
 		return nil, err
-	case count != r.t.Steps[i].Children.Count:
-		r.items = nil
+	case count != s.Children.Count:
+		s.items = nil
 		return nil, errors.New("the list is not the one that the step was claimed with")
 	}
-	return r.items[n], nil
+	return s.items[n], nil
 }
 
-func (eachKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, Claim{})
-	s := &r.t.Steps[i]
+func (eachKind) start(s step, p prepared) {
+	s.take(core.Waiting, Claim{})
 	c := &Children{Count: p.children}
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
 	s.Children = c
 	if p.atOnce {
-		r.endChildren(i)
+		s.endChildren()
 		return
 	}
-	r.fillChildren(i)
-	at := r.at.Now
+	s.fillChildren()
+	at := s.at.Now
 	// If no child is open, every child's order had an error. The Wake then comes at once and ends the step.
-	if len(c.Open) > 0 || r.err != nil {
+	if len(c.Open) > 0 || s.err != nil {
 		at = at.Add(c.Pause())
 	}
-	r.wait(i, at)
+	s.wait(at)
 }
 
 // fillChildren starts children until Concurrency children are open (P40). It stops earlier if all children
 // were started, or if more children than Tolerate have failed.
-func (r *deciding) fillChildren(i int) {
-	c := r.t.Steps[i].Children
-	d := r.def.Steps[i].Each
+func (s step) fillChildren() {
+	c := s.Children
+	d := s.d.Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
 		n := c.Next
-		order, err := r.childOrder(i, n)
+		order, err := s.childOrder(n)
 		c.Next++
 		c.Started = max(c.Started, c.Next)
 		if err != nil {
 			c.Fail(n, "expression", err.Error())
 			continue
 		}
-		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
-		r.ask(i, n, core.AskStart, order)
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause})
+		s.ask(n, core.AskStart, order)
 	}
 }
 
 // childOrder computes a child's order from values that do not change in the run (P12, effects are emitted
-// again). If the task's order is needed and absent, childOrder sets r.err, and the decision is dropped.
-func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
-	order, err := r.item(i, n)
-	if err != nil || !r.orderKnown() {
+// again). If the task's order is needed and absent, childOrder sets s.err, and the decision is dropped.
+func (s step) childOrder(n int) (json.RawMessage, error) {
+	order, err := s.item(n)
+	if err != nil || !s.orderKnown() {
 		return nil, err
 	}
-	switch d := r.def.Steps[i].Each; {
+	switch d := s.d.Each; {
 	case d.Order != nil:
-		env := r.environment(i, false)
+		env := s.environment(false)
 		env.Item = order
 		env.Index = n
-		order, err = r.def.Expr.ChildOrder(i, env)
+		order, err = s.def.Expr.ChildOrder(s.i, env)
 		if err != nil {
 			return nil, fmt.Errorf("the order of child %d: %w", n, err)
 		}
 	case order == nil:
-		order = r.order
+		order = s.order
 	}
 	switch {
 	case !bytes.HasPrefix(order, []byte("{")):
@@ -157,22 +154,20 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	return order, nil
 }
 
-func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
-	s := &r.t.Steps[i]
-	d := r.def.Steps[i].Each
-	p := core.Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
-	r.emit(core.AskChild{
+func (s step) ask(n int, ask core.ChildAsk, order json.RawMessage) {
+	d := s.d.Each
+	p := core.Parent{OrderID: s.t.OrderID, Run: s.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
+	s.emit(core.AskChild{
 		OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow,
 		Definition: d.Definition,
-		Priority:   r.t.Priority, Order: order,
+		Priority:   s.t.Priority, Order: order,
 	})
 }
 
 // askOpen sends the step's present request (start, undo or cancel) to the open children. If cause is not "",
 // askOpen sends it only to the children whose last request had this cause. askOpen skips a child if the
 // child's order cannot be computed.
-func (r *deciding) askOpen(i int, cause string) {
-	s := &r.t.Steps[i]
+func (s step) askOpen(cause string) {
 	ask := core.AskStart
 	switch {
 	case s.Claim.Undo:
@@ -184,50 +179,48 @@ func (r *deciding) askOpen(i int, cause string) {
 		if cause != "" && o.Cause != cause {
 			continue
 		}
-		if order, err := r.childOrder(i, o.Index); err == nil {
-			r.ask(i, o.Index, ask, order)
+		if order, err := s.childOrder(o.Index); err == nil {
+			s.ask(o.Index, ask, order)
 		}
 	}
 }
 
-func (eachKind) resend(r *deciding, i int) {
-	if s := &r.t.Steps[i]; r.cause == "" || s.Claim.Cause == r.cause {
-		waitKind{}.resend(r, i)
+func (eachKind) resend(s step) {
+	if s.cause == "" || s.Claim.Cause == s.cause {
+		waitKind{}.resend(s)
 	}
-	r.askOpen(i, r.cause)
+	s.askOpen(s.cause)
 }
 
 // woken asks all open children again, because a request or the report of an end may be lost.
-func (eachKind) woken(r *deciding, i int) {
-	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
-		r.undoChildren(i)
+func (eachKind) woken(s step) {
+	if s.Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
+		s.undoChildren()
 		return
 	}
-	r.askAgain(i)
+	s.askAgain()
 }
 
 // askAgain asks the open children of a step again, and ends the step if no child is open.
-func (r *deciding) askAgain(i int) {
-	s := &r.t.Steps[i]
+func (s step) askAgain() {
 	s.OwnChildren().Rounds++
-	r.askOpen(i, "")
-	if r.err == nil {
-		r.lookAtChildren(i)
+	s.askOpen("")
+	if s.err == nil {
+		s.lookAtChildren()
 	}
-	if r.err == nil && s.State == core.Waiting && !s.Claim.Undo {
-		r.wait(i, r.at.Now.Add(s.Children.Pause()))
+	if s.err == nil && s.State == core.Waiting && !s.Claim.Undo {
+		s.wait(s.at.Now.Add(s.Children.Pause()))
 	}
 }
 
-func (eachKind) resume(r *deciding, i int) {
-	s := &r.t.Steps[i]
+func (eachKind) resume(s step) {
 	if s.Claim.Undo {
 		s.Wait.At = 0
-		r.undoChildren(i)
+		s.undoChildren()
 		return
 	}
-	s.Claim.Cause = r.cause
-	r.askAgain(i)
+	s.Claim.Cause = s.cause
+	s.askAgain()
 }
 
 func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
@@ -247,9 +240,8 @@ func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 
 // childEnded applies the report of an open child about its end or Error (P41, parent and child talk by
 // messages). During an undo, a child stays open until it is undone.
-func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
+func (s step) childEnded(ev core.Event) (string, error) {
 	e := ev.(core.ChildEnded)
-	s := &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
 	if n < 0 {
 		return notOpen, nil
@@ -261,7 +253,7 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	case e.State == core.ChildError, s.Claim.Undo &&
 		(e.State == core.ChildClosed || e.State == core.ChildExpired):
 		c.Open[n].State = string(e.State)
-		r.childInDoubt(i, e)
+		s.childInDoubt(e)
 		return "", nil
 	case s.Claim.Undo && e.State != core.ChildCompensated:
 		return "the child is to be undone, and is not yet", nil
@@ -270,40 +262,39 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	switch {
 	case s.Claim.Undo:
 	case e.State == core.ChildProcessed:
-		r.collect(i, e)
+		s.collect(e)
 	default:
 		c.Fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}
 	switch {
-	case s.Claim.Undo && r.t.ProcessState != core.Error:
-		r.fillUndo(i)
-	case r.t.ProcessState == core.Processing:
-		r.lookAtChildren(i)
+	case s.Claim.Undo && s.t.ProcessState != core.Error:
+		s.fillUndo()
+	case s.t.ProcessState == core.Processing:
+		s.lookAtChildren()
 	}
 	return "", nil
 }
 
 // childInDoubt stops the task if a child can no longer be undone.
-func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
-	if e.State == core.ChildError || r.t.ProcessState == core.Error {
+func (s step) childInDoubt(e core.ChildEnded) {
+	if e.State == core.ChildError || s.t.ProcessState == core.Error {
 		return
 	}
 	how := "was closed by hand"
 	if e.State == core.ChildExpired {
 		how = "is no longer stored"
 	}
-	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by "+
+	s.recordFailure(codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by "+
 		"hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how),
-		r.t.Steps[i].Attempt)
-	r.enterError(r.t.Direction(), i)
+		s.Attempt)
+	s.enterError()
 }
 
 // collect stores a child's output if the step needs it. If the output does not fit, collect cancels the
 // open children.
-func (r *deciding) collect(i int, e core.ChildEnded) {
-	s := &r.t.Steps[i]
-	d := r.def.Steps[i].Each
-	single := r.def.Steps[i].Input == nil
+func (s step) collect(e core.ChildEnded) {
+	d := s.d.Each
+	single := s.d.Input == nil
 	if !d.Collect && !single || len(e.Output) == 0 {
 		return
 	}
@@ -314,124 +305,118 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	for _, have := range c.Results {
 		size += len(have.Output) + collectedSize
 	}
-	if !single && size > core.MaxCollected || !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+	if !single && size > core.MaxCollected || !s.at.SizeLimit.KeepsReserve(s.def, s.t) {
 		c.Results = before
-		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
+		s.stopChildren(fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
 			"room in the order's document; let the child workflow return less", core.CodeOutputTooLarge,
 			core.MaxCollected))
 	}
 }
 
 // stopChildren cancels the open children and prevents further starts.
-func (r *deciding) stopChildren(i int, reason string) {
-	c := r.t.Steps[i].Children
+func (s step) stopChildren(reason string) {
+	c := s.Children
 	c.Stopped = true
 	c.Reason = reason
 	for n := range c.Open {
-		c.Open[n].Cause = r.cause
+		c.Open[n].Cause = s.cause
 	}
-	r.askOpen(i, "")
+	s.askOpen("")
 }
 
 // lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
 // many have failed, and ends the step if no child is open.
-func (r *deciding) lookAtChildren(i int) {
-	s := &r.t.Steps[i]
-	d := r.def.Steps[i].Each
+func (s step) lookAtChildren() {
+	d := s.d.Each
 	c := s.Children
 	if !c.Stopped && c.Next < c.Count && c.Failed <= d.Tolerate && len(c.Open) < d.Concurrency {
-		r.fillChildren(i)
+		s.fillChildren()
 	}
-	if r.err == nil && !c.Stopped && c.Failed > d.Tolerate {
-		r.stopChildren(i, c.Reason)
+	if s.err == nil && !c.Stopped && c.Failed > d.Tolerate {
+		s.stopChildren(c.Reason)
 	}
-	if r.err != nil || len(c.Open) > 0 {
+	if s.err != nil || len(c.Open) > 0 {
 		return
 	}
 	if c.Stopped {
-		r.failChildren(i)
+		s.failChildren()
 		return
 	}
-	r.endChildren(i)
+	s.endChildren()
 }
 
 // failChildren fails a step whose children were stopped. All children have ended, so the step needs no
 // Resolve.
-func (r *deciding) failChildren(i int) {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
+func (s step) failChildren() {
 	c := s.Children
 	code := codeChildrenFailed
 	text := c.Reason
-	if d.Input == nil {
+	if s.d.Input == nil {
 		code, text, _ = strings.Cut(c.Reason, ": ")
-	} else if c.Failed > d.Each.Tolerate {
+	} else if c.Failed > s.d.Each.Tolerate {
 		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count,
-			d.Each.Tolerate, c.FailedAt[0], c.Reason)
+			s.d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
-	r.recordFailure(i, code, text, s.Attempt)
-	giveUp(&r.t.Steps[i])
+	s.recordFailure(code, text, s.Attempt)
+	s.giveUp()
 }
 
 // endChildren makes the step Processed. If its output does not fit into the document, the step fails.
-func (r *deciding) endChildren(i int) {
-	s := &r.t.Steps[i]
+func (s step) endChildren() {
 	var output json.RawMessage
 	if len(s.Children.Results) > 0 {
 		output = s.Children.Results[0].Output
 	}
-	if r.def.Steps[i].Input != nil {
-		output = s.Children.Output(r.def.Steps[i].Each.Collect)
+	if s.d.Input != nil {
+		output = s.Children.Output(s.d.Each.Collect)
 	}
 	c := *s.Children
 	c.Results = nil
 	s.Children = &c
-	if r.outputFits(i, output) {
-		r.finish(i, output)
+	if s.outputFits(output) {
+		s.finish(output)
 		return
 	}
-	r.recordFailure(i, core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
+	s.recordFailure(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
 		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
-	giveUp(&r.t.Steps[i])
+	s.giveUp()
 }
 
 // undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether
 // all children are undone.
-func (r *deciding) undoChildren(i int) bool {
-	s := &r.t.Steps[i]
+func (s step) undoChildren() bool {
 	begun := s.State == core.Waiting && s.Claim.Undo
-	if begun && r.at.Now < s.Wait.At {
+	if begun && s.at.Now < s.Wait.At {
 		return false
 	}
 	c := s.OwnChildren()
 	if begun {
 		c.Rounds++
 	} else {
-		if r.bySupervisor() {
-			r.claimLater(i)
+		if s.bySupervisor() {
+			s.claimLater()
 			return false
 		}
-		r.take(i, core.Waiting, Claim{Undo: true})
+		s.take(core.Waiting, Claim{Undo: true})
 		c.Cursor = c.Started
 		c.Rounds = 0
 		c.Results = nil
 		for n := range c.Open {
-			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}
+			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: s.cause}
 		}
 	}
-	r.askOpen(i, "")
-	if r.err != nil || r.fillUndo(i) {
-		return r.err == nil
+	s.askOpen("")
+	if s.err != nil || s.fillUndo() {
+		return s.err == nil
 	}
-	r.wait(i, r.at.Now.Add(c.Pause()))
+	s.wait(s.at.Now.Add(c.Pause()))
 	return false
 }
 
 // fillUndo asks more children for their undo, until the limit of concurrent children is reached. It reports
 // whether all children are undone.
-func (r *deciding) fillUndo(i int) bool {
-	s := &r.t.Steps[i]
-	d := r.def.Steps[i].Each
+func (s step) fillUndo() bool {
+	d := s.d.Each
 	c := s.Children
 	for c.Cursor > 0 && len(c.Open) < d.Concurrency {
 		n := c.Cursor - 1
@@ -439,17 +424,17 @@ func (r *deciding) fillUndo(i int) bool {
 			c.Cursor--
 			continue
 		}
-		order, err := r.childOrder(i, n)
+		order, err := s.childOrder(n)
 		c.Cursor--
 		if err != nil { // a child without an order was never started
 			continue
 		}
-		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
-		r.ask(i, n, core.AskUndo, order)
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause})
+		s.ask(n, core.AskUndo, order)
 	}
 	if c.Cursor > 0 || len(c.Open) > 0 {
 		return false
 	}
-	undone(&r.t.Steps[i])
+	s.undone()
 	return true
 }

@@ -8,17 +8,17 @@ import (
 // Such a step calls no agent and is never claimed, so it has nothing to undo.
 type failKind struct{}
 
-func (failKind) prepare(r *deciding, i int) (prepared, error) {
-	return prepared{}, r.def.Steps[i].Fail
+func (failKind) prepare(s step) (prepared, error) {
+	return prepared{}, s.d.Fail
 }
 
-func (failKind) start(*deciding, int, prepared) {}
+func (failKind) start(step, prepared) {}
 
-func (failKind) resend(*deciding, int) {}
+func (failKind) resend(step) {}
 
-func (failKind) woken(*deciding, int) {}
+func (failKind) woken(step) {}
 
-func (failKind) resume(*deciding, int) {}
+func (failKind) resume(step) {}
 
 func (failKind) validState(s *Step, _ *core.StepDefinition) bool {
 	return !s.Attempted() && (s.State == core.Pending || s.State == core.Skipped || s.State == core.Failed)

@@ -15,25 +15,24 @@ type waitKind struct{}
 // it.
 const maxDelay = 15 * core.Minute
 
-func (waitKind) prepare(r *deciding, i int) (prepared, error) {
-	s := &r.t.Steps[i]
-	w := r.def.Steps[i].Wait
-	until := r.at.Now.Add(w.For)
-	if r.def.Steps[i].Input != nil {
-		text, err := r.input(i, core.Do)
-		if r.err != nil || err != nil {
+func (waitKind) prepare(s step) (prepared, error) {
+	w := s.d.Wait
+	until := s.at.Now.Add(w.For)
+	if s.d.Input != nil {
+		text, err := s.input(core.Do)
+		if s.err != nil || err != nil {
 			return prepared{}, err
 		}
-		until, err = readEnd(text, r.at.Now)
+		until, err = readEnd(text, s.at.Now)
 		if err != nil {
 			return prepared{}, err
 		}
 	}
-	until = endOfWait(r.t, s, s.Attempt, until, w.Spread)
-	if r.at.LongestWait > 0 {
-		until = min(until, r.at.Now.Add(r.at.LongestWait))
+	until = endOfWait(s.t, s.Step, s.Attempt, until, w.Spread)
+	if s.at.LongestWait > 0 {
+		until = min(until, s.at.Now.Add(s.at.LongestWait))
 	}
-	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
+	return prepared{wakeAt: until, atOnce: until <= s.at.Now}, nil
 }
 
 // endOfWait returns the time at which the wait of a step ends: until, plus a part of spread. The part
@@ -69,46 +68,44 @@ func readEnd(text json.RawMessage, claimed core.Time) (core.Time, error) {
 var errNoEnd = errors.New(`the end of the wait is neither a length, like "48h", nor a time in RFC 3339, like ` +
 	`"2026-11-21T10:00:00Z"`)
 
-func (waitKind) start(r *deciding, i int, p prepared) {
-	r.take(i, core.Waiting, Claim{})
-	r.t.Steps[i].Wait.Until = p.wakeAt
+func (waitKind) start(s step, p prepared) {
+	s.take(core.Waiting, Claim{})
+	s.Wait.Until = p.wakeAt
 	if p.atOnce {
-		r.finish(i, nil)
+		s.finish(nil)
 		return
 	}
-	r.wait(i, p.wakeAt)
+	s.wait(p.wakeAt)
 }
 
 // wait makes the step wait until wakeAt, and emits a Wake for this time. If the Wake is lost, or the time is
 // too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
-func (r *deciding) wait(i int, wakeAt core.Time) {
-	s := &r.t.Steps[i]
+func (s step) wait(wakeAt core.Time) {
 	s.Wait.At = wakeAt
 	s.CompleteBy = wakeAt
-	if wakeAt.Sub(r.at.Now) <= maxDelay {
-		s.CompleteBy = max(wakeAt, r.at.Now).Add(r.def.Grace)
+	if wakeAt.Sub(s.at.Now) <= maxDelay {
+		s.CompleteBy = max(wakeAt, s.at.Now).Add(s.def.Grace)
 	}
-	waitKind{}.resend(r, i)
+	waitKind{}.resend(s)
 }
 
-func (waitKind) resend(r *deciding, i int) {
-	r.wake(&r.t.Steps[i], r.t.Steps[i].Wait.At)
+func (waitKind) resend(s step) {
+	s.wake(s.Wait.At)
 }
 
-func (waitKind) woken(r *deciding, i int) {
-	r.finish(i, nil)
+func (waitKind) woken(s step) {
+	s.finish(nil)
 }
 
 // resume ends a wait whose time came while the task was in Error. A wait whose time has not come continues
 // (P33).
-func (waitKind) resume(r *deciding, i int) {
-	s := &r.t.Steps[i]
-	if s.Wait.At <= r.at.Now {
-		r.finish(i, nil)
+func (waitKind) resume(s step) {
+	if s.Wait.At <= s.at.Now {
+		s.finish(nil)
 		return
 	}
-	s.Claim.Cause = r.cause
-	r.wait(i, s.Wait.At)
+	s.Claim.Cause = s.cause
+	s.wait(s.Wait.At)
 }
 
 func (waitKind) validState(s *Step, _ *core.StepDefinition) bool {

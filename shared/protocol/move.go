@@ -7,7 +7,7 @@ import (
 )
 
 // moveCommand pins the task to another definition of its workflow (P49, move pins another definition).
-func (r *deciding) moveCommand(ev core.Event) (refused string) {
+func (r *decision) moveCommand(ev core.Event) (refused string) {
 	if reason := r.move(ev.(core.Move).To); reason != "" {
 		return reason
 	}
@@ -18,20 +18,20 @@ func (r *deciding) moveCommand(ev core.Event) (refused string) {
 
 // askOn sets the time of the next reminder for each open question of a moved task. The new definition may
 // have a different interval or no reminders. In a stopped task, the Resubmit sets these times.
-func (r *deciding) askOn() {
+func (r *decision) askOn() {
 	if r.t.ProcessState != core.Processing {
 		return
 	}
 	for i := range r.t.Steps {
 		if r.def.Steps[i].Answer != nil && r.t.Steps[i].State == core.Waiting {
-			r.goOnAsking(i)
+			r.step(i).goOnAsking()
 		}
 	}
 }
 
 // move pins the target's definition, and puts the steps into the order of the definition. If the move is
 // refused, move returns the reason and changes nothing.
-func (r *deciding) move(to core.Target) (refused string) {
+func (r *decision) move(to core.Target) (refused string) {
 	if reason := r.t.MoveRefusal(r.def, to); reason != "" {
 		return reason
 	}
@@ -40,7 +40,7 @@ func (r *deciding) move(to core.Target) (refused string) {
 
 // pin pins the task to another definition. If the definition is refused, pin returns the reason and changes
 // nothing.
-func (r *deciding) pin(to *core.Definition) (refused string) {
+func (r *decision) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
 	if !r.at.SizeLimit.KeepsReserve(to, t) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do "+

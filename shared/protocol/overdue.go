@@ -9,103 +9,97 @@ import (
 const notYet = "its time has not passed"
 
 // doOverdue handles a do whose reply did not come in time (P16, the Supervisor hands back and gives up).
-func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
+func (s step) doOverdue(ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
-	s := &r.t.Steps[i]
-	if !s.CompleteBy.Passed(r.at.Now) {
+	if !s.CompleteBy.Passed(s.at.Now) {
 		return notYet, nil
 	}
-	forward := r.t.ProcessState == core.Processing
+	forward := s.t.ProcessState == core.Processing
 	if forward && e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
-		return r.backlog(i), nil
+		return s.backlog(), nil
 	}
-	r.recordAttempt(i, OutcomeOverdue, core.CodeTimeout)
-	r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
+	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
+	s.recordFailure(core.CodeTimeout, core.TimeoutText, e.Attempt)
 	if !forward {
-		giveUp(s)
+		s.giveUp()
 		return "", nil
 	}
 	s.Failures.Do++
-	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
-		r.handBack(s, r.at.Now.Add(retryWait(r.t, s, retry)))
+	if retry := s.d.Retry; s.Failures.Do < retry.Budget() {
+		s.handBack(s.at.Now.Add(retryWait(s.t, s.Step, retry)))
 		return "", nil
 	}
-	giveUp(s)
+	s.giveUp()
 	return "", nil
 }
 
 // claimLater leaves the claim of an undo to the Scheduler (P16, the Supervisor hands back and gives up). It does
 // nothing if a Wake is on its way.
-func (r *deciding) claimLater(i int) {
-	s := &r.t.Steps[i]
-	if s.AwaitsWake() && s.CompleteBy > r.at.Now {
+func (s step) claimLater() {
+	if s.AwaitsWake() && s.CompleteBy > s.at.Now {
 		return
 	}
 	if s.State != core.Waiting {
-		r.recordAttempt(i, OutcomeSuperseded, "")
-		release(s)
+		s.recordAttempt(OutcomeSuperseded, "")
+		s.release()
 		s.State = core.UndoWait
 	}
-	r.wakeNow(s)
+	s.wakeNow()
 }
 
 // wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends a new
 // Wake.
-func (r *deciding) wakeNow(s *Step) {
-	s.CompleteBy = r.at.Now.Add(r.def.Grace)
-	r.wake(s, 0)
+func (s step) wakeNow() {
+	s.CompleteBy = s.at.Now.Add(s.def.Grace)
+	s.wake(0)
 }
 
-func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
+func (s step) undoOverdue(ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
-	s := &r.t.Steps[i]
-	if !s.CompleteBy.Passed(r.at.Now) {
+	if !s.CompleteBy.Passed(s.at.Now) {
 		return notYet, nil
 	}
-	if e.Backlog && r.t.ProcessState != core.Error {
-		return r.backlog(i), nil
+	if e.Backlog && s.t.ProcessState != core.Error {
+		return s.backlog(), nil
 	}
-	r.recordAttempt(i, OutcomeOverdue, core.CodeTimeout)
-	r.recordFailure(i, core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
-	r.retryUndo(i, 0)
+	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
+	s.recordFailure(core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
+	s.retryUndo(0)
 	return "", nil
 }
 
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
 // request still waits in the agent's queue. backlog doubles the allowance, up to the rest of maxQueueTime, so
 // that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
-func (r *deciding) backlog(i int) string {
-	s := &r.t.Steps[i]
-	d := &r.def.Steps[i]
-	r.recordAttempt(i, OutcomeOverdue, core.CodeQueue)
-	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
-	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
-	if s.Failures.Queued >= d.MaxQueueTime {
+func (s step) backlog() string {
+	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
+	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)
+	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, s.d.MaxQueueTime-s.Failures.Queued)
+	if s.Failures.Queued >= s.d.MaxQueueTime {
 		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
-			"see that the agent runs and keeps up, then resubmit", s.AskedAgent(d), d.MaxQueueTime)
-		r.recordFailure(i, core.CodeQueue, text, s.Attempt)
-		giveUp(s)
-		r.enterError(r.t.Direction(), i)
+			"see that the agent runs and keeps up, then resubmit", s.AskedAgent(s.d), s.d.MaxQueueTime)
+		s.recordFailure(core.CodeQueue, text, s.Attempt)
+		s.giveUp()
+		s.enterError()
 		return ""
 	}
-	r.handBackUncharged(s, r.at.Now)
+	s.handBackUncharged(s.at.Now)
 	return ""
 }
 
 // waitOverdue sends the Wake of a step whose Wake was lost, or whose wait was too long for a message. It
 // counts no failure, and does not move the end of the wait.
-func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
-	s := &r.t.Steps[i]
-	if !s.CompleteBy.Passed(r.at.Now) {
+func (s step) waitOverdue(_ core.Event) (string, error) {
+	if !s.CompleteBy.Passed(s.at.Now) {
 		return notYet, nil
 	}
-	r.wakeNow(s)
+	s.wakeNow()
 	return "", nil
 }
 
 // deadline stops a task past its deadline, or starts its undo (P23a, a deadline stops or undoes the order).
-func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
+func (r *decision) deadline(ev core.Event) (string, error) {
 	switch {
 	case ev.(core.DeadlinePassed).Run != r.t.Run:
 		return "it belongs to another run", nil
@@ -114,36 +108,36 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	}
 	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
 	if r.def.OnDeadline != core.OnFailureUndo || r.t.PastPointOfNoReturn(r.def) {
-		r.stopForOperator(core.Forward)
+		r.stopForOperator()
 		return "", nil
 	}
-	compensate(r.t, WhyDeadline, -1)
+	r.t.compensate(WhyDeadline)
 	return "", nil
 }
 
 // endHoldEarly ends the wait of a step whose agent can call its service again (P45, "not now" is not a
 // failure). A Wake without Early ends no wait.
-func (r *deciding) endHoldEarly(i int, ev core.Event) {
-	if w := ev.(core.Wake); i >= 0 && w.Early && r.t.Steps[i].Uncalled() {
-		r.t.Steps[i].Wait.At = min(r.t.Steps[i].Wait.At, r.at.Now)
+func (s step) endHoldEarly(ev core.Event) {
+	if ev.(core.Wake).Early && s.Uncalled() {
+		s.Wait.At = min(s.Wait.At, s.at.Now)
 	}
 }
 
-func (r *deciding) wakeForward(i int, ev core.Event) (string, error) {
-	r.endHoldEarly(i, ev)
-	switch s := &r.t.Steps[i]; {
+func (s step) wakeForward(ev core.Event) (string, error) {
+	s.endHoldEarly(ev)
+	switch {
 	case !s.Attempted():
 		return notClaims, nil
-	case r.at.Now < s.NextLook(&r.def.Steps[i]):
+	case s.at.Now < s.NextLook(s.d):
 		return "its wait is not over", nil
 	}
-	r.kind(i).woken(r, i)
+	s.kind().woken(s)
 	return "", nil
 }
 
 // wakeUndo lets the undo of a task continue.
-func (r *deciding) wakeUndo(i int, ev core.Event) (string, error) {
-	r.endHoldEarly(i, ev)
+func (s step) wakeUndo(ev core.Event) (string, error) {
+	s.endHoldEarly(ev)
 	return "", nil
 }
 

@@ -8,19 +8,19 @@ import (
 
 // resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
 // Undo or Close. The fact that a wait happened ends the wait, and a task that goes forward continues.
-func (r *deciding) resolveCommand(ev core.Event) (refused string) {
+func (r *decision) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)
 	reason := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now)
 	given := ""
 	if reason == "" && len(e.Output) > 0 {
-		reason = r.statedOutputRefusal(i, e)
+		reason = r.step(i).statedOutputRefusal(e)
 		given = e.Step
 	}
 	if reason != "" {
 		return reason
 	}
-	s := &r.t.Steps[i]
+	s := r.step(i)
 	r.accept(note("an output", given))
 	// The fact is about the children in doubt, which Settled closes. The other open children stay open, and a
 	// Resubmit asks them again (P41, parent and child talk by messages).
@@ -34,11 +34,11 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	case undo && e.Fact == core.Happened:
 		s.State = core.UndoWait
 	case undo:
-		undone(&r.t.Steps[i])
+		s.undone()
 	case e.Fact == core.Happened:
-		r.finish(i, e.Output)
+		s.finish(e.Output)
 	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
-		r.setNoEffect(i)
+		s.setNoEffect()
 	}
 	return ""
 }
@@ -49,21 +49,21 @@ func resolvesUndo(t *Task, i int) bool {
 	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait
 }
 
-func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
+func (s step) statedOutputRefusal(e core.Resolve) string {
 	switch {
-	case r.def.Steps[i].Wait != nil:
+	case s.d.Wait != nil:
 		return "the step is a wait, which has no output; fix: leave the output out"
 	case e.Fact != core.Happened:
 		return "only a step that happened has an output; fix: leave the output out"
-	case resolvesUndo(r.t, i):
+	case resolvesUndo(s.t, s.i):
 		return "the step is being undone, and its undo uses no output; fix: leave the output out"
 	case len(e.Output) > core.MaxOutput:
 		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a "+
 			"reference", len(e.Output), core.MaxOutput)
-	case !r.outputFits(i, e.Output):
+	case !s.outputFits(e.Output):
 		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the order's document of at "+
 			"most %d bytes beside what it holds and a reserve; give a shorter one", e.Step, len(e.Output),
-			r.at.SizeLimit.Limit)
+			s.at.SizeLimit.Limit)
 	}
 	return ""
 }

@@ -11,29 +11,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-func (r *deciding) outputFits(i int, output json.RawMessage) bool {
-	if len(output) == 0 || r.at.SizeLimit.SurelyFits(r.def, r.t, output) {
+func (s step) outputFits(output json.RawMessage) bool {
+	if len(output) == 0 || s.at.SizeLimit.SurelyFits(s.def, s.t, output) {
 		return true
 	}
-	c := r.t.Clone()
-	c.Steps[i].Output = output
-	return r.at.SizeLimit.KeepsReserve(r.def, c)
+	c := s.t.Clone()
+	c.Steps[s.i].Output = output
+	return s.at.SizeLimit.KeepsReserve(s.def, c)
 }
 
 // outputTooLarge handles a do whose output cannot be stored. If the task goes forward, the step fails,
 // because later steps need the output (P28, what is too large fails once). If a later attempt was sent, the
 // step does not fail. If the task does not go forward, the step becomes Processed without the output (P24, an
 // undo needs no output).
-func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
-	s := &r.t.Steps[i]
+func (s step) outputTooLarge(e core.Reply) (string, error) {
 	contradicted := s.NoEffect != 0
 	s.NoEffect = 0 // this call had an effect (P22a, a proven refusal permits undo)
 	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the order's document of at most "+
 		"%d, which holds those of the other steps and a reserve; let the agent store the data elsewhere "+
-		"and return a reference", len(e.Output), r.at.SizeLimit.Limit)
-	if r.t.ProcessState != core.Processing {
-		r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
-		r.finish(i, nil)
+		"and return a reference", len(e.Output), s.at.SizeLimit.Limit)
+	if s.t.ProcessState != core.Processing {
+		s.recordFailure(core.CodeOutputTooLarge, text, e.Attempt)
+		s.finish(nil)
 		return "", nil
 	}
 	if e.Attempt < s.Attempt {
@@ -44,10 +43,10 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	}
 	if s.State == core.Processing { // otherwise the attempt was recorded when the step was handed back
 		s.Failures.Do++
-		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
+		s.recordAttempt(core.OutcomeFailed, core.CodeOutputTooLarge)
 	}
-	r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
-	giveUp(&r.t.Steps[i])
+	s.recordFailure(core.CodeOutputTooLarge, text, e.Attempt)
+	s.giveUp()
 	return "", nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 const defaultResendAfter = 30 * core.Second
 
-func (r *deciding) resendAfter() core.Duration {
+func (r *decision) resendAfter() core.Duration {
 	if r.def == nil {
 		return defaultResendAfter
 	}
@@ -17,7 +17,7 @@ func (r *deciding) resendAfter() core.Duration {
 }
 
 // notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
-func (r *deciding) notifies(kind core.StatusKind) bool {
+func (r *decision) notifies(kind core.StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
 
@@ -27,7 +27,7 @@ func nextSeq(t *Task) int {
 }
 
 // tell emits a status, unless its receiver is waiting for a resend time (P12b, a status delays nothing else).
-func (r *deciding) tell(status core.SendStatus) {
+func (r *decision) tell(status core.SendStatus) {
 	if !r.t.Postponed(status.ReplyTo) {
 		r.emit(status)
 	}
@@ -35,7 +35,7 @@ func (r *deciding) tell(status core.SendStatus) {
 
 // storeTold stores up to which number the statuses were sent. The status of an unsettled end may not have been
 // sent yet.
-func (r *deciding) storeTold(before *Task) {
+func (r *decision) storeTold(before *Task) {
 	told := r.at.Told
 	if end := before.End; end.ResendAt != 0 && end.Seq > 0 {
 		told = min(told, end.Seq-1)
@@ -45,7 +45,7 @@ func (r *deciding) storeTold(before *Task) {
 
 // leftEnd emits the final status of an unsettled end that the task has left, because the task cannot repeat
 // this status later (P12, effects are emitted again).
-func (r *deciding) leftEnd(before *Task) {
+func (r *decision) leftEnd(before *Task) {
 	if before.End.ResendAt == 0 || before.End.Seq == 0 || before.End.Seq == r.t.End.Seq || r.bySupervisor() {
 		return
 	}
@@ -62,7 +62,7 @@ func (r *deciding) leftEnd(before *Task) {
 
 // tellUntold emits the numbered statuses that may not have been sent before the restart. It leaves the status
 // of the present end to emitFinal.
-func (r *deciding) tellUntold() {
+func (r *decision) tellUntold() {
 	for _, status := range r.t.StatusesSince(r.t.ReplyTo, r.t.Told+1) {
 		if status.Status.Seq != r.t.End.Seq {
 			r.tell(status)
@@ -72,7 +72,7 @@ func (r *deciding) tellUntold() {
 
 // unsent records that a receiver could not get numbered statuses. Until the resend time, the task sends this
 // receiver no further status (P12b).
-func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
+func (r *decision) unsent(ev core.Event) (string, error) {
 	e := ev.(core.Unsent)
 	t := r.t
 	if t.Erased != nil {
@@ -103,7 +103,7 @@ func (r *deciding) unsent(_ int, ev core.Event) (string, error) {
 // resendDue asks the Scheduler to send an unsettled end and undelivered statuses again, and sets the next
 // resend times (P11, an end is reported until settled; P12b). It gives up statuses that were undelivered for
 // core.GiveUpAfter.
-func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
+func (r *decision) resendDue(_ core.Event) (string, error) {
 	t := r.t
 	now := r.at.Now
 	if !t.ResendTime().Passed(now) {
@@ -129,7 +129,7 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 }
 
 // settle sends an unsettled end again. The method resend adds the undelivered statuses.
-func (r *deciding) settle(_ int, _ core.Event) (string, error) {
+func (r *decision) settle(_ core.Event) (string, error) {
 	if r.t.ResendTime() == 0 {
 		return "everything was reported before", nil
 	}
@@ -140,7 +140,7 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 }
 
 // resend emits the undelivered statuses again.
-func (r *deciding) resend() {
+func (r *decision) resend() {
 	for _, u := range r.t.Undelivered {
 		if u.ResendAt == 0 {
 			continue

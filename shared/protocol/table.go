@@ -80,23 +80,20 @@ const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell of the transition table: an action, or the reason why the event is ignored. An action
-// returns a reason if it finds that the event changes nothing, for example because a wait is not over.
+// rule is one cell of the transition table: an action on a step or on the whole task, or the reason why the
+// event is ignored. An action returns a reason if it finds that the event changes nothing, for example because
+// a wait is not over.
 type rule struct {
-	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
+	step   func(s step, ev core.Event) (ignored string, err error)
+	task   func(r *decision, ev core.Event) (ignored string, err error)
 	ignore string
-}
-
-func (c rule) run(r *deciding, i int, ev core.Event) (string, error) {
-	if c.action == nil {
-		return c.ignore, nil
-	}
-	return c.action(r, i, ev)
 }
 
 func ignore(text string) rule { return rule{ignore: text} }
 
-func action(f func(r *deciding, i int, ev core.Event) (string, error)) rule { return rule{action: f} }
+func onStep(f func(s step, ev core.Event) (string, error)) rule { return rule{step: f} }
+
+func onTask(f func(r *decision, ev core.Event) (string, error)) rule { return rule{task: f} }
 
 var (
 	stepStates = []core.State{
@@ -140,7 +137,7 @@ const (
 var stepRows = []stepRow{
 	// A done counts for any attempt, because all attempts of a run have the same key (P15, a late "done"
 	// counts).
-	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
+	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, onStep(step.stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
 	{
 		[]eventKind{doDone},
@@ -148,14 +145,14 @@ var stepRows = []stepRow{
 		alive, ignore(notAsked),
 	},
 	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
-	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, action((*deciding).stepFailed)},
-	{[]eventKind{doLater}, []core.State{core.Processing}, alive, action((*deciding).stepRetryLater)},
+	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, onStep(step.stepFailed)},
+	{[]eventKind{doLater}, []core.State{core.Processing}, alive, onStep(step.stepRetryLater)},
 	// A proof that the call had no effect may come after Overdue (P22a, a proven refusal permits undo).
 	{
 		[]eventKind{doFailed, doLater},
 		[]core.State{core.Pending, core.Failed},
 		alive,
-		action((*deciding).lateNoEffect),
+		onStep(step.lateNoEffect),
 	},
 	{
 		[]eventKind{doFailed, doLater},
@@ -171,7 +168,7 @@ var stepRows = []stepRow{
 		[]eventKind{undoDone},
 		[]core.State{core.Compensating, core.UndoWait},
 		alive,
-		action((*deciding).stepUndone),
+		onStep(step.stepUndone),
 	},
 	{
 		[]eventKind{undoDone},
@@ -186,7 +183,7 @@ var stepRows = []stepRow{
 		[]eventKind{undoFailed, undoLater},
 		[]core.State{core.Compensating},
 		alive,
-		action((*deciding).undoRefused),
+		onStep(step.undoRefused),
 	},
 	{[]eventKind{undoFailed, undoLater}, []core.State{
 		core.Pending, core.Skipped, core.Processing,
@@ -194,8 +191,8 @@ var stepRows = []stepRow{
 		core.Compensated,
 	}, alive, ignore(notAsked)},
 
-	{[]eventKind{overdue}, []core.State{core.Processing}, alive, action((*deciding).doOverdue)},
-	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, action((*deciding).undoOverdue)},
+	{[]eventKind{overdue}, []core.State{core.Processing}, alive, onStep(step.doOverdue)},
+	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, onStep(step.undoOverdue)},
 	// A waiting step ignores replies (P33, a waiting step asks no agent).
 	{
 		[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater},
@@ -208,7 +205,7 @@ var stepRows = []stepRow{
 		[]eventKind{overdue},
 		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{going, undoing},
-		action((*deciding).waitOverdue),
+		onStep(step.waitOverdue),
 	},
 	{
 		[]eventKind{overdue},
@@ -229,16 +226,16 @@ var stepRows = []stepRow{
 		[]eventKind{wakeStep},
 		[]core.State{core.Pending, core.Waiting},
 		[]mode{going},
-		action((*deciding).wakeForward),
+		onStep(step.wakeForward),
 	},
 	{
 		[]eventKind{wakeStep},
 		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{undoing},
-		action((*deciding).wakeUndo),
+		onStep(step.wakeUndo),
 	},
 	// A step is undone alone while the task goes forward (P42, orders can go on after failures).
-	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, action((*deciding).wakeAlone)},
+	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, onStep(step.wakeAlone)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
 	{
 		[]eventKind{wakeStep},
@@ -257,7 +254,7 @@ var stepRows = []stepRow{
 	},
 
 	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
-	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
+	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, onStep(step.childEnded)},
 	{[]eventKind{childEnded}, []core.State{
 		core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
@@ -265,7 +262,7 @@ var stepRows = []stepRow{
 	}, alive, ignore(notOpen)},
 
 	// Progress changes only a step in flight (P43, long work reports progress).
-	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
+	{[]eventKind{progress}, []core.State{core.Processing}, alive, onStep(step.progressed)},
 	{[]eventKind{progress}, []core.State{
 		core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
@@ -288,9 +285,9 @@ var (
 	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled, closed}
 
 	taskRows = []taskRow{
-		{submitted, everyMode, action((*deciding).submittedAgain)},
+		{submitted, everyMode, onTask((*decision).submittedAgain)},
 
-		{deadlinePassed, []mode{going}, action((*deciding).deadline)},
+		{deadlinePassed, []mode{going}, onTask((*decision).deadline)},
 		{
 			deadlinePassed,
 			[]mode{undoing, errForward, errUndo},
@@ -298,19 +295,19 @@ var (
 		},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
-		{resendOverdue, everyMode, action((*deciding).resendDue)},
-		{settle, everyMode, action((*deciding).settle)},
-		{unsent, everyMode, action((*deciding).unsent)},
+		{resendOverdue, everyMode, onTask((*decision).resendDue)},
+		{settle, everyMode, onTask((*decision).settle)},
+		{unsent, everyMode, onTask((*decision).unsent)},
 
-		{cancel, everyMode, action((*deciding).cancelCommand)},
-		{undoCommand, everyMode, operators((*deciding).undoCommand)},
-		{resubmit, everyMode, operators((*deciding).resubmitCommand)},
-		{resolve, everyMode, operators((*deciding).resolveCommand)},
-		{closeCommand, everyMode, operators((*deciding).closeCommand)},
-		{moveCommand, everyMode, operators((*deciding).moveCommand)},
-		{eraseCommand, everyMode, action((*deciding).eraseCommand)},
-		{answered, everyMode, action((*deciding).answered)},
-		{askChild, everyMode, action((*deciding).askedByParent)},
+		{cancel, everyMode, onTask((*decision).cancelCommand)},
+		{undoCommand, everyMode, operators((*decision).undoCommand)},
+		{resubmit, everyMode, operators((*decision).resubmitCommand)},
+		{resolve, everyMode, operators((*decision).resolveCommand)},
+		{closeCommand, everyMode, operators((*decision).closeCommand)},
+		{moveCommand, everyMode, operators((*decision).moveCommand)},
+		{eraseCommand, everyMode, onTask((*decision).eraseCommand)},
+		{answered, everyMode, onTask((*decision).answered)},
+		{askChild, everyMode, onTask((*decision).askedByParent)},
 	}
 )
 

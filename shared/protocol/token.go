@@ -8,7 +8,7 @@ import (
 
 // pinKey assigns a signing key to a task whose workflow makes tokens. The task keeps the key, so that a
 // repeated request contains the same token (P12, effects are emitted again).
-func (r *deciding) pinKey() error {
+func (r *decision) pinKey() error {
 	switch {
 	case !r.def.Tokens: // a key from before a Move is removed (P49, move pins another definition)
 		r.t.TokenKey = ""
@@ -23,7 +23,7 @@ func (r *deciding) pinKey() error {
 }
 
 // token returns a token for an answer to a step (P39, a token is an answer's permission).
-func (r *deciding) token(step, person string) (string, error) {
+func (r *decision) token(step, person string) (string, error) {
 	switch {
 	case r.at.Tokens == nil:
 		return "", errors.New("this deployment has no key for tokens; deploy one, as " +
