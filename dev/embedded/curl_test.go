@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,6 +25,17 @@ func blocks(t *testing.T, page string) (all []string) {
 		}
 	}
 	return all
+}
+
+// statusesOfSubmission returns what the page says that the first and the repeated submission of an order get.
+func statusesOfSubmission(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/how-to/http-orders.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`response is (\d{3}), once[^.]*\. The same order again gets (\d{3})`).
+		FindSubmatch(text)
+	require.Len(t, found, 3)
+	return []string{string(found[1]), string(found[2])}
 }
 
 // Each call of the page about HTTP does what the page says, with the workflow of the page.
@@ -58,16 +70,29 @@ func TestCallsOfThePage(t *testing.T) {
 		`"id":"cancel-p-2","command":"cancel","accepted":true`,
 	}
 	require.Len(t, all, len(want)+1, "blocks of the page")
+	statuses := statusesOfSubmission(t)
+	call := func(lines string) ([]byte, error) {
+		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", address)
+		return exec.CommandContext(t.Context(), "bash", "-c", lines).CombinedOutput()
+	}
 	for i, block := range all[1:] {
 		// Following does not end by itself.
 		lines := strings.ReplaceAll(block, "--no-buffer", "--no-buffer --max-time 2")
-		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", address)
-		out, err := exec.CommandContext(t.Context(), "bash", "-c", lines).CombinedOutput()
-		if lines == strings.ReplaceAll(block, "http://127.0.0.1:8377", address) {
+		out, err := call(lines)
+		if lines == block {
 			require.NoError(t, err, "%s\n%s", block, out)
 		}
 		require.Contains(t, string(out), want[i], block)
 	}
+	submission := strings.Replace(all[1], "--fail-with-body", "--fail-with-body --write-out '%{http_code}'", 1)
+	again, err := call(submission)
+	require.NoError(t, err)
+	require.Contains(t, string(again), `"known":true`)
+	require.Equal(t, statuses[1], string(again[len(again)-3:]))
+	first, err := call(strings.Replace(submission, "p-1", "p-4", 1))
+	require.NoError(t, err)
+	require.Contains(t, string(first), `"known":false`)
+	require.Equal(t, statuses[0], string(first[len(first)-3:]))
 	stop()
 	require.NoError(t, <-ended)
 }

@@ -97,7 +97,7 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	_, timeout, _ := texts.Commands[""].Flags.find("timeout")
+	timeout := Flag{Least: "0s"}
 	return timeout.check(cmd.Flag("timeout"))
 }
 

@@ -19,7 +19,7 @@ const completionTime = 2 * time.Second
 
 // complete returns a function that suggests words to a shell. The parameter most is the maximum number of
 // arguments. 0 means no limit. -1 means that the words are for the value of a flag.
-func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
+func (a *App) complete(s Offer, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()

@@ -146,23 +146,3 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	}
 	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
 }
-
-// Root returns the root command with the global flags and the given subcommands.
-func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
-	root := a.Group("", commands...)
-	flags := Flags{
-		"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
-		"no-color": &a.noColour, "timeout": &a.Timeout,
-	}
-	for name, to := range flags {
-		a.addFlag(root, root.PersistentFlags(), "", name, to)
-	}
-	root.SetHelpFunc(help)
-	root.AddGroup(texts.Groups...)
-	root.SilenceUsage = true
-	root.SilenceErrors = true
-	version := ReadVersion()
-	root.Version = version.Version
-	root.SetVersionTemplate(version.String())
-	return root
-}

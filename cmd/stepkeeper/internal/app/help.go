@@ -19,39 +19,37 @@ var helpPage = template.Must(template.New("help").Funcs(template.FuncMap{
 	},
 }).Parse(helpFile))
 
-type flagGroup struct{ Title, Text string }
+type flagGroup struct {
+	Title Section
+	Text  string
+}
 
-func help(cmd *cobra.Command, _ []string) {
-	environment := maps.Clone(texts.Environment)
-	path := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
-	if text := texts.Commands[path]; text != nil {
-		maps.Copy(environment, text.Environment)
-	}
+func help(cmd *cobra.Command, environment map[string]string) {
+	all := maps.Clone(everyEnvironment)
+	maps.Copy(all, environment)
 	_ = helpPage.Execute(cmd.OutOrStdout(), map[string]any{
-		"Cmd": cmd, "Flags": flagGroups(cmd),
-		"Environment": environment,
+		"Cmd": cmd, "Flags": flagGroups(cmd), "Environment": all,
 	}) // App.Execute reports the error of a write.
 }
 
-// flagGroups returns the flags of a command, grouped by title. The titles are in the sequence of
-// commands.yaml.
+// flagGroups returns the flags of a command, grouped by section.
 func flagGroups(cmd *cobra.Command) (all []flagGroup) {
-	sets := map[string]*pflag.FlagSet{}
+	sets := map[Section]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {
-		title := "Every command"
+		in := EveryCommand
 		if t := f.Annotations[titled]; t != nil {
-			title = t[0]
+			in = Section(t[0])
 		}
-		if sets[title] == nil {
-			sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
+		if sets[in] == nil {
+			sets[in] = pflag.NewFlagSet(string(in), pflag.ContinueOnError)
 		}
-		sets[title].AddFlag(f)
+		sets[in].AddFlag(f)
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	for _, title := range texts.Titles {
-		if set := sets[title]; set != nil && set.HasAvailableFlags() {
-			all = append(all, flagGroup{title, strings.TrimRight(set.FlagUsages(), "\n")})
+	for _, in := range sections {
+		if set := sets[in]; set != nil && set.HasAvailableFlags() {
+			all = append(all, flagGroup{in, strings.TrimRight(set.FlagUsages(), "\n")})
 		}
 	}
 	return all

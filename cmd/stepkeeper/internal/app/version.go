@@ -41,9 +41,11 @@ func ReadVersion() Version {
 	return v
 }
 
+var versionText = Text{Use: "version", Short: "Print the version, the commit and the Go release"}
+
 // NewVersion returns the command `version`.
 func NewVersion(a *App) *cobra.Command {
-	return a.Command("version", nil,
+	return a.Command(versionText, nil,
 		func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) })
 }
 

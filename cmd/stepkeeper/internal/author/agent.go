@@ -22,9 +22,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
+var agentText = app.Text{
+	Use:   "agent",
+	Group: "author",
+	Short: "Write and test agents of your own",
+}
+
 // NewAgent returns the command `agent` with its subcommands.
 func NewAgent(a *app.App) *cobra.Command {
-	return a.Group("agent", newAgentNew(a), newAgentTry(a), newAgentValidate(a))
+	return a.Group(agentText, newAgentNew(a), newAgentTry(a), newAgentValidate(a))
 }
 
 type agentOptions struct {
@@ -41,12 +47,37 @@ type written struct {
 	Files  []string `json:"files"`
 }
 
+var agentNewText = app.Text{
+	Use:   "new NAME",
+	Short: "Write a new agent in Go, Python or TypeScript",
+	Examples: `  stepkeeper agent new payment --operation charge --undo refund
+  stepkeeper agent new shipping --dir agents/shipping --module example.com/shop/shipping
+  stepkeeper agent new mail --language python`,
+	Long: `It writes a program that runs, its test, a README, and a workflow to try it with. Then make it call your service.
+Existing files are not overwritten.`,
+	Args:  app.Args{Least: 1, Most: 1, What: "the agent's name"},
+	Offer: app.Nothing,
+}
+
 func newAgentNew(a *app.App) *cobra.Command {
 	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
-	return a.Command("agent new", app.Flags{
-		"dir": &o.dir, "operation": &o.agent.Do, "undo": &o.agent.Undo,
-		"language": &o.agent.Language, "module": &o.agent.Module, "module-dir": &o.moduleDir,
-		"replace": &o.moduleDir,
+	return a.Command(agentNewText, []app.Flag{
+		{
+			In: app.WorkflowFlags, Name: "language", To: &o.agent.Language,
+			Text: "`language`: go, python or typescript",
+		},
+		{In: app.WorkflowFlags, Name: "operation", To: &o.agent.Do, Text: "`name` of its operation"},
+		{In: app.WorkflowFlags, Name: "undo", To: &o.agent.Undo, Text: "`name` of the operation that reverses it"},
+		{
+			In: app.FileFlags, Name: "dir", To: &o.dir, Offer: app.Folders,
+			Text: "`folder` to write to (default: the agent's name)",
+		},
+		{
+			In: app.FileFlags, Name: "module", To: &o.agent.Module,
+			Text: "`path` of the new Go module (default: example.com/agents/NAME)",
+		},
+		moduleDirFlag(&o.moduleDir),
+		{In: app.FileFlags, Name: "replace", To: &o.moduleDir, Hidden: true, Text: "the same as --module-dir"},
 	},
 		func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
@@ -115,8 +146,18 @@ type checkedAgents struct {
 	config httpagent.Config
 }
 
+var agentValidateText = app.Text{
+	Use:      "validate FILE",
+	Short:    "Check an agents file, and print how to fix it",
+	Examples: "  stepkeeper agent validate agents.yaml",
+	Long: "It checks the file as `stepkeeper dev` does at its start. A variable that the file names and that is not\n" +
+		"set here is a warning. The exit code is 2 if there is an error.",
+	Args:  app.Args{Least: 1, Most: 1, What: "an agents file"},
+	Offer: app.Files("yaml", "yml"),
+}
+
 func newAgentValidate(a *app.App) *cobra.Command {
-	return a.Command("agent validate", nil, func(_ *cobra.Command, given []string) error {
+	return a.Command(agentValidateText, nil, func(_ *cobra.Command, given []string) error {
 		c, err := checkAgents(a, given[0])
 		if err != nil {
 			return err

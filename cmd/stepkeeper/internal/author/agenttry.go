@@ -35,15 +35,59 @@ type agentTryOptions struct {
 	wait    time.Duration
 }
 
+var agentTestText = app.Text{
+	Use:   "test NAME [-- COMMAND...]",
+	Short: "Find out which grade an agent earns, in any language",
+	Examples: `  stepkeeper agent test coats --do hang --undo give-back --input '{"coat":"red"}' \
+    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py`,
+	Long: `It serves the agent's queues in SQS's protocol, starts the agent with COMMAND, and tries duplicates, further
+attempts, lost replies, late requests, an undo before its do, a do after its undo, and forgotten keys and fences.
+Each trial has its own keys. The agent calls its service, so use a test account. Without COMMAND, start the
+agent yourself with the printed endpoint.
+
+COMMAND gets the variables below. The lines of --effects, --refuse and --delay run in sh with the key in $KEY.`,
+	Args:  app.Args{Least: 1, Any: true, What: "the agent's name, and after -- the command that starts it"},
+	Offer: app.Nothing,
+	Environment: map[string]string{
+		"AWS_ENDPOINT_URL_SQS":     "set for COMMAND, with credentials that are not checked",
+		"STEPKEEPER_LEDGER_FOLDER": "set for COMMAND unless the environment names a ledger for plain services",
+	},
+}
+
 func newAgentTry(a *app.App) *cobra.Command {
 	o := &agentTryOptions{
 		app: a, input: "{}", wait: time.Minute,
 		probe: agenttest.Probe{Timeout: 5 * time.Second, Between: 50},
 	}
-	return a.Command("agent test", app.Flags{
-		"do": &o.probe.Do, "undo": &o.probe.Undo, "input": &o.input,
-		"effects": &o.effects, "refuse": &o.refuse, "delay": &o.delay, "earns": &o.earns,
-		"timeout": &o.probe.Timeout, "between": &o.probe.Between, "wait": &o.wait,
+	return a.Command(agentTestText, []app.Flag{
+		{
+			In: app.RunFlags, Name: "between", To: &o.probe.Between, Least: "1", Most: "100000",
+			Text: "`number` of other keys before a key comes again",
+		},
+		{
+			In: app.RunFlags, Name: "delay", To: &o.delay,
+			Text: "`line` that makes the service take $MS milliseconds before it acts; 0 means as usual",
+		},
+		{
+			In: app.RunFlags, Name: "effects", To: &o.effects,
+			Text: "`line` that prints the number of effects for $KEY",
+		},
+		{
+			In: app.RunFlags, Name: "refuse", To: &o.refuse,
+			Text: "`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)",
+		},
+		{In: app.RunFlags, Name: "timeout", To: &o.probe.Timeout, Least: "1ms", Text: "limit of one call"},
+		{
+			In: app.RunFlags, Name: "wait", To: &o.wait, Least: "1ms",
+			Text: "how long the agent may take to start, and to finish a request",
+		},
+		{In: app.WorkflowFlags, Name: "do", To: &o.probe.Do, Text: "`name` of the operation that has the effect"},
+		{
+			In: app.WorkflowFlags, Name: "earns", To: &o.earns, Of: []string{"fenced", "idempotent", "plain"},
+			Text: "fail unless the agent earns this `grade`: fenced, idempotent or plain",
+		},
+		{In: app.WorkflowFlags, Name: "input", To: &o.input, Text: "`JSON` input of both"},
+		{In: app.WorkflowFlags, Name: "undo", To: &o.probe.Undo, Text: "`name` of the operation that reverses it"},
 	},
 		func(cmd *cobra.Command, given []string) error {
 			o.name = given[0]

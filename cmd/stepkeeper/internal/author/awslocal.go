@@ -24,23 +24,81 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
+var awsLocalDeployText = app.Text{
+	Use:   "deploy [DIR]",
+	Short: "Deploy the CDK app of a project to LocalStack",
+	Examples: `  stepkeeper aws local deploy
+  stepkeeper aws local deploy --context stage=dev`,
+	Long: `It runs the CDK app in the folder DIR (default aws) with the setting stage=local, and deploys its stack. Functions
+are built for this machine. Their agents may call services on this machine. It prints the outputs of the stack and
+the variables that let an AWS SDK and this program use it. Deploy again after a change.`,
+	Args:  app.Args{Most: 1, What: "one folder at most"},
+	Offer: app.Folders,
+	Environment: map[string]string{
+		"LOCALSTACK_PORT": "port of LocalStack on 127.0.0.1 (default 4566)",
+		"AWS_REGION":      "Region of the stack (default us-east-1)",
+	},
+}
+
+var awsText = app.Text{
+	Use:   "aws",
+	Group: "author",
+	Short: "Deploy a project to AWS or to an emulator on this machine, and pause a stack",
+}
+
+var awsLocalUpText = app.Text{
+	Use:   "up",
+	Short: "Start LocalStack, and install it if it is missing",
+	Examples: `  stepkeeper aws local up
+  LOCALSTACK_PORT=4571 stepkeeper aws local up`,
+	Long: `LocalStack 4.14.0 runs in Docker if an engine answers, and as a process otherwise. The process needs Python 3.13,
+Java 17 or later, npm and curl. It installs 700 MB into your cache folder once, or into the folder STATE.`,
+	Environment: map[string]string{
+		"LOCALSTACK_PORT": "port of LocalStack on 127.0.0.1 (default 4566)",
+		"LOCALSTACK_MODE": "docker or process (default docker if an engine answers)",
+		"PYTHON":          "Python 3.13 to install LocalStack with",
+		"STATE":           "folder of LocalStack's process (default in your cache folder)",
+	},
+}
+
+var awsLocalDownText = app.Text{
+	Use:      "down",
+	Short:    "Stop LocalStack and delete its contents",
+	Examples: "  stepkeeper aws local down",
+	Long:     "It ends the LocalStack that `stepkeeper aws local up` started. Its installation stays.",
+	Environment: map[string]string{
+		"LOCALSTACK_PORT": "port of LocalStack on 127.0.0.1 (default 4566)",
+	},
+}
+
+var awsLocalText = app.Text{
+	Use:   "local",
+	Short: "Run AWS on this machine with LocalStack",
+	Environment: map[string]string{
+		"LOCALSTACK_PORT": "port of LocalStack on 127.0.0.1 (default 4566)",
+		"LOCALSTACK_MODE": "docker or process (default docker if an engine answers)",
+	},
+}
+
 // NewAWS returns the command `aws` with its subcommands.
 func NewAWS(a *app.App) *cobra.Command {
 	script := func(run func(context.Context, *app.App) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a) }
 	}
 	o := &deployOptions{app: a, dir: "aws"}
-	deploy := a.Command("aws local deploy", app.Flags{"context": &o.context},
+	deploy := a.Command(awsLocalDeployText, []app.Flag{
+		{In: app.FileFlags, Name: "context", To: &o.context, Text: "`KEY=VALUE` settings of the CDK app"},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]
 			}
 			return runDeploy(cmd.Context(), o)
 		})
-	return a.Group("aws", newAWSInit(a), newAWSTemplate(a), newSwitch(a, "aws pause", operate.Pause),
-		newSwitch(a, "aws resume", operate.Resume), a.Group("aws local",
-			a.Command("aws local up", nil, script(runUp)), deploy,
-			a.Command("aws local down", nil, script(runDown))))
+	return a.Group(awsText, newAWSInit(a), newAWSTemplate(a), newSwitch(a, awsPauseText, operate.Pause),
+		newSwitch(a, awsResumeText, operate.Resume), a.Group(awsLocalText,
+			a.Command(awsLocalUpText, nil, script(runUp)), deploy,
+			a.Command(awsLocalDownText, nil, script(runDown))))
 }
 
 func runUp(ctx context.Context, a *app.App) error {

@@ -19,11 +19,30 @@ import (
 // switchTime limits the time of a pause. Lambda needs up to a minute for a mapping.
 const switchTime = 5 * time.Minute
 
+var awsPauseText = app.Text{
+	Use:      "pause",
+	Short:    "Stop all functions of a stack until `aws resume`",
+	Examples: "  stepkeeper aws pause --stack Shop",
+	Long: `It disables the schedule of the Supervisor and the event source mappings, and waits up to 5 minutes until they are
+disabled. Messages stay in their queues, orders for 14 days (Tuning.IntakeRetention). Functions that run now end within their timeouts. External agents continue. A
+deployment does not end the pause, unless it changes a mapping or the schedule itself. While a stack is paused,
+the alarm on missing sweeps goes off. The command can be repeated after an error.`,
+}
+
+var awsResumeText = app.Text{
+	Use:      "resume",
+	Short:    "Start all functions of a stack that was paused",
+	Examples: "  stepkeeper aws resume --stack Shop",
+	Long: `It enables the event source mappings and the schedule of the Supervisor, also those that somebody disabled by
+hand, and waits up to 5 minutes until they are enabled. It refuses a stack that was deployed with Paused, because that may be the
+standby of another Region: deploy it without.`,
+}
+
 // newSwitch returns the command `aws pause` or `aws resume`.
-func newSwitch(a *app.App, path string,
+func newSwitch(a *app.App, text app.Text,
 	run func(context.Context, sdk.Config, string) (operate.Switched, error),
 ) *cobra.Command {
-	return a.Command(path, nil, func(cmd *cobra.Command, _ []string) error {
+	return a.Command(text, nil, func(cmd *cobra.Command, _ []string) error {
 		if a.Stack == "" {
 			return failure.New(failure.Usage, "add --stack NAME", "%s needs a stack", cmd.CommandPath())
 		}

@@ -12,10 +12,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
+var awsTemplateText = app.Text{
+	Use:   "template [DIR]",
+	Short: "Write a CloudFormation template that needs no CDK to deploy",
+	Examples: `  stepkeeper aws template --context stage=prod
+  stepkeeper aws template --context stage=prod --out release`,
+	Long: `It runs the CDK app in the folder DIR (default aws), and writes one template with the zips of the functions. They
+contain the workflows and the agents file. The account needs no bootstrap. Parameters are the bucket and the prefix
+of the zips, an address for alarms, the days of logs and the functions' memory. It prints the commands to deploy.`,
+	Args:  app.Args{Most: 1, What: "one folder at most"},
+	Offer: app.Folders,
+}
+
 func newAWSTemplate(a *app.App) *cobra.Command {
 	o := &deployOptions{app: a, dir: "aws"}
 	out := "template"
-	return a.Command("aws template", app.Flags{"context": &o.context, "out": &out},
+	return a.Command(awsTemplateText, []app.Flag{
+		{In: app.FileFlags, Name: "context", To: &o.context, Text: "`KEY=VALUE` settings of the CDK app"},
+		{In: app.FileFlags, Name: "out", To: &out, Offer: app.Folders, Text: "`folder` to write to"},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]

@@ -23,12 +23,28 @@ type initOptions struct {
 	aws       bool // true to add the CDK app that deploys the project
 }
 
+var initText = app.Text{
+	Use:   "init [DIR]",
+	Group: "run",
+	Short: "Write a small project that works",
+	Examples: `  stepkeeper init shop
+  stepkeeper init shop --module example.com/shop
+  stepkeeper init shop --aws`,
+	Long: "The project has a workflow of two steps, an agents file, a Go program that stands in for the services,\n" +
+		"an order, and a test. `stepkeeper dev` runs it. Existing files are not overwritten.\n\n" +
+		"With --aws it also has what `stepkeeper aws init` writes.",
+	Args:  app.Args{Most: 1, What: "one folder at most"},
+	Offer: app.Folders,
+}
+
 // NewInit returns the command `init`.
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
-	return a.Command("init", app.Flags{
-		"module": &o.path, "module-dir": &o.moduleDir,
-		"replace": &o.moduleDir, "aws": &o.aws,
+	return a.Command(initText, []app.Flag{
+		{In: app.FileFlags, Name: "aws", To: &o.aws, Text: "add what deploys the project to AWS"},
+		{In: app.FileFlags, Name: "module", To: &o.path, Text: "`path` of the project's Go module"},
+		moduleDirFlag(&o.moduleDir),
+		{In: app.FileFlags, Name: "replace", To: &o.moduleDir, Hidden: true, Text: "the same as --module-dir"},
 	},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
@@ -36,6 +52,13 @@ func NewInit(a *app.App) *cobra.Command {
 			}
 			return runInit(o)
 		})
+}
+
+func moduleDirFlag(to *string) app.Flag {
+	return app.Flag{
+		In: app.FileFlags, Name: "module-dir", To: to, Offer: app.Folders,
+		Text: "`folder` of a clone of Stepkeeper to build against (default: the clone or release of this program)",
+	}
 }
 
 func runInit(o *initOptions) error {
@@ -87,9 +110,22 @@ func notWritten(err error, dir, another string) error {
 	return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", dir)
 }
 
+var awsInitText = app.Text{
+	Use:   "init [DIR]",
+	Short: "Add a CDK app and a GitHub Actions workflow to a project",
+	Examples: `  stepkeeper aws init
+  stepkeeper aws init shop`,
+	Long: `It writes the folder aws, with a CDK app in Go that deploys the project's workflows and agents, and
+.github/workflows/aws.yaml. aws/README.md explains them. Existing files are not overwritten.`,
+	Args:  app.Args{Most: 1, What: "one folder at most"},
+	Offer: app.Folders,
+}
+
 func newAWSInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: "."}
-	return a.Command("aws init", app.Flags{"module-dir": &o.moduleDir},
+	return a.Command(awsInitText, []app.Flag{
+		moduleDirFlag(&o.moduleDir),
+	},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,21 +40,97 @@ type simulateOptions struct {
 	findings []simulate.Finding // problems that the run without faults found
 }
 
+var simulateText = app.Text{
+	Use:   "simulate FILE",
+	Group: "author",
+	Short: "Run a workflow against every failure, in virtual time",
+	Examples: `  stepkeeper simulate workflows/order.yaml --order order.json
+  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5
+  stepkeeper simulate workflows/expense.yaml --answer approve=yes --order expense.json
+  stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000
+  stepkeeper simulate workflows/order.yaml --move order-1001
+  stepkeeper simulate --replay counterexample.json
+  stepkeeper simulate corrected.yaml --replay counterexample.json`,
+	Long: `It runs the real Scheduler, Supervisor and agents in virtual time, with crashes, duplicates, delays, lost answers,
+frozen processes, clock jumps, and services that hang, refuse or contradict themselves. It checks every invariant
+after every step. Then the faults stop, and every order must end.
+
+It shrinks a broken invariant, draws it as a sequence diagram, and writes a tape that --replay plays again, also
+with a corrected FILE. A seed gives the same run each time. ^C ends the search and prints the result so far.
+Exit codes: 0 nothing is broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 interrupted.
+
+A file for --services states what the services truly offer, if the workflow declares something else:
+
+  services:
+    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: 10m}
+    mail: {noUndo: true, refusals: 0.01, check: true}
+    hotels: {reserve: {output: {price: 270}}}
+    cars: {reserve: {schema: {type: object, required: [price], properties: {price: {type: number}}}}}
+
+The last two state what operations return: an output, or a JSON Schema of random outputs.
+
+--move begins with an order of the server or stack, in the state in which a move to FILE would leave it. A call in
+doubt may have happened or not; each seed draws it.`,
+	Args:  app.Args{Most: 1, What: "one workflow file"},
+	Offer: app.Files("yaml", "yml"),
+}
+
 // NewSimulate returns the command `simulate`.
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
-	return a.Command("simulate", app.Flags{
-		"services": &o.services, "order": &o.order,
-		"answer": app.Whole{To: &o.answers},
-		"faults": app.Choice{To: &o.faults, Of: faultNames()}, "orders": &o.orders, "seeds": &o.seeds,
-		"seed": &o.first, "minutes": &o.minutes, "replay": &o.replay, "tape": &o.tape, "move": &o.move,
-		"regression-test": &o.test,
-	}, func(cmd *cobra.Command, given []string) error {
+	return a.Command(simulateText, o.flags(), func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {
 			o.file = given[0]
 		}
 		return runSimulate(cmd.Context(), o)
 	})
+}
+
+func (o *simulateOptions) flags() []app.Flag {
+	return []app.Flag{
+		{
+			In: app.FileFlags, Name: "order", To: &o.order, Offer: app.Files("json"),
+			Text: "`file` with the content of every order, JSON (default: drawn from the schema of the workflow, or an empty object)",
+		},
+		{
+			In: app.FileFlags, Name: "regression-test", To: &o.test,
+			Text: "`file` for a Go test of a broken invariant, with its tape",
+		},
+		{
+			In: app.FileFlags, Name: "replay", To: &o.replay, Offer: app.Files("json"),
+			Text: "play this `tape` instead",
+		},
+		{
+			In: app.FileFlags, Name: "services", To: &o.services, Offer: app.Files("yaml", "yml"),
+			Text: "`file` with what the services truly offer, YAML",
+		},
+		{In: app.FileFlags, Name: "tape", To: &o.tape, Text: "`file` for the tape of a broken invariant"},
+		{
+			In: app.SearchFlags, Name: "answer", To: app.Whole{To: &o.answers},
+			Text: "`answer` to an approval or event, STEP=VALUE, any number of times",
+		},
+		{
+			In: app.SearchFlags, Name: "faults", To: &o.faults, Of: faultNames(),
+			Text: "`kinds` of faults, separated by commas (default: all): " + strings.Join(faultNames(), ", "),
+		},
+		{
+			In: app.SearchFlags, Name: "minutes", To: &o.minutes, Least: "0.001", Most: "525600",
+			Text: "how long to search (default: a minute, or until the last seed with --seeds)",
+		},
+		{
+			In: app.SearchFlags, Name: "move", To: &o.move,
+			Text: "begin with this `order`, as a move to FILE leaves it; it moves nothing",
+		},
+		{
+			In: app.SearchFlags, Name: "orders", To: &o.orders, Least: "1", Most: "1000",
+			Text: "most orders of one seed",
+		},
+		{In: app.SearchFlags, Name: "seed", To: &o.first, Text: "the first seed"},
+		{
+			In: app.SearchFlags, Name: "seeds", To: &o.seeds, Least: "1",
+			Text: "`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --minutes)",
+		},
+	}
 }
 
 func faultNames() []string {

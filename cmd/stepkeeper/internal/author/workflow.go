@@ -28,11 +28,33 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
+var workflowText = app.Text{
+	Use:   "workflow",
+	Group: "author",
+	Short: "Check, draw and list workflows",
+}
+
+var workflowListText = app.Text{
+	Use:   "list",
+	Short: "List the workflows of a running server",
+	Examples: `  stepkeeper workflow list
+  stepkeeper workflow list --output json`,
+	Long: `It lists the workflows that new orders can name, and problems of newer files. The server refuses a broken file, and the
+version before it stays in force.`,
+}
+
+var workflowSchemaText = app.Text{
+	Use:      "schema",
+	Short:    "Print the JSON Schema of workflow files",
+	Examples: "  stepkeeper workflow schema > workflow.schema.json",
+	Long:     "Editors with a YAML language server complete and check workflow files with it.",
+}
+
 // NewWorkflow returns the command `workflow` with its subcommands.
 func NewWorkflow(a *app.App) *cobra.Command {
-	return a.Group("workflow", newValidate(a), newGraph(a), a.Command("workflow list", nil,
+	return a.Group(workflowText, newValidate(a), newGraph(a), a.Command(workflowListText, nil,
 		func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) }),
-		a.Command("workflow schema", nil, func(*cobra.Command, []string) error {
+		a.Command(workflowSchemaText, nil, func(*cobra.Command, []string) error {
 			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
 			return app.Written(err)
 		}))
@@ -64,9 +86,30 @@ type budget struct {
 	StepsAllowed int `json:"stepsAllowed"`
 }
 
+var workflowValidateText = app.Text{
+	Use:   "validate FILE...",
+	Short: "Check workflow files, and print how to fix them",
+	Examples: `  stepkeeper workflow validate workflows/order.yaml
+  stepkeeper workflow validate workflows --agents agents.yaml`,
+	Long: `It checks files, or all files of a folder, against the JSON Schema and then for their meaning. Each problem names
+file, line, column and fix. The exit code is 2 if there is an error; warnings do not fail.
+It prints how much of their budget the expressions use.`,
+	Args:  app.Args{Least: 1, Any: true, What: "a workflow file, or a folder"},
+	Offer: app.Files("yaml", "yml"),
+}
+
 func newValidate(a *app.App) *cobra.Command {
 	o := &validateOptions{app: a}
-	return a.Command("workflow validate", app.Flags{"agents": &o.agents, "order": &o.order},
+	return a.Command(workflowValidateText, []app.Flag{
+		{
+			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
+			Text: "agents `file` to check the names of agents with (default: accept any name)",
+		},
+		{
+			In: app.FileFlags, Name: "order", To: &o.order, Offer: app.Files("json"),
+			Text: "`file` with the content of an order, to measure the work of the expressions for it",
+		},
+	},
 		func(_ *cobra.Command, given []string) error {
 			o.files = given
 			return runValidate(o)
@@ -214,9 +257,23 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 	return v
 }
 
+var workflowGraphText = app.Text{
+	Use:   "graph FILE",
+	Short: "Draw a workflow",
+	Examples: `  stepkeeper workflow graph workflows/order.yaml > order.mmd
+  stepkeeper workflow graph --svg workflows/order.yaml > order.svg`,
+	Long: `It writes a Mermaid flowchart, which many editors and code hosts show as a picture, or with --svg a picture.
+With --output json the text is in the field mermaid or svg.`,
+	Args:  app.Args{Least: 1, Most: 1, What: "one workflow file"},
+	Offer: app.Files("yaml", "yml"),
+}
+
 func newGraph(a *app.App) *cobra.Command {
 	var asSVG, across bool
-	return a.Command("workflow graph", app.Flags{"svg": &asSVG, "across": &across},
+	return a.Command(workflowGraphText, []app.Flag{
+		{In: app.OutputFlags, Name: "across", To: &across, Text: "with --svg: draw from left to right"},
+		{In: app.OutputFlags, Name: "svg", To: &asSVG, Text: "write SVG"},
+	},
 		func(_ *cobra.Command, given []string) error { return runGraph(a, given[0], asSVG, across) })
 }
 

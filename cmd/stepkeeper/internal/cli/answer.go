@@ -25,10 +25,37 @@ type answerOptions struct {
 	token string // token that names the step and the person
 }
 
+var answerText = app.Text{
+	Use:   "answer ID [STEP] VALUE",
+	Group: "orders",
+	Short: "Answer a step that waits for people or for an event",
+	Examples: `  stepkeeper answer order-1001 approve approve
+  stepkeeper answer order-1001 approve reject --by alice
+  stepkeeper answer order-1001 customer-bought '{"invoice":4711}' --event`,
+	Long: "The value of an approval is one of its words. The value of an event is JSON, or else a text. `stepkeeper\n" +
+		"approvals` lists open approvals; `show` prints what a step waits for, who may answer, and who has\n" +
+		"answered. The same answer twice changes nothing. After the decision the order refuses another answer.",
+	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step unless a token names it, and the value"},
+	Offer: app.Steps,
+}
+
 func newAnswer(a *app.App) *cobra.Command {
 	o := &answerOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "answer"}}}
-	flags := app.Flags{"event": &o.event, "token": &o.token, "round": &o.round}
-	return o.orderCmd("answer", flags, func(ctx context.Context) error {
+	flags := []app.Flag{
+		{
+			In: app.AnswerFlags, Name: "event", To: &o.event,
+			Text: "STEP is the name of an event: answer every step that waits for it, now or later",
+		},
+		{
+			In: app.AnswerFlags, Name: "round", To: &o.round, Least: "0",
+			Text: "`number` of the round that you saw (default: the latest one)",
+		},
+		{
+			In: app.AnswerFlags, Name: "token", To: &o.token,
+			Text: "answer with a `token`, the last part of a link; it names the step and the person, so leave STEP out",
+		},
+	}
+	return o.orderCmd(answerText, "answer", flags, func(ctx context.Context) error {
 		if n := len(o.ids); o.token == "" && n == 3 {
 			o.action.Step = o.ids[1]
 		} else if o.token == "" || n == 3 {

@@ -32,10 +32,23 @@ type approval struct {
 	Show json.RawMessage `json:"show,omitempty"`
 }
 
+var approvalsText = app.Text{
+	Use:   "approvals",
+	Group: "orders",
+	Short: "List open approvals",
+	Examples: `  stepkeeper approvals
+  stepkeeper approvals --workflow expense`,
+	Long: "It lists the steps that wait for an approval, with the question, the words to choose from, and who may\n" +
+		"answer. `stepkeeper answer` answers one. With --output json each line is one approval.",
+}
+
 func newApprovals(a *app.App) *cobra.Command {
 	workflow := ""
-	flags := app.Flags{"workflow": &workflow}
-	return a.Command("approvals", flags, func(cmd *cobra.Command, _ []string) error {
+	flags := []app.Flag{{
+		In: app.WhichOrders, Name: "workflow", To: &workflow, Offer: app.Workflows,
+		Text: "orders of this workflow (`name`)",
+	}}
+	return a.Command(approvalsText, flags, func(cmd *cobra.Command, _ []string) error {
 		open, err := app.Ask(cmd.Context(), a, "open approvals",
 			func(c *client.Client, ctx context.Context) ([]approval, error) {
 				open, err := openApprovals(ctx, c, workflow)

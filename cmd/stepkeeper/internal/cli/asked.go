@@ -22,27 +22,65 @@ type askedOptions struct {
 	done   string // past participle of the command, for messages
 }
 
+var undoText = app.Text{
+	Use:   "undo ID...",
+	Group: "operator",
+	Short: "Give up orders in Error and undo what they did",
+	Examples: `  stepkeeper undo order-1001
+  stepkeeper undo order-1001 order-1002 --yes`,
+	Long:  "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.",
+	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+	Offer: app.Orders,
+}
+
 func newUndo(a *app.App) *cobra.Command {
-	return newAsked(a, "undo", askedOptions{doubt: "Give up %s and undo all that was done?", done: "undone"})
+	return newAsked(a, undoText, askedOptions{doubt: "Give up %s and undo all that was done?", done: "undone"})
+}
+
+var closeText = app.Text{
+	Use:   "close ID... --reason TEXT",
+	Group: "operator",
+	Short: "End orders in Error as they stand",
+	Examples: `  stepkeeper close order-1001 --reason "refunded by hand, ticket 4711"
+  stepkeeper close order-1001 order-1002 --reason "settled by hand" --yes`,
+	Long: `Use it for an order that you settled by hand. Its steps keep their states, without an undo. A Closed order
+accepts no further command. The order refuses the command while a step is in flight, or a call may still take effect.
+The application gets the reason.`,
+	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+	Offer: app.Orders,
 }
 
 func newClose(a *app.App) *cobra.Command {
-	return newAsked(a, "close", askedOptions{
+	return newAsked(a, closeText, askedOptions{
 		signed: true, doubt: "End %s as it stands, for good?",
 		done: "closed",
 	})
 }
 
+var eraseText = app.Text{
+	Use:   "erase ID... --reason TEXT",
+	Group: "operator",
+	Short: "Remove personal data from ended orders",
+	Examples: `  stepkeeper erase order-1001 --reason "the customer asked for it, ticket 4711"
+  stepkeeper erase order-1001 order-1002 --reason "ticket 4711" --yes`,
+	Long: `It removes the content, inputs, outputs, answers, texts and notes at once, for good. States, times, the senders
+of commands, and the hash of the content stay, so that the ID never runs again. Name no person in --reason.
+The order refuses the command until it and its parent have ended. Erase its child orders too.`,
+	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+	Offer: app.Orders,
+}
+
 func newErase(a *app.App) *cobra.Command {
-	return newAsked(a, "erase", askedOptions{
+	return newAsked(a, eraseText, askedOptions{
 		signed: true,
 		doubt:  "Remove the content, inputs and outputs of %s, for good?", done: "erased",
 	})
 }
 
-func newAsked(a *app.App, name string, o askedOptions) *cobra.Command {
+func newAsked(a *app.App, text app.Text, o askedOptions) *cobra.Command {
+	name, _, _ := strings.Cut(text.Use, " ")
 	o.orderCommand = orderCommand{app: a, action: bulk.Action{Command: name}, number: -1}
-	return o.orderCmd(name, app.Flags{"command": &o.number, "yes": &o.yes},
+	return o.orderCmd(text, "command", []app.Flag{numberFlag(&o.number), yesFlag(&o.yes)},
 		func(ctx context.Context) error { return runAsked(ctx, &o) })
 }
 

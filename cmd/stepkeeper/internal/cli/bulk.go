@@ -34,12 +34,55 @@ type bulkOptions struct {
 	yes      bool
 }
 
+var bulkText = app.Text{
+	Use:   "bulk",
+	Group: "operator",
+	Short: "Send one command to many orders",
+	Long: "A bulk command first writes the list of orders into a file, with the command number of each. An order\n" +
+		"that changes meanwhile refuses it. The command goes to a few orders first, the canary, and to the rest\n" +
+		"when those are fixed: they have passed the step at which they stopped. It stops when too large a share\n" +
+		"fails again. The file holds the result of each order; `stepkeeper bulk continue FILE` continues an\n" +
+		"interrupted list and sends nothing twice. FILE.lock beside it keeps a second command from the list.\n" +
+		"Delete both files together.\n\n" +
+		"--where selects orders by state, workflow, step, code, id and older, and all of them must match. It\n" +
+		"selects orders in Error unless it names another state.",
+}
+
 func newBulk(a *app.App) *cobra.Command {
 	commands := []*cobra.Command{newBulkContinue(a)}
 	for _, name := range bulk.Commands {
 		commands = append(commands, newBulkCommand(a, name))
 	}
-	return a.Group("bulk", commands...)
+	return a.Group(bulkText, commands...)
+}
+
+// bulkCommandText returns the help of a command to many orders.
+func bulkCommandText(name string) app.Text {
+	text := app.Text{
+		Use: name + " --where KEY=VALUE,... --reason TEXT",
+		Short: map[string]string{
+			"resubmit": "Continue many orders in Error",
+			"undo":     "Give up many orders and undo what they did",
+			"cancel":   "Stop many orders and undo what they did",
+			"resolve":  "State what happened to a step of many orders",
+			"move":     "Pin many orders to another definition of their workflow",
+			"close":    "End many orders in Error as they stand",
+		}[name],
+		Long: "`stepkeeper bulk --help` explains the list, the canary and the pace.",
+	}
+	args, flags := "", ""
+	switch name {
+	case "resolve":
+		args = " charge-payment not-happened"
+		text.Use = "resolve STEP happened|not-happened|undone --where KEY=VALUE,... --reason TEXT"
+		text.Args = app.Args{Least: 2, Most: 2, What: "a step, and what happened"}
+	case "move":
+		flags = " --definition latest"
+	}
+	example := "  stepkeeper bulk " + name + args + " --where step=charge-payment,code=http-503" + flags +
+		` --reason "the bank was down"`
+	text.Examples = example + " --dry-run\n" + example + " --yes"
+	return text
 }
 
 func newBulkCommand(a *app.App, name string) *cobra.Command {
@@ -47,15 +90,11 @@ func newBulkCommand(a *app.App, name string) *cobra.Command {
 		app: a, action: bulk.Action{Command: name}, patience: 5 * time.Minute,
 		pace: bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2},
 	}
-	flags := app.Flags{
-		"where": &o.where, "by": &o.action.By, "reason": &o.action.Reason,
-		"canary": &o.pace.Canary, "rate": &o.pace.Rate, "stop-at": &o.pace.StopAt, "patience": &o.patience,
-		"file": &o.file, "dry-run": &o.dryRun, "yes": &o.yes,
-	}
+	flags := o.flags()
 	if name == "move" || name == "resubmit" {
-		flags["definition"] = &o.action.Definition
+		flags = append(flags, definitionFlag(&o.action.Definition))
 	}
-	return a.Command("bulk "+name, flags, func(cmd *cobra.Command, given []string) error {
+	return a.Command(bulkCommandText(name), flags, func(cmd *cobra.Command, given []string) error {
 		if name == "resolve" {
 			o.action.Step = given[0]
 			o.action.Fact = core.Fact(given[1])
@@ -64,9 +103,17 @@ func newBulkCommand(a *app.App, name string) *cobra.Command {
 	})
 }
 
+var bulkContinueText = app.Text{
+	Use:      "continue FILE",
+	Short:    "Continue an interrupted list",
+	Examples: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
+	Long:     "It continues at the list's own pace. The canary comes first if it was not fixed.",
+	Args:     app.Args{Least: 1, Most: 1, What: "the file of a list"},
+}
+
 func newBulkContinue(a *app.App) *cobra.Command {
 	o := &bulkOptions{app: a}
-	return a.Command("bulk continue", nil, func(cmd *cobra.Command, given []string) error {
+	return a.Command(bulkContinueText, nil, func(cmd *cobra.Command, given []string) error {
 		o.file = given[0]
 		c, err := a.Client(cmd.Context())
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os/user"
 	"strings"
 
@@ -44,11 +43,16 @@ type verdictLine struct {
 }
 
 // orderCmd returns the cobra command for a command to orders. The argument own holds the flags that only this
-// command has.
-func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
-	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
-	maps.Copy(flags, own)
-	return o.app.Command(name, flags, func(cmd *cobra.Command, given []string) error {
+// command has. The argument noun is what keeps the sender's name and reason.
+func (o *orderCommand) orderCmd(text app.Text, noun string, own []app.Flag,
+	run func(context.Context) error,
+) *cobra.Command {
+	flags := append(own, app.Flag{
+		In: app.CommandFlags, Name: "command-id", To: &o.id,
+		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
+	})
+	flags = append(flags, recordFlags(&o.action.By, &o.action.Reason, noun)...)
+	return o.app.Command(text, flags, func(cmd *cobra.Command, given []string) error {
 		o.ids = given
 		return run(cmd.Context())
 	})
@@ -257,12 +261,28 @@ type cancelOptions struct {
 	unknown bool // true to cancel an order that may not have arrived yet
 }
 
+var cancelText = app.Text{
+	Use:   "cancel ID...",
+	Group: "operator",
+	Short: "Stop orders and undo what they did",
+	Examples: `  stepkeeper cancel order-1001
+  stepkeeper cancel order-1001 --unknown`,
+	Long:  "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.",
+	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+	Offer: app.Orders,
+}
+
 func newCancel(a *app.App) *cobra.Command {
 	o := &cancelOptions{orderCommand: orderCommand{
 		app: a, action: bulk.Action{Command: "cancel"},
 		number: -1,
 	}}
-	return o.orderCmd("cancel", app.Flags{"unknown": &o.unknown},
+	return o.orderCmd(cancelText, "command", []app.Flag{
+		{
+			In: app.CommandFlags, Name: "unknown", To: &o.unknown,
+			Text: "cancel an order that has not arrived too; it will not run when it arrives",
+		},
+	},
 		func(ctx context.Context) error { return runCancel(ctx, o) })
 }
 

@@ -28,19 +28,95 @@ type deadLetterOptions struct {
 	yes    bool
 }
 
+var deadLettersText = app.Text{
+	Use:   "dead-letters",
+	Group: "operator",
+	Short: "Inspect, redrive or discard messages that failed too often",
+	Long: `A message that failed too often moves to the dead-letter queue beside its own queue. A message that cannot be
+parsed, or was refused and names no reply-to, moves to the quarantine. The orders are safe: the Supervisor counts
+the step as failed, or asks again. Redriving a message does no harm, however old it is.
+
+Looking at a queue hides its messages from others for up to half a minute.`,
+}
+
+var deadLettersListText = app.Text{
+	Use:   "list",
+	Short: "List the queues with their numbers of messages",
+	Examples: `  stepkeeper dead-letters list
+  stepkeeper dead-letters list --stack shop`,
+	Long: `It prints the number of messages in each queue, and when the oldest of ten was sent. Queues keep messages for 14 days.
+With --output json each line is one queue.`,
+}
+
 func newDeadLetters(a *app.App) *cobra.Command {
-	return a.Group("dead-letters", a.Command("dead-letters list", nil,
+	return a.Group(deadLettersText, a.Command(deadLettersListText, nil,
 		func(cmd *cobra.Command, _ []string) error { return runDeadLettersList(cmd.Context(), a) }),
 		newDeadLettersLook(a), newHandling(a, "redrive"), newHandling(a, "discard"))
 }
 
+var deadLettersLookText = app.Text{
+	Use:   "look QUEUE",
+	Short: "Look at messages of a queue",
+	Examples: `  stepkeeper dead-letters look requests-payment
+  stepkeeper dead-letters look quarantine --number 50 --body`,
+	Long: `It prints the order and step of each message, why it is in quarantine, and whether a redrive would work.
+Bodies may hold the data of orders. With --output json each line is one message.`,
+	Args: app.Args{Least: 1, Most: 1, What: "a queue"},
+}
+
 func newDeadLettersLook(a *app.App) *cobra.Command {
 	o := &deadLetterOptions{app: a, number: 10}
-	return a.Command("dead-letters look", app.Flags{"number": &o.number, "body": &o.body},
+	return a.Command(deadLettersLookText, []app.Flag{
+		{In: app.OutputFlags, Name: "body", To: &o.body, Text: "print the bodies"},
+		{
+			In: app.OutputFlags, Name: "number", To: &o.number, Least: "1", Most: "1000",
+			Text: "`number` of messages to look at",
+		},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			o.Queue = given[0]
 			return runDeadLettersLook(cmd.Context(), o)
 		})
+}
+
+var deadLettersRedriveText = app.Text{
+	Use:   "redrive QUEUE [ID...] --reason TEXT",
+	Short: "Send messages back to their queues",
+	Examples: `  stepkeeper dead-letters redrive replies --all --reason "the table was throttled" --dry-run
+  stepkeeper dead-letters redrive quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason "the workflow was missing"`,
+	Long: `A message returns to the queue that it came from, and is then deleted here. A quarantined message returns as it was
+first sent, if its queue would accept it now; otherwise it stays, and the command prints the reason.
+Find the cause first, and redrive slowly.
+
+Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
+line before each message is handled and one with the result. With --output json each line is one message.`,
+	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+}
+
+var deadLettersDiscardText = app.Text{
+	Use:   "discard QUEUE [ID...] --reason TEXT",
+	Short: "Delete messages",
+	Examples: `  stepkeeper dead-letters discard replies --all --reason "the table was throttled" --dry-run
+  stepkeeper dead-letters discard quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason "the workflow was missing"`,
+	Long: `Deleting cannot be undone. The file records each message first: who, why, when, its order and the hash of its body.
+
+Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
+line before each message is handled and one with the result. With --output json each line is one message.`,
+	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+}
+
+func (o *deadLetterOptions) flags() []app.Flag {
+	flags := []app.Flag{
+		{In: app.WhichMessages, Name: "all", To: &o.All, Text: "handle all messages of the queue instead of the IDs"},
+		{
+			In: app.CommandFlags, Name: "dry-run", To: &o.DryRun,
+			Text: "change nothing and write no file; print what would happen to each message",
+		},
+		yesFlag(&o.yes),
+		{In: app.PaceFlags, Name: "rate", To: &o.Rate, Least: "0.001", Most: "1000", Text: "messages a `second`"},
+		{In: app.RecordFlags, Name: "file", To: &o.file, Text: "`file` for the record of each action"},
+	}
+	return append(flags, recordFlags(&o.By, &o.Reason, "record")...)
 }
 
 func newHandling(a *app.App, action string) *cobra.Command {
@@ -48,10 +124,11 @@ func newHandling(a *app.App, action string) *cobra.Command {
 		app: a, action: action, Handling: client.Handling{Rate: client.RedriveRate},
 		file: journal.Name,
 	}
-	return a.Command("dead-letters "+action, app.Flags{
-		"all": &o.All, "by": &o.By, "reason": &o.Reason,
-		"rate": &o.Rate, "file": &o.file, "dry-run": &o.DryRun, "yes": &o.yes,
-	},
+	text := deadLettersRedriveText
+	if action == "discard" {
+		text = deadLettersDiscardText
+	}
+	return a.Command(text, o.flags(),
 		func(cmd *cobra.Command, given []string) error {
 			o.Queue = given[0]
 			o.IDs = given[1:]

@@ -12,8 +12,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 )
 
+var doctorText = app.Text{
+	Use:   "doctor",
+	Group: "operator",
+	Short: "Check a server or a stack, and print how to fix what is wrong",
+	Examples: `  stepkeeper doctor
+  stepkeeper doctor --stack Shop
+  stepkeeper doctor --stack Shop --output json`,
+	Long: "For a server it checks the intake, the message path, the version, the store, the workflow files, the\n" +
+		"agents and the clock. For a stack it checks access to the tables, the right to send, the version, the\n" +
+		"consumers of queues, dead letters, the Supervisor's last run and its delay, stored definitions, quotas\n" +
+		"and the clock.\n\n" +
+		"It changes nothing. The exit code is 1 if a check fails. A check that lacks a permission is `unknown`\n" +
+		"and does not fail.",
+}
+
 func newDoctor(a *app.App) *cobra.Command {
-	return a.Command("doctor", nil,
+	return a.Command(doctorText, nil,
 		func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) })
 }
 

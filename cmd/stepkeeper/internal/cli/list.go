@@ -32,13 +32,48 @@ type listOptions struct {
 	damaged   bool
 }
 
+var listText = app.Text{
+	Use:   "list",
+	Group: "orders",
+	Short: "List orders, newest first",
+	Examples: `  stepkeeper list --state Error --step charge-payment --code declined
+  stepkeeper list --state Processing --older-than 10m
+  stepkeeper list --workflow order --all --output json`,
+	Long: `It prints one page of --limit orders. Child orders appear only with --children, --damaged or --id.
+With --output json each line is an order in the shape of GET /v1/orders.`,
+}
+
 func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
-	return a.Command("list", app.Flags{
-		"state":    app.Choice{To: &o.state, Of: render.States},
-		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix,
-		"older-than": &o.olderThan,
-		"limit":      &o.limit, "all": &o.all, "children": &o.children, "damaged": &o.damaged,
+	return a.Command(listText, []app.Flag{
+		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
+		{In: app.WhichOrders, Name: "code", To: &o.code, Text: "orders with an error of this `code`"},
+		{
+			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
+			Text: "only orders that were set aside because they cannot be read, child orders too",
+		},
+		{In: app.WhichOrders, Name: "id", To: &o.prefix, Text: "orders whose ID begins with this `text`"},
+		{
+			In: app.WhichOrders, Name: "older-than", To: &o.olderThan, Least: "0s",
+			Text: "orders received longer ago than this",
+		},
+		{
+			In: app.WhichOrders, Name: "state", To: &o.state, Of: render.States,
+			Text: "orders in this `state`: " + strings.Join(render.States, ", "),
+		},
+		{
+			In: app.WhichOrders, Name: "step", To: &o.step,
+			Text: "orders that stopped at this step (`name`), or wait in it",
+		},
+		{
+			In: app.WhichOrders, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			Text: "orders of this workflow (`name`)",
+		},
+		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
+		{
+			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1",
+			Text: "print at most this `number` of orders",
+		},
 	},
 		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }

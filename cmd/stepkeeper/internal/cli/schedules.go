@@ -15,8 +15,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
+var schedulesText = app.Text{
+	Use:   "schedules",
+	Group: "orders",
+	Short: "List workflows that start by the clock",
+	Examples: `  stepkeeper schedules
+  stepkeeper schedules --output json`,
+	Long: `It prints the next time, the last start, and the number of skipped times, with the last reason.
+With --output json each line is one workflow with its last 20 starts and skipped times.`,
+}
+
 func newSchedules(a *app.App) *cobra.Command {
-	return a.Command("schedules", nil,
+	return a.Command(schedulesText, nil,
 		func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) })
 }
 

@@ -29,9 +29,27 @@ type shown struct {
 	Later    []render.Advice `json:"later,omitempty"` // commands that the order will accept at a later time
 }
 
+var showText = app.Text{
+	Use:   "show ID",
+	Group: "orders",
+	Short: "Show an order and what to do next",
+	Examples: `  stepkeeper show order-1001
+  stepkeeper show order-1001 --messages
+  stepkeeper show order-1001 --output json`,
+	Long: `It prints each step with attempts, times, errors, inputs and outputs; the timeline; the reason of a stop; and
+the commands that the order accepts now, or from a printed time on. For an order on AWS it estimates the cost.`,
+	Args:  app.Args{Least: 1, Most: 1, What: "the ID of an order"},
+	Offer: app.Orders,
+}
+
 func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
-	return a.Command("show", app.Flags{"messages": &o.messages},
+	return a.Command(showText, []app.Flag{
+		{
+			In: app.OutputFlags, Name: "messages", To: &o.messages,
+			Text: "print the messages that the order received and sent instead of the timeline",
+		},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
 			return runShow(cmd.Context(), o)

@@ -64,11 +64,36 @@ type smokeProblem struct {
 	What    string `json:"what"`
 }
 
+var smokeText = app.Text{
+	Use:   "smoke",
+	Group: "operator",
+	Short: "Send orders through a deployment, and audit the result",
+	Examples: `  stepkeeper smoke --stack Shop
+  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json`,
+	Long: `It submits real orders, waits for their ends, and checks each order: it ended, its steps agree with its end, and
+its content is what was sent. The agents call their services, so use services for tests. For a stack it first
+checks the account's limit of concurrent executions, and the consumers of the queues.
+
+The exit code is 0 if all orders end Processed and the audit finds nothing, 6 if an order ended otherwise, and 1
+if the audit finds a problem or an order did not end.`,
+}
+
 func newSmoke(a *app.App) *cobra.Command {
 	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
-	return a.Command("smoke", app.Flags{
-		"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
-		"within": &o.within,
+	return a.Command(smokeText, []app.Flag{
+		{
+			In: app.OrderFlags, Name: "order", To: &o.file, Offer: app.Files("json", "jsonl"),
+			Text: "`file` with the contents of orders, used in turn; needed for any workflow but order",
+		},
+		{
+			In: app.OrderFlags, Name: "orders", To: &o.orders, Least: "1", Most: "100000",
+			Text: "`number` of orders to send",
+		},
+		{In: app.OrderFlags, Name: "workflow", To: &o.workflow, Text: "`name` of the workflow"},
+		{
+			In: app.RunFlags, Name: "within", To: &o.within, Least: "1ms",
+			Text: "time until the last end (default 5m, and 1s for each order)",
+		},
 	}, func(cmd *cobra.Command, _ []string) error {
 		if o.within == 0 { // An emulator on one machine can finish only a few orders per second.
 			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second

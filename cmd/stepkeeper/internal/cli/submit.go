@@ -27,9 +27,37 @@ type submitOptions struct {
 	id       string
 }
 
+var submitText = app.Text{
+	Use:   "submit FILE|-...",
+	Group: "orders",
+	Short: "Submit orders from files or standard input",
+	Examples: `  stepkeeper submit orders.jsonl
+  stepkeeper submit --wait order.json
+  echo '{"total":12}' | stepkeeper submit --workflow order --id order-1001 -`,
+	Long: `A file holds one JSON object, an array of objects, or JSON Lines. An order is
+{"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields priority, replyTo and deadline.
+With --workflow each record is the content alone. Its ID is made of its content and its number in the file,
+or given by --id.
+
+Submitting the same file again does no harm: an order that exists is not started twice. A bad record is
+reported with its line and the fix, and the other records are submitted.`,
+	Args:  app.Args{Least: 1, Any: true, What: "a file with orders, or - for standard input"},
+	Offer: app.Files("json", "jsonl", "ndjson"),
+}
+
 func newSubmit(a *app.App) *cobra.Command {
 	o := &submitOptions{app: a}
-	return a.Command("submit", app.Flags{"wait": &o.wait, "workflow": &o.workflow, "id": &o.id},
+	return a.Command(submitText, []app.Flag{
+		{In: app.OrderFlags, Name: "id", To: &o.id, Text: "`ID` of the one order of --workflow"},
+		{
+			In: app.OrderFlags, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			Text: "read the content alone, for this workflow (`name`)",
+		},
+		{
+			In: app.RunFlags, Name: "wait", To: &o.wait,
+			Text: "wait until every order ends; exit code 6 unless all end Processed",
+		},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)

@@ -13,12 +13,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 func orderLine(id, end string) string {
@@ -88,6 +91,52 @@ func TestSubmitWait(t *testing.T) {
 		require.Equal(t, want, l["state"])
 		require.Equal(t, want != "Error", l["ended"])
 		require.Equal(t, true, l["known"])
+	}
+}
+
+// escaped returns a text as JSON in its longest form, as some encoders write it.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&b, `\u%04x`, unit)
+	}
+	return `"` + b.String() + `"`
+}
+
+// An order at its limit is sent, and one of a byte more is not, whatever it holds and however it is written.
+func TestSubmitMeasuresTheShortestForm(t *testing.T) {
+	for content, size := range map[string]int{
+		"<td>&</td>": 10, "\u2028": 3, "😀": 4, "\x01": 6, "я": 2, "\n": 2, "\uffff": 6, "a": 1,
+	} {
+		t.Run(escaped(content), func(t *testing.T) {
+			c := call{server: serve(t, newBackend(noon)).URL}
+			const before, after = `{"schema":1,"orderId":"fits","workflow":"order","order":`, `}`
+			room := port.MaxOrder - len(before+after+`""`)
+			fits := strings.Repeat(content, room/size) + strings.Repeat("a", room%size)
+			for order, text := range map[string]string{"fits": fits, "over": fits + "a"} {
+				short, err := rawjson.Marshal(text)
+				require.NoError(t, err)
+				for _, written := range []string{string(short), escaped(text)} {
+					envelope := strings.Replace(before, "fits", order, 1)
+					for _, how := range []struct {
+						in   string
+						args []string
+					}{
+						{envelope + written + after + "\n", nil},
+						{"[" + envelope + written + after + "]", nil},
+						{written + "\n", []string{"--workflow", "order", "--id", order}},
+					} {
+						c.in = how.in
+						r := c.run(t, append([]string{"submit", "-"}, how.args...)...)
+						if order == "fits" {
+							r.want(t, failure.OK, "fits: a")
+							continue
+						}
+						r.want(t, failure.Usage, "the submission has 65537 bytes, the limit is 65536")
+					}
+				}
+			}
+		})
 	}
 }
 

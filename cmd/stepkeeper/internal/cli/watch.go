@@ -30,9 +30,31 @@ type watchOptions struct {
 // server, because AWS bills each query.
 const stackInterval = 5 * time.Second
 
+var watchText = app.Text{
+	Use:   "watch [ID]",
+	Group: "orders",
+	Short: "Watch an order, or the newest orders, live",
+	Examples: `  stepkeeper watch order-1001
+  stepkeeper watch`,
+	Long: `With an ID it follows the order to its end; the exit code is 6 unless the order ends Processed. Without an ID it
+shows the newest orders until you interrupt it. A terminal gets a picture that changes, a file one line for each
+change. With --output json each line is the whole order, or its summary.`,
+	Args:  app.Args{Most: 1, What: "one order's ID at most"},
+	Offer: app.Orders,
+}
+
 func newWatch(a *app.App) *cobra.Command {
 	o := &watchOptions{app: a, interval: time.Second, limit: 20}
-	return a.Command("watch", app.Flags{"interval": &o.interval, "limit": &o.limit},
+	return a.Command(watchText, []app.Flag{
+		{
+			In: app.OutputFlags, Name: "interval", To: &o.interval, Least: "10ms",
+			Text: "how often to read the list (of a stack: 5s)",
+		},
+		{
+			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1", Most: "1000",
+			Text: "`number` of newest orders to show",
+		},
+	},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
 				o.id = given[0]

@@ -22,10 +22,32 @@ type backupReport struct {
 	Keys  string `json:"keys,omitempty"` // file of token keys, which the backup does not contain
 }
 
+var backupText = app.Text{
+	Use:   "backup FILE",
+	Group: "operator",
+	Short: "Copy the data of `stepkeeper dev` to a new file",
+	Examples: `  stepkeeper backup monday.db
+
+  mkdir -m 700 restored
+  cp monday.db restored/stepkeeper.db
+  cp -p data/token-keys.json restored/
+  stepkeeper dev --data restored`,
+	Long: "The copy is consistent and holds every order that the server acknowledged before the command began. The\n" +
+		"server may run meanwhile. The file appears under its name when it is complete, checked, and on the disk.\n\n" +
+		"To restore it, copy it into a new folder as stepkeeper.db, add token-keys.json of the old folder, and\n" +
+		"start `stepkeeper dev --data` with the new folder. Stop the server of the old folder first.",
+	Args: app.Args{Least: 1, Most: 1, What: "one argument, the file to be written"},
+}
+
 // NewBackup returns the command `backup`.
 func NewBackup(a *app.App) *cobra.Command {
 	data := "data"
-	return a.Command("backup", app.Flags{"data": &data}, func(cmd *cobra.Command, args []string) error {
+	return a.Command(backupText, []app.Flag{
+		{
+			In: app.FileFlags, Name: "data", To: &data, Offer: app.Folders,
+			Text: "`folder` of the state of `stepkeeper dev`",
+		},
+	}, func(cmd *cobra.Command, args []string) error {
 		n, err := sqlite.Backup(cmd.Context(), data, args[0], token.FileName)
 		switch {
 		case errors.Is(err, fs.ErrInvalid):

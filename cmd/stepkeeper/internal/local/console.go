@@ -30,12 +30,33 @@ type consoleReady struct {
 	URL   string `json:"url"`
 }
 
+var consoleText = app.Text{
+	Use:   "console",
+	Group: "operator",
+	Short: "Serve the console for a server or a stack",
+	Examples: `  stepkeeper console --stack shop --region eu-central-1
+  stepkeeper console --read-only --redact redact.txt
+  stepkeeper console --server http://127.0.0.1:9000 --listen 127.0.0.1:8400`,
+	Long: "The pages show which orders are stuck, why and since when, and repair them. `stepkeeper dev` serves them\n" +
+		"at its own address. This command serves them on the loopback interface with your own credentials, and\n" +
+		"deploys nothing. It writes the lists of bulk commands into this folder. SIGINT or SIGTERM ends it.\n\n" +
+		"A file for --redact has one path on each line: payment.card, customer.*, **.password. A * stands for any\n" +
+		"one name or index, ** for any number of them.",
+}
+
 // NewConsole returns the command `console`.
 func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
-	return serving(a.Command("console", app.Flags{
-		"listen": &o.listen, "read-only": &o.readOnly,
-		"redact": &o.redact,
+	return serving(a.Command(consoleText, []app.Flag{
+		{
+			In: app.ServerFlags, Name: "listen", To: &o.listen,
+			Text: "loopback `address` to serve on; port 0 takes a free port",
+		},
+		{In: app.ServerFlags, Name: "read-only", To: &o.readOnly, Text: "refuse every action"},
+		{
+			In: app.ServerFlags, Name: "redact", To: &o.redact,
+			Text: "`file` with paths of members that the console hides, such as payment.card",
+		},
 	},
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }

@@ -24,12 +24,39 @@ type demoOptions struct {
 	keep      bool
 }
 
+var demoText = app.Text{
+	Use:   "demo",
+	Group: "run",
+	Short: "Run 1,000 orders through failing services and a crash, and audit the result",
+	Examples: `  stepkeeper demo
+  stepkeeper demo --orders my-orders.jsonl --seed 7 --report report.json`,
+	Long: `The demo starts four services that misbehave, and Stepkeeper as a process of its own. It submits orders, kills
+Stepkeeper in the middle, and starts it again. Then it reads the services' ledgers: every processed order must
+have each effect exactly once, and every undone order none. The exit code is 0 only if that holds.
+The same seed misbehaves in the same way.`,
+}
+
 // NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
 	o := &demoOptions{app: a, seed: 1}
-	return a.Command("demo", app.Flags{
-		"orders": &o.orders, "workflows": &o.workflows, "seed": &o.seed,
-		"report": &o.report, "keep": &o.keep,
+	return a.Command(demoText, []app.Flag{
+		{
+			In: app.RunFlags, Name: "seed", To: &o.seed,
+			Text: "`number` that decides the misbehaviour and the moment of the crash",
+		},
+		{In: app.FileFlags, Name: "keep", To: &o.keep, Text: "keep the services' ledgers, the data and the log"},
+		{
+			In: app.FileFlags, Name: "orders", To: &o.orders, Offer: app.Files("jsonl", "ndjson", "json"),
+			Text: "`file` with orders, JSON Lines (default: 1,000 built-in orders)",
+		},
+		{
+			In: app.FileFlags, Name: "report", To: &o.report, Offer: app.Files("json"),
+			Text: "`file` for the figures, JSON",
+		},
+		{
+			In: app.FileFlags, Name: "workflows", To: &o.workflows, Offer: app.Folders,
+			Text: "`folder` of workflow files (default: a built-in workflow)",
+		},
 	},
 		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
 }

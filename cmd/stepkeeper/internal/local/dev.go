@@ -78,6 +78,28 @@ type devReady struct {
 	Orders  string `json:"orders,omitempty"` // file with the orders of the example
 }
 
+var devText = app.Text{
+	Use:   "dev",
+	Group: "run",
+	Short: "Run Stepkeeper on this machine",
+	Examples: `  stepkeeper dev
+  stepkeeper dev --example
+  stepkeeper dev --example=carriers
+  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml`,
+	Long: `One process runs the intake, the Scheduler, the agents, the Supervisor and the store. It keeps its state in
+one folder and survives kill -9. It prints one line when it is ready. SIGINT or SIGTERM ends it within 5 seconds.
+
+It serves the HTTP API (described by /openapi.json), queues in SQS's JSON protocol, and the console at /.
+It listens on the loopback interface only. New orders use a changed workflow file at once.
+
+Without flags it reads ./workflows and ./agents.yaml and writes ./data. With --example it runs a workflow that
+it ships with, and the services of that workflow, in a folder that it deletes at the end.`,
+	Environment: map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "collector of spans; --otlp wins",
+		"OTEL_EXPORTER_OTLP_HEADERS":  "headers for the collector, as NAME=VALUE,NAME=VALUE",
+	},
+}
+
 // NewDev returns the command `dev`.
 func NewDev(a *app.App) *cobra.Command {
 	o := &devOptions{
@@ -86,14 +108,7 @@ func NewDev(a *app.App) *cobra.Command {
 		logLevel: "warn", logFormat: "text",
 		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
 	}
-	return serving(a.Command("dev", app.Flags{
-		"example": app.Choice{To: &o.example, Of: exampleNames()},
-		"data":    &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
-		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep, "longest-wait": &o.longestWait,
-		"keep": &o.keep, "new-token-key": &o.newKey, "redact": &o.redact, "alert-webhook": &o.onAlert.Webhook,
-		"alert-command": &o.command, "alert-window": &o.onAlert.Window, "alert-reminder": &o.onAlert.Reminder,
-		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile,
-	},
+	return serving(a.Command(devText, o.flags(),
 		func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
@@ -103,6 +118,92 @@ func NewDev(a *app.App) *cobra.Command {
 			}
 			return runDev(cmd.Context(), o)
 		}))
+}
+
+func (o *devOptions) flags() []app.Flag {
+	return []app.Flag{
+		{
+			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
+			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues",
+		},
+		{
+			In: app.FileFlags, Name: "data", To: &o.data, Offer: app.Folders,
+			Text: "`folder` of the state; dev makes a missing one",
+		},
+		{
+			In: app.FileFlags, Name: "example", To: &o.example, Bare: "order", Of: exampleNames(),
+			Text: "run the example with this `name`; keeps nothing: " + strings.Join(exampleNames(), ", "),
+		},
+		{
+			In: app.FileFlags, Name: "keep", To: &o.keep,
+			Text: "how `long` an ended order stays readable, such as 30d (default: for ever)",
+		},
+		{
+			In: app.FileFlags, Name: "workflows", To: &o.workflows, Offer: app.Folders,
+			Text: "`folder` with the workflow files",
+		},
+		{
+			In: app.ServerFlags, Name: "answers-listen", To: &o.answers,
+			Text: "loopback `address` for the answer pages alone; put a proxy before it (docs/how-to/answer-links.md)",
+		},
+		{
+			In: app.ServerFlags, Name: "listen", To: &o.listen,
+			Text: "loopback `address` to serve on; port 0 takes a free port",
+		},
+		{
+			In: app.ServerFlags, Name: "longest-wait", To: &o.longestWait, Least: "1ms",
+			Text: "shorten waits of steps to this time, to try a workflow that waits for days",
+		},
+		{
+			In: app.ServerFlags, Name: "max-open", To: &o.maxOpen, Least: "1",
+			Text: "most orders that are active at once; a further order gets the refusal \"busy\"",
+		},
+		{
+			In: app.ServerFlags, Name: "new-token-key", To: &o.newKey,
+			Text: "first make a new key for answer tokens; tokens of the old key stay valid for 400 days",
+		},
+		{
+			In: app.ServerFlags, Name: "redact", To: &o.redact,
+			Text: "`file` with paths of members that the console hides, such as payment.card",
+		},
+		{
+			In: app.ServerFlags, Name: "reply-to", To: &o.replyTo,
+			Text: "`names` that orders may have as replyTo; each gets a queue status-NAME",
+		},
+		{
+			In: app.ServerFlags, Name: "sweep-every", To: &o.sweep, Least: "1ms", Most: "1h",
+			Text: "how often the Supervisor looks for overdue steps",
+		},
+		{
+			In: app.AlertFlags, Name: "alert-command", To: &o.command,
+			Text: "`program` with arguments that gets each alert as JSON on standard input; no shell",
+		},
+		{
+			In: app.AlertFlags, Name: "alert-reminder", To: &o.onAlert.Reminder,
+			Text: "time until the next alert while orders still wait; a negative time means no reminder",
+		},
+		{
+			In: app.AlertFlags, Name: "alert-webhook", To: &o.onAlert.Webhook,
+			Text: "`URL` that gets each alert as JSON",
+		},
+		{
+			In: app.AlertFlags, Name: "alert-window", To: &o.onAlert.Window,
+			Text: "how long to gather orders that stop for the same reason before an alert names their number",
+		},
+		{
+			In: app.LogFlags, Name: "clock-offset", To: &o.clockFile, Hidden: true,
+			Text: "`file` with the error of the clock, read again and again; for tests",
+		},
+		{In: app.LogFlags, Name: "log-format", To: &o.logFormat, Of: []string{"text", "json"}, Text: "text or json"},
+		{
+			In: app.LogFlags, Name: "log-level", To: &o.logLevel, Of: []string{"debug", "info", "warn", "error"},
+			Text: "debug, info, warn or error",
+		},
+		{
+			In: app.LogFlags, Name: "otlp", To: &o.otlp,
+			Text: "`URL` of an OpenTelemetry collector that gets spans by OTLP over HTTP",
+		},
+	}
 }
 
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +

@@ -1,0 +1,176 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+)
+
+// Flag describes a flag of a command.
+type Flag struct {
+	In   Section
+	Name string
+	// To points to the variable of the flag: a text, a number, a bool, a duration, a list or a map. It may
+	// also be a Whole.
+	To   any
+	Text string
+
+	Short       string   // the one letter that stands for the name; "" means none
+	Bare        string   // the value if the user writes the flag without a value; "" means that it needs one
+	Least, Most string   // limits for a number or a duration; "" means no limit
+	Of          []string // values that the flag accepts; empty means all values
+	Offer       Offer
+	Hidden      bool
+}
+
+// Section is a title above flags in the help of a command.
+type Section string
+
+// The sections of flags.
+const (
+	WhichOrders   Section = "Which orders"
+	WhichMessages Section = "Which messages"
+	OrderFlags    Section = "Order"
+	AnswerFlags   Section = "Answer"
+	RunFlags      Section = "Run"
+	WorkflowFlags Section = "Workflow"
+	CommandFlags  Section = "Command"
+	PaceFlags     Section = "Pace"
+	RecordFlags   Section = "Record"
+	FileFlags     Section = "Files"
+	ServerFlags   Section = "Server"
+	AlertFlags    Section = "Alerts"
+	LogFlags      Section = "Log"
+	SearchFlags   Section = "Search"
+	OutputFlags   Section = "Output"
+	EveryCommand  Section = "Every command"
+)
+
+// sections lists the sections in the sequence of a command's help.
+var sections = []Section{
+	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags, RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, EveryCommand,
+}
+
+// Whole is a flag that the user may repeat. Commas do not split its values.
+type Whole struct{ To *[]string }
+
+const titled = "title"
+
+// addFlag adds a flag of a command to a flag set.
+func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
+	name := about.Name
+	switch v := about.To.(type) {
+	case *string:
+		set.StringVar(v, name, *v, about.Text)
+	case *bool:
+		set.BoolVarP(v, name, about.Short, *v, about.Text)
+	case *int:
+		set.IntVar(v, name, *v, about.Text)
+	case *uint64:
+		set.Uint64Var(v, name, *v, about.Text)
+	case *float64:
+		set.Float64Var(v, name, *v, about.Text)
+	case *time.Duration:
+		set.Var((*duration)(v), name, about.Text)
+	case *[]string:
+		set.StringSliceVar(v, name, *v, about.Text)
+	case Whole:
+		set.StringArrayVar(v.To, name, *v.To, about.Text)
+	case *map[string]string:
+		set.StringToStringVar(v, name, *v, about.Text)
+	}
+	f := set.Lookup(name)
+	if _, isMap := about.To.(*map[string]string); isMap || f.DefValue == "-1" || f.DefValue == "0s" {
+		// With this value the help prints no default. The text of the flag states the default.
+		f.DefValue = "0"
+	}
+	f.Hidden = about.Hidden
+	if about.Bare != "" {
+		f.NoOptDefVal = about.Bare
+	}
+	offer := about.Offer
+	offer.Suggest = slices.Concat(offer.Suggest, about.Of)
+	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(offer, -1)) // The flag exists, so there is no error.
+	_ = set.SetAnnotation(name, titled, []string{string(about.In)})
+}
+
+// duration is the value of a flag. It reads the notation of workflow files, so that 7d works too, and a minus
+// sign, because some flags have a meaning for a negative time.
+type duration time.Duration
+
+func (d *duration) Type() string   { return "duration" }
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+func (d *duration) Set(text string) error {
+	text, minus := strings.CutPrefix(text, "-")
+	v, ok := core.ParseDuration(text)
+	if !ok || v > core.Duration(math.MaxInt64/time.Millisecond) {
+		return errors.New("it is no span of time")
+	}
+	*d = duration(v.Std())
+	if minus {
+		*d = -*d
+	}
+	return nil
+}
+
+// check returns an error if the flag's value is out of range or not in the list of values. If the value
+// differs from a listed value only in case or white space, check replaces it with the listed value.
+func (about *Flag) check(f *pflag.Flag) error {
+	if len(about.Of) > 0 {
+		given := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given = list.GetSlice()
+		}
+		for i, value := range given {
+			known := slices.IndexFunc(about.Of,
+				func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(value)) })
+			if known < 0 {
+				return failure.New(failure.Usage, suggest.DidYouMean(value, about.Of,
+					"use one of "+strings.Join(about.Of, ", ")), "--%s cannot be %.60q", f.Name, value)
+			}
+			given[i] = about.Of[known]
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			return list.Replace(given)
+		}
+		return f.Value.Set(given[0])
+	}
+	if about.Least == "" {
+		return nil
+	}
+	bounds := about.Least + " or more"
+	over := false
+	if about.Most != "" {
+		bounds = about.Least + " to " + about.Most
+		over = !(amount(f.Value.String()) <= amount(about.Most))
+	}
+	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // The negation also rejects NaN.
+		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds),
+			"--%s %s is out of range", f.Name, f.Value)
+	}
+	return nil
+}
+
+// amount returns the value of a number, or the nanoseconds of a duration. It returns NaN for any other text.
+func amount(text string) float64 {
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package app
+
+import "github.com/spf13/cobra"
+
+var rootText = Text{
+	Use:   "stepkeeper",
+	Short: "Run multi-step work to one of two outcomes",
+	Long: `Stepkeeper runs multi-step work (an order, a booking, a provisioning request) to one of two outcomes:
+every step succeeds, or every completed step is undone.`,
+}
+
+// beginnerText is what `stepkeeper` prints without arguments.
+const beginnerText = `Stepkeeper runs multi-step work to one of two outcomes: every step succeeds, or every completed step is undone.
+
+Begin with these commands:
+
+  stepkeeper demo          See it recover from a crash and failing services
+  stepkeeper init shop     Write a small project
+  stepkeeper dev           Run the project of this folder
+  stepkeeper submit FILE   Submit orders
+  stepkeeper show ID       Show an order and what to do next
+
+` + "`stepkeeper help` lists all commands, `stepkeeper COMMAND --help` explains one."
+
+// groups lists the groups of commands in the sequence of the program's help.
+var groups = []*cobra.Group{
+	{ID: "run", Title: "Start:"},
+	{ID: "orders", Title: "Orders:"},
+	{ID: "operator", Title: "Operate:"},
+	{ID: "author", Title: "Develop:"},
+}
+
+// everyEnvironment has the environment variables that every command reads.
+var everyEnvironment = map[string]string{
+	ServerVariable:            "address of the server; --server wins",
+	"NO_COLOR":                "turns colours off",
+	"AWS_REGION, AWS_PROFILE": "Region and credentials for --stack",
+}
+
+// Root returns the root command with the global flags and the given subcommands.
+func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
+	root := a.Group(rootText, commands...)
+	for _, f := range a.globalFlags() {
+		a.addFlag(root, root.PersistentFlags(), f)
+	}
+	root.AddGroup(groups...)
+	root.SilenceUsage = true
+	root.SilenceErrors = true
+	version := ReadVersion()
+	root.Version = version.Version
+	root.SetVersionTemplate(version.String())
+	return root
+}
+
+func (a *App) globalFlags() []Flag {
+	return []Flag{
+		{In: EveryCommand, Name: "server", To: &a.server, Text: "`URL` of the server (default " + DefaultServer + ")"},
+		{
+			In: EveryCommand, Name: "stack", To: &a.Stack,
+			Text: "CloudFormation stack (`NAME`) to use instead of a server, with your AWS credentials",
+		},
+		{
+			In: EveryCommand, Name: "region", To: &a.region,
+			Text: "AWS `region` of the stack (default: that of your environment or profile)",
+		},
+		{
+			In: EveryCommand, Name: "output", To: &a.output, Offer: Offer{Suggest: []string{outputText, outputJSON}},
+			Text: "`format` of the output: text, or json (JSON Lines for lists)",
+		},
+		{In: EveryCommand, Name: "no-color", To: &a.noColour, Text: "print no colours; only a terminal gets them"},
+		{
+			In: EveryCommand, Name: "timeout", To: &a.Timeout, Least: "0s",
+			Text: "how long to wait for an answer (default 30s; submit and watch have no limit)",
+		},
+	}
+}
