@@ -135,7 +135,7 @@ type StepDefinition struct {
 	// work reports progress). 0 means Timeout.
 	MaxDuration Duration `json:"maxDuration,omitempty"`
 	// PollFor is the longest time that the service may answer not-yet (P45, "not now" is not a failure).
-	// After this time, the task stops in Error. 0 means MaxQueueTime.
+	// After this time, the step has failed. 0 means MaxQueueTime, after which the task stops in Error.
 	PollFor   Duration `json:"pollFor,omitempty"`
 	Retry     Retry    `json:"retry"`
 	OnFailure Policy   `json:"onFailure"`

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -136,8 +138,8 @@ func TestACommandGivesNewTime(t *testing.T) {
 }
 
 // P45. A step that polls is asked again at the time that its service names, costs neither a failure nor a
-// hop, and stops for the operator when pollFor is over, or maxQueueTime where it has none. Broken by: not-yet
-// is a failure; its bound is maxQueueTime; it has none.
+// hop, and ends by its policy when pollFor is over. Where it has none it stops for the operator when maxQueueTime
+// is over. Broken by: not-yet is a failure; its bound is maxQueueTime; it has none.
 func TestAPollEndsAfterPollFor(t *testing.T) {
 	for pollFor, text := range map[core.Duration]string{
 		30 * core.Minute: "the service has answered not-yet for longer than pollFor: ",
@@ -149,6 +151,7 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 			func(s *core.StepDefinition) {
 				s.MaxQueueTime = 10 * core.Minute
 				s.PollFor = pollFor
+				s.OnFailure = map[bool]core.Policy{true: core.OnFailureStop, false: core.OnFailureUndo}[pollFor > 0]
 			}))
 		hops := d.task.Hops
 		from := d.now
@@ -192,6 +195,25 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 	}
 }
 
+// P45, P19. What happens after pollFor is the step's to say. Broken by: the operator is called under every policy.
+func TestAPollThatIsOverFollowsThePolicy(t *testing.T) {
+	for policy, want := range map[core.Policy]core.State{
+		core.OnFailureUndo: core.Compensating, core.OnFailureStop: core.Error, core.OnFailureContinue: core.Processing,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			d := begun(t, step("a", func(s *core.StepDefinition) {
+				s.PollFor = core.Hour
+				s.OnFailure = policy
+			}))
+			d.decide(coded(later("a", 1), core.CodeNotYet))
+			d.now = d.now.Add(core.Hour)
+			d.decideAll(wake("a", 1), coded(later("a", 2), core.CodeNotYet))
+			require.Equal(t, want, d.task.ProcessState, states(d.task))
+			require.Contains(t, d.task.Step("a").Error.Message, "for longer than pollFor")
+		})
+	}
+}
+
 // P45. A time without calls does not end a poll, and is counted separately. After it, the poll has the rest
 // of its time. A reply not-yet ends the time without calls. A failure that counts ends both. Broken by: one
 // time for both; a poll that begins anew.
@@ -200,6 +222,7 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 		func(s *core.StepDefinition) {
 			s.MaxQueueTime = core.Minute
 			s.PollFor = 30 * core.Minute
+			s.OnFailure = core.OnFailureStop
 		}))
 	from := d.now
 	attempt := 0

@@ -343,8 +343,9 @@ func (s step) notNow(e core.Reply) {
 	s.handBackUncounted(e)
 }
 
-// handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor or
-// maxQueueTime, the task stops for the operator under every policy. In Error, only the attempt ends.
+// handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor the step has failed,
+// and its policy applies. After maxQueueTime, and where an undo polls, the task stops for the operator under every
+// policy. In Error, only the attempt ends.
 func (s step) handBackUncounted(e core.Reply) {
 	h := s.holdOf(e)
 	held := s.at.Now.Sub(h.since)
@@ -356,7 +357,8 @@ func (s step) handBackUncounted(e core.Reply) {
 	s.recordFailure(e.Code, message, e.Attempt)
 	if over || s.t.ProcessState == core.Error {
 		s.giveUp()
-		if over {
+		polled := e.Code == core.CodeNotYet && e.Operation == core.Do && s.d.PollFor > 0
+		if over && !polled {
 			s.enterError()
 		}
 		return

@@ -1,5 +1,5 @@
 # The service works and says "not yet": nothing is counted, and the step is asked again (P45).
-step parcel failures=1 queue=10s poll=1m
+step parcel stop failures=1 queue=10s poll=1m
 
 event submit
 ----
