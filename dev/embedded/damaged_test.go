@@ -102,6 +102,84 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	})
 }
 
+// An order whose content was changed in the file is set aside, and no service gets what it was changed to, also
+// where it is still JSON. The content of a large order has a row of its own.
+func TestAChangedContentReachesNoService(t *testing.T) {
+	for name, content := range map[string]string{"JSON": `"behind`, "no JSON": `bbefore`} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t, "300ms")
+			w.write(strings.Replace(leaf, "workflow: leaf", "workflow: pair", 1))
+			var mu sync.Mutex
+			var got []string
+			w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {
+				Run: func(ctx context.Context, c worker.Call) (any, error) {
+					mu.Lock()
+					got = append(got, string(c.Input[:8]))
+					mu.Unlock()
+					<-ctx.Done()
+					return nil, ctx.Err()
+				},
+			}}}
+			s := w.open()
+			o := order(t, "large", "")
+			o.Order = json.RawMessage(`{"item":"before` + strings.Repeat("x", 20_000) + `"}`)
+			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
+			closeRuntime(t, s)
+			w.execute("UPDATE contents SET content = CAST(replace(CAST(content AS TEXT), '\"before', ?) AS BLOB)",
+				content)
+			s = w.open()
+			defer closeRuntime(t, s)
+			eventually(t, "it is set aside", func() bool {
+				return strings.Contains(s.Health(t.Context()).Checks[view.CheckDamaged], "large")
+			})
+			task, _, err := s.Task(t.Context(), "large")
+			require.NoError(t, err)
+			_, err = s.Order(t.Context(), task)
+			require.ErrorIs(t, err, core.ErrUnfit)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, input := range got {
+				require.Equal(t, `"before"`, input+`"`)
+			}
+		})
+	}
+}
+
+// The answer that finds the damage is refused, and the order is set aside at once. Without it the order waits for
+// days, and nothing looks at it.
+func TestAnAnswerFindsAChangedContent(t *testing.T) {
+	w := newFixture(t, "300ms")
+	w.write(`workflow: pair
+steps:
+  paid: {event: {name: paid, timeout: 7d, onTimeout: undo}}
+  first: {agent: shop, operation: first, input: "${ order }", after: [paid], timeout: 3s, onFailure: undo, undo: none, grade: idempotent}
+`)
+	log := &countedLog{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	s := w.open()
+	o := order(t, "large", "")
+	o.Order = json.RawMessage(`{"item":"before` + strings.Repeat("x", 20_000) + `"}`)
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
+	closeRuntime(t, s)
+	w.execute("UPDATE contents SET content = CAST(replace(CAST(content AS TEXT), 'before', 'behind') AS BLOB)")
+	s = w.open()
+	defer func() { closeRuntime(t, s) }()
+	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
+	site := serveSite(t, s)
+	status, answer := site.post("/v1/orders/large/answers", "", `{"event":"paid","value":1,"by":"bank","id":"evt-1"}`)
+	require.Equal(t, 409, status, answer)
+	require.Contains(t, answer, `"code":"damaged"`)
+	eventually(t, "it is set aside", func() bool {
+		return strings.Contains(s.Health(t.Context()).Checks[view.CheckDamaged], "large")
+	})
+	closeRuntime(t, s) // the next start looks again, and the document itself can be read
+	s = w.open()
+	eventually(t, "the start has looked at it", func() bool { return log.count("the stored order is damaged") > 1 })
+	require.Contains(t, s.Health(t.Context()).Checks[view.CheckDamaged], "large")
+	require.Zero(t, log.count("can be read again"))
+	require.Empty(t, w.shop.effects)
+}
+
 // A task whose definition is gone is left to the operator; the start and the other tasks go on.
 func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
 	w := newFixture(t, "30s")

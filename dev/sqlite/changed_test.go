@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -142,6 +144,67 @@ func TestAChangedDocumentIsKnown(t *testing.T) {
 			page, err := s.List(t.Context(), port.Query{Limit: 1})
 			require.NoError(t, err)
 			require.Equal(t, x.want, page.Records[0].Changed)
+		})
+	}
+}
+
+// The content of an order is not read after a change, whatever its JSON is. An older program stored no checksum.
+func TestAChangedContentIsNotRead(t *testing.T) {
+	for name, x := range map[string]struct {
+		sql     string
+		changed bool
+	}{
+		"as stored":                    {"SELECT 1", false},
+		"other content":                {"UPDATE contents SET content=x'5b5d'", true},
+		"no checksum":                  {"UPDATE contents SET content=x'5b5d', sum=NULL", false},
+		"the file of an older program": {"ALTER TABLE contents DROP COLUMN sum", false},
+		"another checksum":             {"UPDATE contents SET sum=x'00000000'", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			s := open(t, folder, sqlite.Options{})
+			must(t, s.Commit(t.Context(), []port.Write{creation("o")}))
+			closed(t, s)
+			run(t, folder, x.sql)
+			s = open(t, folder, sqlite.Options{})
+			defer closed(t, s)
+			_, err := s.Content(t.Context(), "o", "hash")
+			require.Equal(t, x.changed, errors.Is(err, core.ErrUnfit), "%v", err)
+			require.NoError(t, s.Probe(), "only this order is affected")
+		})
+	}
+}
+
+// A changed entry of the ledger is not read as another one, after which a plain service would be called twice. An
+// older program stores no checksum, or leaves that of an earlier version.
+func TestAChangedLedgerEntryIsKnown(t *testing.T) {
+	for name, x := range map[string]struct {
+		sql     string
+		changed bool
+	}{
+		"as stored":                    {"SELECT 1", false},
+		"another state":                {"UPDATE ledger SET state='failed'", true},
+		"another attempt":              {"UPDATE ledger SET attempt=2", true},
+		"another output":               {"UPDATE ledger SET output=x'32'", true},
+		"no checksum":                  {"UPDATE ledger SET state='failed', sum=NULL", false},
+		"a change of an older program": {"UPDATE ledger SET state='failed', version=3", false},
+		"the file of an older program": {"ALTER TABLE ledger DROP COLUMN sum", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			s := open(t, folder, sqlite.Options{})
+			e := port.LedgerEntry{Key: "o/0/mail", State: "started", Attempt: 1}
+			require.NoError(t, s.Move(t.Context(), e))
+			e.Version = 1
+			e.State = "done"
+			e.Output = []byte("1")
+			require.NoError(t, s.Move(t.Context(), e))
+			closed(t, s)
+			run(t, folder, x.sql)
+			s = open(t, folder, sqlite.Options{})
+			defer closed(t, s)
+			_, err := s.Entry(t.Context(), "o/0/mail")
+			require.Equal(t, x.changed, errors.Is(err, sqlite.ErrDamaged), "%v", err)
 		})
 	}
 }

@@ -76,7 +76,7 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	}
 	row, err := added.LastInsertId()
 	if err == nil && w.Apart {
-		_, err = tx.addContent.exec(row, w.Content)
+		_, err = tx.addContent.exec(row, w.Content, checksum(w.Content))
 	}
 	if err != nil {
 		return nil, err

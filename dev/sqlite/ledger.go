@@ -13,8 +13,12 @@ import (
 // Entry returns the ledger entry for a key. Version is 0 if there is no entry.
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
+	var sum []byte
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
-		&e.Message, &e.Output)
+		&e.Message, &e.Output, &sum)
+	if err == nil && changed(e.Version, entryText(e), sum) {
+		err = errors.New("the entry does not match its checksum")
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 		if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
@@ -32,7 +36,7 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 	args := []any{
 		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
-		e.Key,
+		documentSum(e.Version+1, entryText(e)), e.Key,
 	}
 	if e.Version != 0 {
 		args = append(args, e.Version)
@@ -53,4 +57,9 @@ func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 		return fmt.Errorf("ledger entry %q is not at version %d: %w", e.Key, e.Version, port.ErrConflict)
 	}
 	return nil
+}
+
+// entryText returns what the checksum of an entry is computed from. The index of the table notices another key.
+func entryText(e port.LedgerEntry) []byte {
+	return fmt.Appendf(nil, "%q %d %d %q %q %q", e.State, e.Attempt, e.Command, e.Code, e.Message, e.Output)
 }

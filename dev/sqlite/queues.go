@@ -37,14 +37,14 @@ func (s *Store) makeQueues(o Options) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the checksum that is stored with the body of a message, or with a document. SQLite itself does
+// checksum returns the checksum that is stored with the body of a message, or with another value. SQLite itself does
 // not notice a changed bit in a value.
 func checksum(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 }
 
-// documentSum returns the checksum of a document, and the version that it is for: an older program changes the
-// document and the version, and leaves the checksum as it is.
+// documentSum returns the checksum of a document or ledger entry, and the version that it is for: an older program
+// changes these and leaves the checksum as it is.
 func documentSum(version int64, document []byte) []byte {
 	return binary.AppendVarint(checksum(document), version)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -40,13 +42,13 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 			" FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
 		{
 			&r.content,
-			"SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?",
+			"SELECT c.content, c.sum FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?",
 		},
 		{&r.ended, "SELECT count(*) FROM orders WHERE id=? AND created IS NULL"},
 		{&r.due, dueQuery},
 		{&r.dueAfter, dueAfterQuery},
 		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
-		{&r.entry, "SELECT version, state, attempt, command, code, message, output FROM ledger WHERE key=?"},
+		{&r.entry, "SELECT version, state, attempt, command, code, message, output, sum FROM ledger WHERE key=?"},
 		{
 			&r.depth,
 			"SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND " +
@@ -136,14 +138,20 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	return r, err
 }
 
-// Content returns the content that is stored outside the order's record.
+// Content returns the content that is stored outside the order's record. The error is core.ErrUnfit if the file was
+// changed after the content was stored.
 func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, err error) {
-	err = s.reads.content.QueryRowContext(ctx, id, hash).Scan(&content)
+	var sum []byte
+	err = s.reads.content.QueryRowContext(ctx, id, hash).Scan(&content, &sum)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("content of order %q: %w", id, s.missing())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("loading the content of order %q: %w", id, s.scanned(err))
+	}
+	if sum != nil && !bytes.Equal(sum, checksum(content)) {
+		return nil, fmt.Errorf("%w: the database file was changed after the order was stored: its content does "+
+			"not match its checksum", core.ErrUnfit)
 	}
 	return content, nil
 }

@@ -38,7 +38,11 @@ CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS N
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
 CREATE INDEX orders_state ON orders(state, created) WHERE created IS NOT NULL;
 CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT NULL;
-CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- row is orders.row
+CREATE TABLE contents(
+	row INTEGER PRIMARY KEY,     -- orders.row
+	content BLOB NOT NULL,
+	sum BLOB                     -- checksum of content; NULL: an older program stored it
+) STRICT;
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE ledger(
@@ -49,7 +53,8 @@ CREATE TABLE ledger(
 	command INTEGER NOT NULL,
 	code TEXT NOT NULL,
 	message TEXT NOT NULL,
-	output BLOB
+	output BLOB,
+	sum BLOB                     -- see entryText; NULL: an older program stored the entry
 ) STRICT;
 CREATE TABLE messages(
 	row INTEGER PRIMARY KEY AUTOINCREMENT, -- never used twice, so that an old receipt hits nothing new
@@ -72,7 +77,7 @@ func makeTables(w *writer) error {
 	case err != nil:
 		return err
 	case version == schemaVersion:
-		for _, table := range []string{"messages", "orders"} {
+		for _, table := range []string{"messages", "orders", "contents", "ledger"} {
 			sums, err := w.number("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name='sum'")
 			if err == nil && sums == 0 {
 				err = w.run("ALTER TABLE " + table + " ADD COLUMN sum BLOB")

@@ -74,7 +74,7 @@ func (w *writer) textsOfOrders() []text {
 			"INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, " +
 				"document, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING",
 		},
-		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
+		{&w.addContent, "INSERT INTO contents(row, content, sum) VALUES(?,?,?)"},
 		{&w.putDocument, "UPDATE orders SET version=?, document=?, sum=? WHERE row=? AND version=?"},
 		{&w.putState, "UPDATE orders SET version=?, document=?, sum=?, state=? WHERE row=? AND version=?"},
 		{
@@ -97,13 +97,13 @@ func (w *writer) textsOfOthers() []text {
 	return []text{
 		{
 			&w.addEntry,
-			"INSERT INTO ledger(version, state, attempt, command, code, message, output, key) " +
-				"VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING",
+			"INSERT INTO ledger(version, state, attempt, command, code, message, output, sum, key) " +
+				"VALUES(?,?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING",
 		},
 		{
 			&w.moveEntry,
-			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? " +
-				"WHERE key=? AND version=?",
+			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=?, " +
+				"sum=? WHERE key=? AND version=?",
 		},
 		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)"},
 		{
@@ -123,7 +123,7 @@ func (w *writer) textsOfOthers() []text {
 		{&w.expireContent, "DELETE FROM contents WHERE row=?"},
 		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
 		{&w.eraseContent, "DELETE FROM contents WHERE row=(SELECT row FROM orders WHERE id=? AND hash=?)"},
-		{&w.eraseLedger, "UPDATE ledger SET output=NULL, message='' WHERE key>=? AND key<?"},
+		{&w.eraseLedger, "UPDATE ledger SET output=NULL, message='', sum=NULL WHERE key>=? AND key<?"},
 		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
 		{&w.dropProbe, "DELETE FROM probe"},
 		{&w.totalChanges, "SELECT total_changes()"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -30,6 +31,8 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 	if errors.Is(err, core.ErrUnfit) && j.loaded != nil && j.loaded.Damaged == "" {
 		err = e.damaged(ctx, j, err.Error())
 		if err == nil {
+			// The message that found the damage may be refused, and nothing else may look at the task for days.
+			j.Messages = slices.Insert(j.Messages, 0, &Message{OrderID: j.ID})
 			err = e.messages(ctx, j, at)
 		}
 	}

@@ -153,6 +153,12 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 		if errors.Is(err, port.ErrNotFound) || errors.Is(err, state.ErrDefinition) {
 			return e.damaged(ctx, j, err.Error())
 		}
+		if err == nil && j.Aside { // only a task that is whole may leave its place
+			_, err = e.State.Order(ctx, l.Task)
+			if errors.Is(err, port.ErrNotFound) || errors.Is(err, core.ErrUnfit) {
+				return e.damaged(ctx, j, err.Error())
+			}
+		}
 	case j.status >= reread:
 		j.expired, err = e.State.Port().Ended(ctx, j.ID)
 	}
