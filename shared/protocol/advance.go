@@ -20,20 +20,19 @@ func (r *decision) advance() {
 	}
 }
 
-// advanceForward applies the policies of failed steps, continues the undo of steps after which the order goes on,
-// and claims the ready steps. It does so again if a step was skipped or has ended at once.
+// advanceForward goes on with the failed and the waiting steps, and claims the ready steps. It does so again if a
+// step was skipped or has ended at once.
 func (r *decision) advanceForward() {
 	var room [8]int
 	for more := true; more; {
-		r.applyPolicies()
-		if r.err != nil || r.t.ProcessState != core.Processing || r.bySupervisor() {
+		if !r.whileForward(step.afterFailure) || r.bySupervisor() || !r.whileForward(step.afterWait) {
 			return
 		}
-		claims, skipped := r.readySteps(room[:0])
+		claims, again := r.readySteps(room[:0])
 		if r.err != nil {
 			return
 		}
-		more = skipped || r.claimAll(claims)
+		more = again || r.claimAll(claims)
 	}
 	for i := range r.t.Steps {
 		if !r.t.Steps[i].Passed() {
@@ -43,32 +42,65 @@ func (r *decision) advanceForward() {
 	r.enterProcessed()
 }
 
-// readySteps appends the ready steps to claims. It reports whether it skipped or ended a step, because other
-// steps may then have become ready.
-func (r *decision) readySteps(claims []int) (_ []int, skipped bool) {
+// whileForward calls f for each step. It ends early, with false, if the task goes forward no more.
+func (r *decision) whileForward(f func(step)) bool {
+	for i := range r.t.Steps {
+		f(r.step(i))
+		if r.err != nil || r.t.ProcessState != core.Processing {
+			return false
+		}
+	}
+	return true
+}
+
+// afterFailure applies the policy of a Failed step (P19, policy decides about a failed step), and continues the
+// undo of a step after which the order goes on (P42, orders can go on after failures).
+func (s step) afterFailure() {
+	if s.State == core.Failed {
+		s.applyPolicy()
+	}
+	switch {
+	case s.t.ProcessState != core.Processing || s.State != core.UndoWait || s.Wait.At > s.at.Now:
+	case s.bySupervisor(): // even a step without undo lets others begin
+		s.claimLater()
+	default:
+		s.undoStep()
+	}
+}
+
+func (s step) afterWait() {
+	if s.State == core.Waiting {
+		s.kind().goOn(s)
+	}
+}
+
+// readySteps appends the ready steps to claims. It reports whether it must be called again, because a step was
+// skipped or has failed.
+func (r *decision) readySteps(claims []int) (_ []int, again bool) {
 	for i := range r.t.Steps {
 		s := r.step(i)
 		overtaken := r.t.Overtaken(r.def, i)
-		if overtaken && (s.HandedBack() || s.State == core.Failed) {
+		switch {
+		case overtaken && (s.HandedBack() || s.State == core.Failed):
 			s.withdraw()
-			skipped = true
+			again = true
 			continue
-		}
-		if !s.ready() {
+		case !s.ready():
+			again = again || s.State == core.Failed
 			continue
 		}
 		wanted := !overtaken && s.conditionHolds()
 		switch {
-		case s.State != core.Pending: // conditionHolds has failed the step
-			skipped = true
+		case s.State == core.Failed: // by its condition
+			again = true
 		case !wanted:
 			s.State = core.Skipped
-			skipped = true
+			again = true
 		default:
 			claims = append(claims, i)
 		}
 	}
-	return claims, skipped
+	return claims, again
 }
 
 // ready reports whether a step can be claimed. The wait of a step that was handed back must be over. All
@@ -139,6 +171,9 @@ func (r *decision) claimAll(steps []int) (ended bool) {
 	for _, i := range steps {
 		s := r.step(i)
 		p, err := s.kind().prepare(s)
+		if r.err != nil {
+			return false
+		}
 		if err != nil {
 			s.failClaim(err)
 			return r.t.ProcessState == core.Processing // true if the order goes on after the failure (P42)
@@ -150,11 +185,12 @@ func (r *decision) claimAll(steps []int) (ended bool) {
 		if ended && !claims[n].atOnce {
 			continue
 		}
-		r.step(i).claim(claims[n])
-		// An answer that came before the claim can end the step, and can stop the task.
+		s := r.step(i)
+		s.claim(claims[n])
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return false
 		}
+		ended = ended || !s.InFlight() && s.State != core.Waiting
 	}
 	return ended
 }
@@ -176,6 +212,7 @@ func (s step) claim(p prepared) {
 	default:
 		s.t.Hops++
 		s.kind().start(s, p)
+		s.afterWait()
 	}
 }
 
@@ -200,6 +237,7 @@ func (s step) take(state core.State, c Claim) {
 	c.At = s.at.Now
 	s.State = state
 	s.Claim = c
+	s.CompleteBy = 0
 	s.Wait = StepWait{}
 	s.NoEffect = 0
 	s.Attempt++

@@ -235,19 +235,11 @@ func (r *decision) resume(e core.Resubmit) {
 		}
 		s.Failures = Failures{}
 		s.endHold()
-		// An expression or rule that failed the step is evaluated again.
-		if s.State == core.Failed && !s.Attempted() {
+		if s.State == core.Failed {
 			s.State = core.Pending
-			s.Error = nil
-		}
-	}
-	for i := range t.Steps {
-		s := r.step(i)
-		switch {
-		case s.State == core.Failed && s.Attempted():
-			s.State = core.Pending
-		case s.State == core.Waiting:
-			s.kind().resume(s)
+			if !s.Attempted() { // an expression or rule that failed the step is evaluated again
+				s.Error = nil
+			}
 		}
 	}
 }

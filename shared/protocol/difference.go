@@ -247,6 +247,7 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			kept := *a
 			kept.Moved = true
 			s.Answers = &kept
+			s.CompleteBy = 0 // the new definition sets the time of the next reminder
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 

@@ -18,12 +18,3 @@ func (s step) goOnWithout() {
 	}
 	s.State = core.UndoWait
 }
-
-// wakeAlone lets the undo of one step continue when its wait has ended, while the task goes forward.
-func (s step) wakeAlone(ev core.Event) (string, error) {
-	s.endHoldEarly(ev)
-	if s.at.Now < s.Wait.At {
-		return "its wait is not over", nil
-	}
-	return "", nil
-}

@@ -13,14 +13,14 @@ type kind interface {
 	// computed). An error is a permanent failure of the step. If the order is needed and absent, prepare
 	// sets s.err.
 	prepare(s step) (prepared, error)
-	// start claims the step, and ends it at once if p.atOnce is set.
+	// start claims the step. A step that is then Waiting goes on at once.
 	start(s step, p prepared)
 	// resend emits the messages of the step's claim again (P12, effects are emitted again).
 	resend(s step)
-	// woken continues a step whose time has come, in a task that goes forward.
-	woken(s step)
-	// resume continues a step that waits after a Resubmit.
-	resume(s step)
+	// goOn continues a Waiting step in a task that goes forward. It ends the step, or sets the time of the next
+	// Wake if that time has come. After a claim, a Resubmit or a Move, CompleteBy is zero, and the step has no
+	// Wake.
+	goOn(s step)
 	// validState reports whether the step may be in its present state.
 	validState(s *Step, d *core.StepDefinition) bool
 }

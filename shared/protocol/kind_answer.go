@@ -45,19 +45,13 @@ func (answerKind) prepare(s step) (prepared, error) {
 func (answerKind) start(s step, p prepared) {
 	s.take(core.Waiting, Claim{})
 	var early []Vote
-	if s.err == nil && s.Answers != nil && !s.Decided() {
+	if s.Answers != nil && !s.Decided() {
 		early = s.Answers.Votes
 	}
-	s.Wait.Until = p.wakeAt
+	s.Wait = StepWait{At: p.wakeAt, Until: p.wakeAt}
 	s.Answers = p.answers
 	s.Output = nil
 	s.refuseEarly(early)
-	if p.atOnce {
-		s.look()
-		return
-	}
-	s.Wait.At = p.wakeAt
-	s.question()
 }
 
 // resend emits the last reminder and the next Wake again.
@@ -66,19 +60,22 @@ func (answerKind) resend(s step) {
 	s.emitLook()
 }
 
-func (answerKind) woken(s step) {
+// goOn ends a decided step, or sends what is due and sets the time of the next check. Without such a time, it also
+// sends the last reminder again, because the process may have ended before the reminder was sent (P12, effects
+// are emitted again).
+func (answerKind) goOn(s step) {
 	s.look()
-	if s.State == core.Waiting && s.remind() {
-		s.question()
+	switch {
+	case s.State != core.Waiting || s.err != nil:
+		return
+	case s.remind():
+	case s.CompleteBy == 0:
+		s.Claim.Cause = s.cause
+		s.emitReminder()
+	default:
+		return
 	}
-}
-
-// resume checks whether an undecided step is decided now (P33, a waiting step asks no agent; P35).
-func (answerKind) resume(s step) {
-	s.look()
-	if s.State == core.Waiting {
-		s.goOnAsking()
-	}
+	s.question()
 }
 
 func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {

@@ -32,9 +32,7 @@ func (callKind) resend(s step) {
 	}
 }
 
-func (callKind) woken(step) {} // advance claims it
-
-func (callKind) resume(step) {} // a call does not wait
+func (callKind) goOn(step) {} // a call is never Waiting
 
 func (callKind) validState(s *Step, d *core.StepDefinition) bool {
 	claimed := s.Attempted() && s.Attempt > 0

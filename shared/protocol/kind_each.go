@@ -93,23 +93,12 @@ func (eachKind) start(s step, p prepared) {
 		c.Started = s.Children.Started
 	}
 	s.Children = c
-	if p.atOnce {
-		s.endChildren()
-		return
-	}
-	s.fillChildren()
-	at := s.at.Now
-	// If no child is open, every child's order had an error. The Wake then comes at once and ends the step.
-	if len(c.Open) > 0 || s.err != nil {
-		at = at.Add(c.Pause())
-	}
-	s.wait(at)
 }
 
 // fillChildren starts children until Concurrency children are open (P40). It stops earlier if all children
 // were started, or if more children than Tolerate have failed.
 func (s step) fillChildren() {
-	c := s.Children
+	c := s.OwnChildren()
 	d := s.d.Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
 		n := c.Next
@@ -192,36 +181,26 @@ func (eachKind) resend(s step) {
 	s.askOpen(s.cause)
 }
 
-// woken asks all open children again, because a request or the report of an end may be lost.
-func (eachKind) woken(s step) {
+// goOn starts more children, and ends the step if no child is open. When its time has come, it asks all open
+// children again, because a request or the report of an end may be lost.
+func (eachKind) goOn(s step) {
 	if s.Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
 		s.undoChildren()
 		return
 	}
-	s.askAgain()
-}
-
-// askAgain asks the open children of a step again, and ends the step if no child is open.
-func (s step) askAgain() {
-	s.OwnChildren().Rounds++
-	s.askOpen("")
-	if s.err == nil {
-		s.lookAtChildren()
+	again := s.Wait.At != 0 && s.asksNow()
+	if again {
+		s.OwnChildren().Rounds++
+		s.askOpen("")
 	}
-	if s.err == nil && s.State == core.Waiting && !s.Claim.Undo {
+	s.lookAtChildren()
+	if s.State == core.Waiting && s.err == nil && s.asksNow() {
 		s.wait(s.at.Now.Add(s.Children.Pause()))
 	}
 }
 
-func (eachKind) resume(s step) {
-	if s.Claim.Undo {
-		s.Wait.At = 0
-		s.undoChildren()
-		return
-	}
-	s.Claim.Cause = s.cause
-	s.askAgain()
-}
+// asksNow reports whether the step's time to ask its children has come.
+func (s step) asksNow() bool { return s.Wait.At <= s.at.Now || s.CompleteBy == 0 }
 
 func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
@@ -266,12 +245,6 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	default:
 		c.Fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}
-	switch {
-	case s.Claim.Undo && s.t.ProcessState != core.Error:
-		s.fillUndo()
-	case s.t.ProcessState == core.Processing:
-		s.lookAtChildren()
-	}
 	return "", nil
 }
 
@@ -315,7 +288,7 @@ func (s step) collect(e core.ChildEnded) {
 
 // stopChildren cancels the open children and prevents further starts.
 func (s step) stopChildren(reason string) {
-	c := s.Children
+	c := s.OwnChildren()
 	c.Stopped = true
 	c.Reason = reason
 	for n := range c.Open {
@@ -327,22 +300,19 @@ func (s step) stopChildren(reason string) {
 // lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
 // many have failed, and ends the step if no child is open.
 func (s step) lookAtChildren() {
-	d := s.d.Each
-	c := s.Children
-	if !c.Stopped && c.Next < c.Count && c.Failed <= d.Tolerate && len(c.Open) < d.Concurrency {
+	if !s.Children.Stopped {
 		s.fillChildren()
 	}
-	if s.err == nil && !c.Stopped && c.Failed > d.Tolerate {
-		s.stopChildren(c.Reason)
+	if s.err == nil && !s.Children.Stopped && s.Children.Failed > s.d.Each.Tolerate {
+		s.stopChildren(s.Children.Reason)
 	}
-	if s.err != nil || len(c.Open) > 0 {
-		return
-	}
-	if c.Stopped {
+	switch {
+	case s.err != nil || len(s.Children.Open) > 0:
+	case s.Children.Stopped:
 		s.failChildren()
-		return
+	default:
+		s.endChildren()
 	}
-	s.endChildren()
 }
 
 // failChildren fails a step whose children were stopped. All children have ended, so the step needs no
@@ -386,17 +356,16 @@ func (s step) endChildren() {
 // all children are undone.
 func (s step) undoChildren() bool {
 	begun := s.State == core.Waiting && s.Claim.Undo
-	if begun && s.at.Now < s.Wait.At {
+	if s.bySupervisor() {
+		if !begun {
+			s.claimLater()
+		}
 		return false
 	}
+	asks := !begun || s.asksNow()
 	c := s.OwnChildren()
-	if begun {
-		c.Rounds++
-	} else {
-		if s.bySupervisor() {
-			s.claimLater()
-			return false
-		}
+	switch {
+	case !begun:
 		s.take(core.Waiting, Claim{Undo: true})
 		c.Cursor = c.Started
 		c.Rounds = 0
@@ -404,12 +373,18 @@ func (s step) undoChildren() bool {
 		for n := range c.Open {
 			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: s.cause}
 		}
+	case asks:
+		c.Rounds++
 	}
-	s.askOpen("")
+	if asks {
+		s.askOpen("")
+	}
 	if s.err != nil || s.fillUndo() {
 		return s.err == nil
 	}
-	s.wait(s.at.Now.Add(c.Pause()))
+	if asks {
+		s.wait(s.at.Now.Add(c.Pause()))
+	}
 	return false
 }
 

@@ -16,9 +16,7 @@ func (failKind) start(step, prepared) {}
 
 func (failKind) resend(step) {}
 
-func (failKind) woken(step) {}
-
-func (failKind) resume(step) {}
+func (failKind) goOn(step) {}
 
 func (failKind) validState(s *Step, _ *core.StepDefinition) bool {
 	return !s.Attempted() && (s.State == core.Pending || s.State == core.Skipped || s.State == core.Failed)

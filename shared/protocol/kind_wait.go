@@ -70,17 +70,24 @@ var errNoEnd = errors.New(`the end of the wait is neither a length, like "48h", 
 
 func (waitKind) start(s step, p prepared) {
 	s.take(core.Waiting, Claim{})
-	s.Wait.Until = p.wakeAt
-	if p.atOnce {
+	s.Wait = StepWait{At: p.wakeAt, Until: p.wakeAt}
+}
+
+// goOn ends a wait whose time has come, also one whose time came while the task was in Error (P33, a waiting step
+// asks no agent).
+func (waitKind) goOn(s step) {
+	switch {
+	case s.Wait.At <= s.at.Now:
 		s.finish(nil)
-		return
+	case s.CompleteBy == 0:
+		s.wait(s.Wait.At)
 	}
-	s.wait(p.wakeAt)
 }
 
 // wait makes the step wait until wakeAt, and emits a Wake for this time. If the Wake is lost, or the time is
 // too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
 func (s step) wait(wakeAt core.Time) {
+	s.Claim.Cause = s.cause
 	s.Wait.At = wakeAt
 	s.CompleteBy = wakeAt
 	if wakeAt.Sub(s.at.Now) <= maxDelay {
@@ -91,21 +98,6 @@ func (s step) wait(wakeAt core.Time) {
 
 func (waitKind) resend(s step) {
 	s.wake(s.Wait.At)
-}
-
-func (waitKind) woken(s step) {
-	s.finish(nil)
-}
-
-// resume ends a wait whose time came while the task was in Error. A wait whose time has not come continues
-// (P33).
-func (waitKind) resume(s step) {
-	if s.Wait.At <= s.at.Now {
-		s.finish(nil)
-		return
-	}
-	s.Claim.Cause = s.cause
-	s.wait(s.Wait.At)
 }
 
 func (waitKind) validState(s *Step, _ *core.StepDefinition) bool {

@@ -12,21 +12,7 @@ func (r *decision) moveCommand(ev core.Event) (refused string) {
 		return reason
 	}
 	r.accept("")
-	r.askOn()
 	return ""
-}
-
-// askOn sets the time of the next reminder for each open question of a moved task. The new definition may
-// have a different interval or no reminders. In a stopped task, the Resubmit sets these times.
-func (r *decision) askOn() {
-	if r.t.ProcessState != core.Processing {
-		return
-	}
-	for i := range r.t.Steps {
-		if r.def.Steps[i].Answer != nil && r.t.Steps[i].State == core.Waiting {
-			r.step(i).goOnAsking()
-		}
-	}
 }
 
 // move pins the target's definition, and puts the steps into the order of the definition. If the move is

@@ -115,29 +115,19 @@ func (r *decision) deadline(ev core.Event) (string, error) {
 	return "", nil
 }
 
-// endHoldEarly ends the wait of a step whose agent can call its service again (P45, "not now" is not a
-// failure). A Wake without Early ends no wait.
-func (s step) endHoldEarly(ev core.Event) {
+// woken lets the task go on. An early Wake ends the wait of a step whose agent can call its service again (P45, "not
+// now" is not a failure).
+func (s step) woken(ev core.Event) (string, error) {
 	if ev.(core.Wake).Early && s.Uncalled() {
 		s.Wait.At = min(s.Wait.At, s.at.Now)
 	}
-}
-
-func (s step) wakeForward(ev core.Event) (string, error) {
-	s.endHoldEarly(ev)
 	switch {
+	case s.t.ProcessState != core.Processing: // an undo waits for other times
 	case !s.Attempted():
 		return notClaims, nil
 	case s.at.Now < s.NextLook(s.d):
 		return "its wait is not over", nil
 	}
-	s.kind().woken(s)
-	return "", nil
-}
-
-// wakeUndo lets the undo of a task continue.
-func (s step) wakeUndo(ev core.Event) (string, error) {
-	s.endHoldEarly(ev)
 	return "", nil
 }
 

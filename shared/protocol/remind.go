@@ -17,14 +17,6 @@ func (s step) question() {
 	s.emitLook()
 }
 
-// goOnAsking sets the time of the next check of an open question. It also sends the last reminder again,
-// because the process may have ended before the reminder was sent (P12, effects are emitted again).
-func (s step) goOnAsking() {
-	s.Claim.Cause = s.cause
-	s.emitReminder()
-	s.question()
-}
-
 func (s step) emitLook() {
 	s.wake(s.NextLook(s.d))
 }

@@ -209,28 +209,7 @@ func (s step) recordFailure(code, message string, attempt int) {
 	}
 }
 
-// applyPolicies applies the policy of each failed step (P19, policy decides about a failed step), and continues
-// the undo of the steps after which the order goes on (P42, orders can go on after failures).
-func (r *decision) applyPolicies() {
-	for i := range r.t.Steps {
-		s := r.step(i)
-		if s.State == core.Failed {
-			s.applyPolicy()
-		}
-		if r.err != nil || r.t.ProcessState != core.Processing {
-			return
-		}
-		if s.State != core.UndoWait || s.Wait.At > r.at.Now {
-			continue
-		}
-		if r.bySupervisor() { // even a step without undo lets others begin
-			s.claimLater()
-			continue
-		}
-		s.undoStep()
-	}
-}
-
+// applyPolicy applies the policy of a Failed step (P19, policy decides about a failed step).
 func (s step) applyPolicy() {
 	switch {
 	case s.policyOf() == core.OnFailureContinue:

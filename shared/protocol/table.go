@@ -224,18 +224,11 @@ var stepRows = []stepRow{
 	// forward.
 	{
 		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting},
-		[]mode{going},
-		onStep(step.wakeForward),
+		[]core.State{core.Pending, core.Waiting, core.UndoWait},
+		[]mode{going, undoing},
+		onStep(step.woken),
 	},
-	{
-		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
-		[]mode{undoing},
-		onStep(step.wakeUndo),
-	},
-	// A step is undone alone while the task goes forward (P42, orders can go on after failures).
-	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, onStep(step.wakeAlone)},
+	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{undoing}, onStep(step.woken)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
 	{
 		[]eventKind{wakeStep},

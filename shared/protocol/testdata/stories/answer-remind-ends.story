@@ -58,29 +58,29 @@ supervisor: ResendDue{}
   due 15:30:00
   resubmit r1 accepted: 
   Processing
-    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 14:30:05
+    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 15:00:00
     other Processing, attempt 2, locked by scheduler-1, complete by 14:30:30
   -> shop: failed, number 1, other timeout no reply by the complete-by time
        approve-ask Processed, attempt 1
        approve Waiting, attempt 1
        other Failed, attempt 1
-  -> scheduler: wake approve/1, at 13:00:00
-  -> other-agent: do-other (do/2), key o1/0/other, stop by 14:30:30 {"order":{"n":1}}
-  due 14:30:05
-    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 15:00:00
   -> approve-ask-agent: do-approve-ask (do/1), key o1/0/approve/1.2, stop by 15:00:00 {"order":{"n":1}}
   -> scheduler: wake approve/1, at 15:00:00
-  due 14:30:05
+  -> other-agent: do-other (do/2), key o1/0/other, stop by 14:30:30 {"order":{"n":1}}
+  due 14:30:30
+  ignored: its wait is not over
+  -> shop: superseded, number 1, 
+  due 14:30:30
   answer a2 accepted: 
     approve Processed, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob
-  due 14:30:05
+  due 14:30:30
 15:30:00
   ignored: the step is not in a state that waits
-  due 14:30:05
+  due 14:30:30
   cancel  accepted: 
   Compensating, because of cancel
     approve Compensated, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob
     other Compensating, attempt 3, locked by scheduler-1, complete by 15:30:30
     attempt other/2 ended: superseded
   -> other-agent: undo-other (undo/3), key o1/0/other, stop by 15:30:30 {"order":{"n":1}}
-  due 14:30:05
+  due 14:30:30

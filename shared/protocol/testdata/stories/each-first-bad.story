@@ -3,13 +3,6 @@ step ship each=bad,a at-once=2
 
 event submit
 ----
-  Processing
-    ship Waiting, attempt 1, next 1 of 2, 1 failed: [0], expression: the order of child 0: no such field, waits until 12:00:00, complete by 12:00:05
-  -> scheduler: wake ship/1, at 12:00:00
-  due 12:00:05
-
-event wake ship/1
-----
   Compensated, because of failure
     ship Compensated, attempt 2, next 1 of 2, 1 failed: [0], expression: the order of child 0: no such field
       error of attempt 1 at 12:00:00, children-failed: 1 of 2 children failed, 0 may; the first: child 0, expression: the order of child 0: no such field

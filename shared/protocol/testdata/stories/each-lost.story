@@ -23,6 +23,7 @@ event wake ship/1
 event wake ship/1
 ----
   ignored: its wait is not over
+  -> scheduler: wake ship/1, at 12:30:00
   due 12:10:05
 
 wait 20m
