@@ -157,13 +157,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 }
 
 func (in input) decide(t *protocol.Task, at protocol.At) (protocol.Decision, error) {
-	switch {
-	case in.event != nil:
-		return protocol.Decide(in.definition, in.order, t, in.event, at)
-	case t == nil: // the index names a task that no longer exists
-		return protocol.Decision{}, nil
-	}
-	return protocol.Restart(in.definition, in.order, t, at)
+	return protocol.Decide(in.definition, in.order, t, in.event, at)
 }
 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.

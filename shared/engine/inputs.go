@@ -21,7 +21,7 @@ type input struct {
 	definition *core.Definition
 	order      []byte
 	hash       string // hash of the submission that creates the task
-	// event is nil after a restart of the embedded mode. The function protocol.Restart then emits the
+	// event is nil after a restart of the embedded mode. The function protocol.Decide then emits the
 	// messages that the stored task still needs (P27, the embedded runtime survives its queues).
 	event  core.Event
 	target *core.Definition // definition that the event may move the task to

@@ -12,7 +12,7 @@ import (
 // Message is one event for a task, with its outcome.
 type Message struct {
 	OrderID string
-	// Event is nil after a restart of the embedded mode. The function protocol.Restart then emits the
+	// Event is nil after a restart of the embedded mode. The function protocol.Decide then emits the
 	// messages that the stored task still needs (P27, the embedded runtime survives its queues).
 	Event core.Event
 	// Again means that the message may have been handled before. The engine then sends the effects even if

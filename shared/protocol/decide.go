@@ -8,6 +8,9 @@ import (
 
 // Decide applies one event to a task. It changes no argument.
 //
+// ev is nil for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
+// task then emits again all messages that it still needs.
+//
 // task is nil if the order has no task. def is the definition that the task pins. If a Submitted or AskChild
 // may create the task, def is the definition of the new task. def is nil for any other event without a task,
 // and if an early Cancel has created the task. order is the order as submitted. If order is nil and an
@@ -48,7 +51,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 		return Decision{}, r.err
 	}
 	if ignored != "" && !r.changed {
-		return r.unchanged(task, ev, ignored)
+		return r.unchanged(task, ignored)
 	}
 	r.keepEndStates(task)
 	r.leftEnd(task)
@@ -97,19 +100,18 @@ func (r *decision) emit(e core.Effect) { r.effects = append(r.effects, e) }
 // effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
 // erased task repeats only this report and the removal of the content (P52, erase removes content, not
 // identity).
-func (r *decision) unchanged(task *Task, ev core.Event, ignored string) (Decision, error) {
+func (r *decision) unchanged(task *Task, ignored string) (Decision, error) {
 	r.t = task
 	r.effects = nil
-	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
+	switch {
+	case r.about.kind == settle:
+		r.emitUnsettled()
+	case task.Erased == nil && (r.cause != "" || r.about.kind == restarted):
+		r.emitAgain()
+	case task.Erased != nil && r.about.kind == eraseCommand:
 		r.eraseContent()
 	}
-	if r.def != nil && r.cause != "" && task.Erased == nil {
-		r.reemit()
-	}
-	if _, settles := ev.(core.Settle); settles {
-		r.resend()
-	}
-	if r.asked {
+	if r.asked && task.End.ResendAt == 0 {
 		r.notifyParent()
 	}
 	if r.err != nil {

@@ -51,7 +51,7 @@ func FuzzDocument(f *testing.F) {
 				t.Fatalf("P16: %s asks an agent", name(ev))
 			}
 		}
-		if _, err := protocol.Restart(def, []byte(`{}`), task, protocol.At{Now: noon}); err != nil &&
+		if _, err := protocol.Decide(def, []byte(`{}`), task, nil, protocol.At{Now: noon}); err != nil &&
 			!errors.Is(err, core.ErrUnfit) {
 			t.Fatalf("restart: %v", err)
 		}

@@ -207,48 +207,58 @@ func (r *decision) emitFinal() {
 	}
 }
 
-// reemit emits the earlier effects of r.cause again (P12). It begins with the numbered statuses, in their
-// order. Then it emits the messages of the claims that still stand.
-func (r *decision) reemit() {
+// emitAgain emits the messages that the state of the task still needs: after a restart all of them (P27, the
+// embedded runtime survives its queues), otherwise those that the repeated event has caused, and an unsettled end
+// (P12, effects are emitted again).
+func (r *decision) emitAgain() {
 	t := r.t
-	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
-		r.tell(r.t.StartedStatus())
-	}
-	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
-		r.tell(r.t.FinishedStatus(&t.Steps[i]))
-	}
-	if !r.bySupervisor() {
-		for _, status := range t.StatusesSince(t.ReplyTo, t.Told+1) {
-			if status.Status.Kind == core.StatusSuperseded {
-				r.tell(status)
-			}
+	for _, status := range t.StatusesSince(t.ReplyTo, t.Told+1) {
+		if !r.bySupervisor() && r.causedStatus(status.Status.Seq) {
+			r.tell(status)
 		}
 	}
-	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == core.Error) {
+	if t.End.ResendAt != 0 {
 		r.emitEnd()
 	}
 	for i := range t.Steps {
-		if s := r.step(i); (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && s.claimStands() {
-			s.kind().resend(s)
-		}
+		r.step(i).emitAgain()
 	}
 }
 
-// nextFinish finds the next status "step finished" with r.cause whose number is above seq. It returns the
-// number and the step, or seq and -1 if there is no such status.
-func (r *decision) nextFinish(seq int) (int, int) {
-	found := -1
-	for i := range r.t.Steps {
-		s := &r.t.Steps[i]
-		if s.Finish.Cause == r.cause && s.Finish.Seq > seq &&
-			(found < 0 || s.Finish.Seq < r.t.Steps[found].Finish.Seq) {
-			found = i
+// causedStatus reports whether the event has caused the status with the number n. A superseded status has no known
+// cause. The status of an end is emitted with the end.
+func (r *decision) causedStatus(n int) bool {
+	switch {
+	case n == r.t.End.Seq:
+		return false
+	case r.about.kind == restarted:
+		return true
+	case n == r.t.Start.Seq:
+		return r.about.kind == submitted || r.about.kind == resubmit
+	}
+	i := slices.IndexFunc(r.t.Steps, func(s Step) bool { return s.Finish.Seq == n })
+	return i < 0 || r.t.Steps[i].Finish.Cause == r.cause
+}
+
+// emitAgain emits the messages of the step's claim if they are still needed. The Wake of a step without a claim
+// is emitted only after a restart, because the Supervisor sends it again.
+func (s step) emitAgain() {
+	restart := s.about.kind == restarted
+	switch {
+	case s.claimStands():
+		if restart || s.Claim.Cause == s.cause || s.Children.Opened(s.cause) {
+			s.kind().resend(s)
 		}
+	case !restart || s.CompleteBy == 0:
+	case s.t.ProcessState == core.Compensating && (s.State == core.Pending || s.State == core.Waiting):
+		// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has two times).
+		s.wake(0)
+	case s.Uncalled():
+		// The agents of the new process have closed circuit breakers, and a missing agent may be there.
+		s.wakeEarly()
+	case s.AwaitsWake():
+		s.wake(s.Wait.At)
 	}
-	if found < 0 {
-		return seq, -1
-	}
-	return r.t.Steps[found].Finish.Seq, found
 }
 
 // claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
@@ -256,47 +266,4 @@ func (r *decision) nextFinish(seq int) (int, int) {
 func (s step) claimStands() bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && s.t.ProcessState == core.Processing
-}
-
-// Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
-// It is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
-// errors are ErrOrderNeeded and ErrUnfit.
-func Restart(def *core.Definition, order []byte, t *Task, at At) (Decision, error) {
-	if t.Damaged != "" {
-		return damaged(t, nil, at)
-	}
-	if err := Unfit(def, t); err != nil {
-		return Decision{}, err
-	}
-	r := &decision{def: def, order: order, t: t, at: at}
-	forward := t.ProcessState == core.Processing
-	undo := t.ProcessState == core.Compensating
-	for i := range t.Steps {
-		s := r.step(i)
-		switch {
-		case s.claimStands():
-			s.kind().resend(s)
-		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has
-			// two times).
-			s.wake(0)
-		case (forward || undo) && s.Uncalled() && s.CompleteBy != 0:
-			// The agents of the new process have closed circuit breakers, and a missing agent may be there.
-			s.wakeEarly()
-		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
-			s.wake(s.Wait.At)
-		}
-	}
-	r.tellUntold()
-	if t.End.ResendAt != 0 {
-		r.emitFinal()
-	}
-	if r.err != nil {
-		return Decision{}, r.err
-	}
-	return Decision{
-			Task: t, Effects: r.effects, Ignored: "restarted",
-			Settles: Settles(def, t, r.effects),
-		},
-		nil
 }

@@ -4,7 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Of a workflow with events the end of every order goes to the bus too, with the number of the one status,
@@ -57,4 +60,20 @@ func TestEndsGoToTheBus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// P12, P60: a child that was closed as damaged has no definition. It reports its end to its parent until that is
+// settled.
+func TestTheEndOfADamagedChildIsReportedAgain(t *testing.T) {
+	at := protocol.At{Now: noon, By: "scheduler-1"}
+	child := &protocol.Task{
+		OrderID: "p~s~0", Damaged: "it is cut", Due: noon, Parent: &core.Parent{OrderID: "p", Step: "s", Attempt: 1},
+	}
+	closed, err := protocol.Decide(nil, nil, child, core.Close{ID: "c"}, at)
+	require.NoError(t, err)
+	require.Equal(t, core.Closed, closed.Task.ProcessState)
+	again, err := protocol.Decide(nil, nil, closed.Task, core.Settle{}, at)
+	require.NoError(t, err)
+	require.Equal(t, closed.Effects, again.Effects)
+	require.True(t, again.Settles)
 }

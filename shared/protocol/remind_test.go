@@ -60,7 +60,7 @@ func (d *desk) move(to *core.Definition) protocol.Decision {
 func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
 	d := asking(t, reminding(10*core.Second, core.Hour))
 	restart := func() []string {
-		dec, err := protocol.Restart(d.def, d.order, d.task, d.at())
+		dec, err := protocol.Decide(d.def, d.order, d.task, nil, d.at())
 		if err != nil {
 			t.Fatal(err)
 		}

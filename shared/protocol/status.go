@@ -60,16 +60,6 @@ func (r *decision) leftEnd(before *Task) {
 	r.effects = append(left, r.effects...)
 }
 
-// tellUntold emits the numbered statuses that may not have been sent before the restart. It leaves the status
-// of the present end to emitFinal.
-func (r *decision) tellUntold() {
-	for _, status := range r.t.StatusesSince(r.t.ReplyTo, r.t.Told+1) {
-		if status.Status.Seq != r.t.End.Seq {
-			r.tell(status)
-		}
-	}
-}
-
 // unsent records that a receiver could not get numbered statuses. Until the resend time, the task sends this
 // receiver no further status (P12b).
 func (r *decision) unsent(ev core.Event) (string, error) {
@@ -128,19 +118,18 @@ func (r *decision) resendDue(_ core.Event) (string, error) {
 	return "", nil
 }
 
-// settle sends an unsettled end again. The method resend adds the undelivered statuses.
-func (r *decision) settle(_ core.Event) (string, error) {
+func (r *decision) settle(core.Event) (string, error) {
 	if r.t.ResendTime() == 0 {
 		return "everything was reported before", nil
-	}
-	if r.t.End.ResendAt != 0 {
-		r.cause = r.t.End.Cause
 	}
 	return "sent again", nil
 }
 
-// resend emits the undelivered statuses again.
-func (r *decision) resend() {
+// emitUnsettled emits an unsettled end and the undelivered statuses again.
+func (r *decision) emitUnsettled() {
+	if r.t.End.ResendAt != 0 {
+		r.emitEnd()
+	}
 	for _, u := range r.t.Undelivered {
 		if u.ResendAt == 0 {
 			continue

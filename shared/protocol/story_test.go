@@ -556,7 +556,7 @@ func (s *story) sweepAll(backlog string) {
 }
 
 func (s *story) restart() {
-	dec, err := protocol.Restart(s.def, s.order, s.task, protocol.At{Now: s.now})
+	dec, err := protocol.Decide(s.def, s.order, s.task, nil, protocol.At{Now: s.now})
 	if err != nil {
 		s.Fatal(err)
 	}

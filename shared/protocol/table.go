@@ -72,6 +72,7 @@ const (
 	eraseCommand
 	answered
 	askChild
+	restarted
 	kinds
 )
 
@@ -301,6 +302,8 @@ var (
 		{eraseCommand, everyMode, onTask((*decision).eraseCommand)},
 		{answered, everyMode, onTask((*decision).answered)},
 		{askChild, everyMode, onTask((*decision).askedByParent)},
+
+		{restarted, everyMode, ignore("restarted")},
 	}
 )
 
@@ -346,6 +349,8 @@ func aboutOf(ev core.Event, t *Task) about {
 	c := core.CommandOf(ev)
 	c.From = core.Sender{By: core.RedactText(c.From.By), Reason: core.RedactText(c.From.Reason)}
 	switch e := ev.(type) {
+	case nil:
+		return about{kind: restarted}
 	case core.Submitted:
 		return about{kind: submitted, cause: "submit", Command: c}
 	case core.Reply:

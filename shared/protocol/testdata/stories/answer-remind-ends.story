@@ -44,32 +44,32 @@ supervisor: Overdue{"Step":"other","Attempt":1,"Backlog":false}
   -> scheduler: settle
   due 13:01:00
   ignored: a task in Error waits for the operator
-  due 13:01:00
-  answer a1 accepted: 
-    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00
-  due 13:01:00
-  ignored: this is not asked for now: a duplicate, or overtaken
-  due 13:01:00
-14:30:00
-supervisor: ResendDue{}
-  -> scheduler: settle
-  due 15:30:00
-  ignored: a task in Error waits for the operator
-  due 15:30:00
-  resubmit r1 accepted: 
-  Processing
-    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 15:00:00
-    other Processing, attempt 2, locked by scheduler-1, complete by 14:30:30
   -> shop: failed, number 1, other timeout no reply by the complete-by time
        approve-ask Processed, attempt 1
        approve Waiting, attempt 1
        other Failed, attempt 1
+  -> operator: forward of step "other", timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  reported
+  attention 13:00:00
+  answer a1 accepted: 
+    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00
+  attention 13:00:00
+  ignored: this is not asked for now: a duplicate, or overtaken
+  attention 13:00:00
+14:30:00
+nothing is overdue; due pushed: false
+  attention 13:00:00
+  ignored: a task in Error waits for the operator
+  attention 13:00:00
+  resubmit r1 accepted: 
+  Processing
+    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 15:00:00
+    other Processing, attempt 2, locked by scheduler-1, complete by 14:30:30
   -> approve-ask-agent: do-approve-ask (do/1), key o1/0/approve/1.2, stop by 15:00:00 {"order":{"n":1}}
   -> scheduler: wake approve/1, at 15:00:00
   -> other-agent: do-other (do/2), key o1/0/other, stop by 14:30:30 {"order":{"n":1}}
   due 14:30:30
   ignored: its wait is not over
-  -> shop: superseded, number 1, 
   due 14:30:30
   answer a2 accepted: 
     approve Processed, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob

@@ -53,4 +53,5 @@ supervisor: Overdue{"Step":"fedex","Attempt":3,"Backlog":true}
   -> scheduler: settle
 supervisor: Overdue{"Step":"bill","Attempt":1,"Backlog":false}
   ignored: a task in Error waits for the operator
+  -> scheduler: settle
   due 12:02:33

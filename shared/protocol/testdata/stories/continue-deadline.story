@@ -32,16 +32,18 @@ supervisor: DeadlinePassed{"Run":0}
 event wake fedex/1
 ----
   ignored: a task in Error waits for the operator
-  due 12:01:21
+  -> shop: failed, number 1, deadline the deadline of the order has passed
+       fedex UndoWait, attempt 1
+       dhl Pending, attempt 0
+  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)
+  reported
+  attention 12:00:21
 
 event resubmit r1 deadline=1h
 ----
   resubmit r1 accepted: 
   Processing
     fedex UndoWait, attempt 1, failed for good: refused, waits until 12:00:31.001, complete by 12:00:36.001
-  -> shop: failed, number 1, deadline the deadline of the order has passed
-       fedex UndoWait, attempt 1
-       dhl Pending, attempt 0
   -> scheduler: wake fedex/1, at 12:00:31.001
   due 12:00:36.001
 

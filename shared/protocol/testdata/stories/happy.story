@@ -82,10 +82,4 @@ event done confirm/1
 ----
   ignored: the task has ended
   -> shop: step-finished, number 5, confirm   {"of":"confirm"}
-  -> shop: completed, number 6, {"order":{"n":1},"seen":{"charge":{"of":"charge"},"confirm":{"of":"confirm"},"reserve":{"of":"reserve"},"ship":{"of":"ship"}}}
-       reserve Processed, attempt 1
-       charge Processed, attempt 1
-       ship Processed, attempt 1
-       gift Skipped, attempt 0
-       confirm Processed, attempt 1
   at rest

@@ -48,9 +48,14 @@ event undo u1
   due 12:01:30
 
 # No proof: only that it failed.
-event failed deposit/1
+event failed deposit/1 crash
 ----
   ignored: this is not asked for now: a duplicate, or overtaken
+  -> shop: failed, number 1, deposit timeout no reply by the complete-by time
+       withdraw Processed, attempt 1
+       deposit Failed, attempt 1
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0)
+  the process dies before it has sent anything
   due 12:01:30
 
 event failed deposit/1 no-effect
@@ -58,16 +63,10 @@ event failed deposit/1 no-effect
     deposit Failed, attempt 1, 1 failed, without effect
   due 12:01:30
 
-# It comes twice, and is recorded once.
+# It comes twice, and is recorded once. The Error is reported again as it was.
 event failed deposit/1 no-effect
 ----
   ignored: this is not asked for now: a duplicate, or overtaken
-  due 12:01:30
-
-# What the Error was reported with is reported again as it was.
-event settle
-----
-  ignored: sent again
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1

@@ -42,10 +42,6 @@ event resolve r1 deposit not-happened
 event failed deposit/1 no-effect
 ----
   ignored: this is not asked for now: a duplicate, or overtaken
-  -> shop: failed, number 1, deposit refused the service refused
-       withdraw Processed, attempt 1
-       deposit Failed, attempt 1
-  -> operator: forward of step "deposit", refused: the service refused (answer to command 0; can be undone)
   attention 12:00:00
 
 event undo u1 1

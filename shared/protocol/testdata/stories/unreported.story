@@ -17,11 +17,6 @@ event done a/1 crash
   the process dies before it has sent anything
   due 12:00:30
 
-event submit
-----
-  ignored: the order is there
-  due 12:00:30
-
 wait 61s
 sweep
 ----
@@ -41,4 +36,10 @@ event settle
 event settle
 ----
   ignored: everything was reported before
+  at rest
+
+# A settled end is not sent again, whatever comes twice.
+event done a/1
+----
+  ignored: the task has ended
   at rest
