@@ -127,7 +127,10 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 		&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
 		&r.Hash, &r.Document, &sum,
 	}, extra...)...)
-	r.Changed = changed(r.Version, r.Document, sum)
+	if changed(r.Document, sum) {
+		r.Damage = "the database file was changed after the order was stored: the document does not match its " +
+			"checksum"
+	}
 	r.Created = fromMillis(created)
 	r.Bucket = port.Bucket(bucket.String)
 	if bucket.Valid {
