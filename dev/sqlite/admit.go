@@ -115,12 +115,8 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 	if id != applicationID && id != 0 || tables != 2 {
 		return foreign(FileName)
 	}
-	switch old, err := w.number(count + "('tasks')"); {
-	case err != nil:
+	if err := checkVersion(w); err != nil {
 		return err
-	case old > 0:
-		return fmt.Errorf("%s was written by a preview of Stepkeeper whose files cannot be read any more: "+
-			"let that program finish its orders, then remove the file or choose another folder", FileName)
 	}
 	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")
 	if err != nil {

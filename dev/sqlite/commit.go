@@ -63,7 +63,7 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
 	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
-		w.Hash, r.ID, r.Document, documentSum(r.Version, r.Document))
+		w.Hash, r.ID, r.Document, checksum(r.Document))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	bucket, shard, at := s.place(r)
 	// Each commit of a task at rest also sets index_at, because Keep counts from the last commit.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
-	sum := documentSum(r.Version, r.Document)
+	sum := checksum(r.Document)
 	var n int64
 	switch {
 	case moved && h.state != r.State:

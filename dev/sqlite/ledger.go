@@ -16,7 +16,7 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 	var sum []byte
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
 		&e.Message, &e.Output, &sum)
-	if err == nil && changed(e.Version, entryText(e), sum) {
+	if err == nil && sum != nil && changed(entryText(e), sum) {
 		err = errors.New("the entry does not match its checksum")
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -36,7 +36,7 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 	args := []any{
 		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
-		documentSum(e.Version+1, entryText(e)), e.Key,
+		checksum(entryText(e)), e.Key,
 	}
 	if e.Version != 0 {
 		args = append(args, e.Version)

@@ -43,20 +43,8 @@ func checksum(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 }
 
-// documentSum returns the checksum of a document or ledger entry, and the version that it is for: an older program
-// changes these and leaves the checksum as it is.
-func documentSum(version int64, document []byte) []byte {
-	return binary.AppendVarint(checksum(document), version)
-}
-
 // changed reports whether the file was changed after the document was stored.
-func changed(version int64, document, sum []byte) bool {
-	if len(sum) <= crc32.Size {
-		return sum != nil
-	}
-	of, _ := binary.Varint(sum[crc32.Size:])
-	return of == version && !bytes.Equal(sum[:crc32.Size], checksum(document))
-}
+func changed(document, sum []byte) bool { return !bytes.Equal(sum, checksum(document)) }
 
 // put adds a message to a queue.
 func (tx *transaction) put(queue string, visible, sent time.Time, body []byte) error {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -129,7 +128,10 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 		&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
 		&r.Hash, &r.Document, &sum,
 	}, extra...)...)
-	r.Changed = changed(r.Version, r.Document, sum)
+	if changed(r.Document, sum) {
+		r.Damage = "the database file was changed after the order was stored: the document does not match its " +
+			"checksum"
+	}
 	r.Created = fromMillis(created)
 	r.Bucket = port.Bucket(bucket.String)
 	if bucket.Valid {
@@ -149,7 +151,7 @@ func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, e
 	if err != nil {
 		return nil, fmt.Errorf("loading the content of order %q: %w", id, s.scanned(err))
 	}
-	if sum != nil && !bytes.Equal(sum, checksum(content)) {
+	if changed(content, sum) {
 		return nil, fmt.Errorf("%w: the database file was changed after the order was stored: its content does "+
 			"not match its checksum", core.ErrUnfit)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Every later program reads a file of schema 1, which testdata/schema1.sql makes. It is never recorded again.
-func TestFileOfSchema1IsRead(t *testing.T) {
-	script, err := os.ReadFile("testdata/schema1.sql")
+// Every later program reads a file of schema 2, which testdata/schema2.sql makes. It is never recorded again.
+func TestFileOfSchema2IsRead(t *testing.T) {
+	script, err := os.ReadFile("testdata/schema2.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +26,11 @@ func TestFileOfSchema1IsRead(t *testing.T) {
 	defer closed(t, s)
 	const running, ended = "order-000123", "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"
 	for id, file := range map[string]string{running: "usual", ended: "goes-well-end"} {
-		recorded, err := os.ReadFile(filepath.Join("../../shared/state/testdata/schema1", file+".txt"))
+		recorded, err := os.ReadFile(filepath.Join("../../shared/state/testdata/schema2", file+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, _, _ := strings.Cut(string(recorded), "\n\n")
+		document := strings.TrimSpace(string(recorded))
 		want, err := state.DecodeTask([]byte(document))
 		if err != nil {
 			t.Fatal(err)

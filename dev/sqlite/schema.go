@@ -6,7 +6,7 @@ import "fmt"
 // is "Stpk" in ASCII.
 const applicationID = 0x5374706b
 
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schema creates the tables. Times in messages are in nanoseconds since the epoch, and all other times in
 // milliseconds. The table orders keeps one row for each order for ever:
@@ -32,7 +32,7 @@ CREATE TABLE orders(
 	hash TEXT NOT NULL,          -- hash of the content
 	id TEXT NOT NULL UNIQUE,
 	document BLOB,
-	sum BLOB                     -- see documentSum; NULL: an older program stored the document
+	sum BLOB                     -- checksum of document
 ) STRICT;
 CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS NOT NULL;
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
@@ -41,7 +41,7 @@ CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT N
 CREATE TABLE contents(
 	row INTEGER PRIMARY KEY,     -- orders.row
 	content BLOB NOT NULL,
-	sum BLOB                     -- checksum of content; NULL: an older program stored it
+	sum BLOB NOT NULL            -- checksum of content
 ) STRICT;
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
@@ -54,7 +54,7 @@ CREATE TABLE ledger(
 	code TEXT NOT NULL,
 	message TEXT NOT NULL,
 	output BLOB,
-	sum BLOB                     -- see entryText; NULL: an older program stored the entry
+	sum BLOB                     -- checksum of entryText; NULL: of an erased order
 ) STRICT;
 CREATE TABLE messages(
 	row INTEGER PRIMARY KEY AUTOINCREMENT, -- never used twice, so that an old receipt hits nothing new
@@ -63,35 +63,36 @@ CREATE TABLE messages(
 	received INTEGER NOT NULL,
 	sent_at INTEGER NOT NULL,
 	body BLOB NOT NULL,
-	sum BLOB                     -- checksum of body; NULL: an older program stored the message
+	sum BLOB                     -- checksum of body
 ) STRICT;
 CREATE INDEX messages_visible ON messages(queue, visible_at, row);
 CREATE INDEX messages_sent ON messages(queue, sent_at);
 `
 
-// makeTables creates the tables in an empty file. It adds to the file of an older program the columns that the
-// file lacks. It refuses a file with a newer schema.
+// makeTables creates the tables in an empty file.
 func makeTables(w *writer) error {
+	version, err := w.number("PRAGMA user_version")
+	if err != nil || version != 0 {
+		return err
+	}
+	return w.run(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+		schema, applicationID, schemaVersion))
+}
+
+// checkVersion refuses the file of another version of the program.
+func checkVersion(w *writer) error {
 	version, err := w.number("PRAGMA user_version")
 	switch {
 	case err != nil:
 		return err
-	case version == schemaVersion:
-		for _, table := range []string{"messages", "orders", "contents", "ledger"} {
-			sums, err := w.number("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name='sum'")
-			if err == nil && sums == 0 {
-				err = w.run("ALTER TABLE " + table + " ADD COLUMN sum BLOB")
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
 	case version > schemaVersion:
 		return fmt.Errorf(
 			"the file has schema version %d, this program knows version %d: a newer program wrote it; run "+
 				"that one, or choose another folder", version, schemaVersion)
+	case version < schemaVersion:
+		return fmt.Errorf("%s was written by an older version of Stepkeeper; there is no migration before the "+
+			"first release: let that version finish its orders, then remove the file or choose another folder",
+			FileName)
 	}
-	return w.run(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
-		schema, applicationID, schemaVersion))
+	return nil
 }

@@ -38,7 +38,7 @@ func TestAgentKilledInMidCall(t *testing.T) {
 	died := time.Now()
 	end := o.notified("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", n, time.Since(died).Seconds())
-	if k := o.task(); end.attempts("charge-payment") < 2 || k.Steps["charge-payment"].FailureCount < 1 {
+	if k := o.task(); end.attempts("charge-payment") < 2 || k.Step("charge-payment").Failures.Do < 1 {
 		t.Errorf("%+v %+v", end, k)
 	}
 	o.oneKeyPerStep()
@@ -108,11 +108,11 @@ func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 		t.Errorf("%d parcels were booked", n)
 	}
 	o.oneKeyPerStep()
-	for name, st := range o.task().Steps {
+	for _, st := range o.task().Steps {
 		// Attempt may be higher: a request that waits in its queue on a busy machine is sent again,
 		// uncounted.
-		if st.FailureCount != 0 {
-			t.Errorf("a copy was counted: %s %+v", name, st)
+		if st.Failures.Do != 0 {
+			t.Errorf("a copy was counted: %+v", st)
 		}
 	}
 	ends := 0
@@ -193,7 +193,7 @@ func TestSupervisorsCountAFailureOnce(t *testing.T) {
 		}
 	}
 	o.notified("completed", rescued)
-	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 ||
+	if k := o.task(); k.Step("settle").Failures.Do != 1 || k.Step("settle").Attempt != 2 ||
 		held.Load() == 0 {
 		t.Errorf("%d replies held back; %+v", held.Load(), k)
 	}
@@ -236,7 +236,7 @@ func TestRedriveAfterTheEndChangesNothing(t *testing.T) {
 		t.Fatalf("no request was seen: %v %v", err, seen)
 	}
 	time.Sleep(time.Until(request.StopBy)) // it is the deployed agent's clock that has to pass it
-	waitFor(t, "settling of the end", func() bool { return !strings.HasPrefix(o.task().Bucket, "due#") })
+	waitFor(t, "settling of the end", func() bool { return o.task().Due == 0 })
 	settled := o.task()
 	calls := len(s.remote.of(o.id, ""))
 	late := strings.Replace(seen["Replies"], `"done"`, `"retry-later"`, 1)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func TestOrderIsProcessed(t *testing.T) {
@@ -36,10 +38,8 @@ func TestOrderIsProcessed(t *testing.T) {
 		got, want any
 	}{
 		{"k.OrderID", k.OrderID, o.id},
-		{"k.ProcessState", k.ProcessState, "Processed"},
-		{`k.Steps["book-shipment"].ProcessState`, k.Steps["book-shipment"].ProcessState, "Processed"},
-		{"k.LockedBy", k.LockedBy, ""},
-		{"k.CompleteBy", k.CompleteBy, int64(0)},
+		{"k.ProcessState", k.ProcessState, core.Processed},
+		{"the step", k.Step("book-shipment").State, core.Processed},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, k)
@@ -67,14 +67,14 @@ func TestFailedCallIsRetried(t *testing.T) {
 	if end := o.notified("completed", soon); end.attempts("charge-payment") < 3 {
 		t.Errorf("%+v", end)
 	}
-	if k := o.task(); k.Steps["charge-payment"].FailureCount < 2 || k.FailureCount < 2 {
+	if k := o.task(); k.Step("charge-payment").Failures.Do < 2 {
 		t.Errorf("the failures are not counted: %+v", k)
 	}
 	o.oneKeyPerStep()
 }
 
-// While a step runs, a plain client of the table reads in the item which instance has claimed the step, its
-// time limit, and the number of its failures.
+// While a step runs, the item says which instance has claimed the step, its time limit, and the number of its
+// failures.
 func TestItemShowsTheClaimOfARunningStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
@@ -90,26 +90,21 @@ func TestItemShowsTheClaimOfARunningStep(t *testing.T) {
 		return done()
 	})
 	o.submit()
-	var k task
+	var st protocol.Step
 	o.until(soon, "second claim", func() bool {
-		k = o.task()
-		return k.Steps["link-1"].Attempt >= 2 && k.Steps["link-1"].LockedBy != ""
+		st = o.step("link-1")
+		return st.Attempt >= 2 && st.Claim.By != ""
 	})
 	release()
-	st := k.Steps["link-1"]
-	if by := time.UnixMilli(st.CompleteBy); st.CompleteBy == 0 || time.Until(by) > time.Minute ||
-		k.CompleteBy != st.CompleteBy {
-		t.Errorf("the step is to be complete by %d, the order by %d", st.CompleteBy, k.CompleteBy)
+	if by := st.CompleteBy.Std(); st.CompleteBy == 0 || time.Until(by) > time.Minute {
+		t.Errorf("the step is to be complete by %s", by)
 	}
-	if k.ProcessState != "Processing" || st.ProcessState != "Processing" || k.LockedBy != st.LockedBy {
-		t.Errorf("it is claimed as %+v", k)
-	}
-	if st.FailureCount < 1 || k.FailureCount != st.FailureCount {
-		t.Errorf("it has failed %d times, the order %d times", st.FailureCount, k.FailureCount)
+	if st.State != core.Processing || st.Failures.Do < 1 {
+		t.Errorf("it is claimed as %+v", st)
 	}
 	o.notified("completed", soon)
-	if k := o.task(); k.LockedBy != "" || k.CompleteBy != 0 || k.FailureCount < 1 {
-		t.Errorf("at its end it is %+v", k)
+	if st := o.step("link-1"); st.Claim.By != "" || st.CompleteBy != 0 || st.Failures.Do < 1 {
+		t.Errorf("at its end it is %+v", st)
 	}
 }
 
@@ -193,7 +188,7 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 			"a.Commands[1] resubmits the order",
 			strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true,
 		},
-		{"o.task().ProcessState", o.task().ProcessState, "Error"},
+		{"o.task().ProcessState", o.task().ProcessState, core.Error},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: %+v %+v", field.name, field.got, field.want, a, o.task())
@@ -253,7 +248,7 @@ func TestOrderContinuesWithoutAFailedStep(t *testing.T) {
 		t.Errorf("asked %q, undone %t, and then %d times in the other way", asked, undone,
 			len(s.remote.of(o.id, "other")))
 	}
-	if k := o.task(); k.Steps["try"].ProcessState != "Compensated" || k.ProcessState != "Processed" {
+	if k := o.task(); k.Step("try").State != "Compensated" || k.ProcessState != "Processed" {
 		t.Errorf("%+v", k)
 	}
 	o.oneKeyPerStep()

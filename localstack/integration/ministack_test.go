@@ -62,7 +62,7 @@ func TestGrantsSufficeToProcess(t *testing.T) {
 	o.notified("completed", soon)
 	o.oneKeyPerStep()
 	// the agent's ledger too
-	if k := o.task(); k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" {
+	if k := o.task(); k.ProcessState != "Processed" || k.Step("book-shipment").State != "Processed" {
 		t.Errorf("%+v", k)
 	}
 }
@@ -100,7 +100,7 @@ func TestGrantsSufficeToRescue(t *testing.T) {
 	began := time.Now()
 	o.notified("completed", rescued)
 	t.Logf("done %.1f s after the agent's death", time.Since(began).Seconds())
-	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt < 2 {
+	if k := o.task(); k.Step("settle").Failures.Do != 1 || k.Step("settle").Attempt < 2 {
 		t.Errorf("%+v", k)
 	}
 	for _, d := range s.proxy.denied(0) {

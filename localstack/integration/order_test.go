@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // How long a test waits for the next sign of progress. soon needs no schedule; rescued needs the deployed
@@ -158,81 +161,49 @@ func (o *order) reached() string {
 	return fmt.Sprint(len(o.statuses()), len(o.s.remote.of(o.id, "")), o.item())
 }
 
-// step is what an item of Orders shows of one step.
-type step struct {
-	ProcessState string
-	LockedBy     string
-	CompleteBy   int64 // milliseconds since 1970
-	FailureCount int
-	Attempt      int `json:"try"`
+// record reads the order's record as it stands; nil if there is none.
+func (o *order) record() (*port.Record, error) {
+	store := dynamo.New(o.s.dynamo, dynamo.Tables{Orders: o.s.outputs["EngineOrdersTable"]}, dynamo.Options{})
+	records, errs := store.Load(o.t.Context(), []string{o.id})
+	return records[0], errs[0]
 }
 
-// task is what an item of Orders shows, read by a plain client.
-type task struct {
-	OrderID      string
-	ProcessState string
-	LockedBy     string
-	CompleteBy   int64 // milliseconds since 1970
-	FailureCount int
-	Version      int
-	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was reported
-	Steps        map[string]step
-}
-
-// item reads the order's item as it stands.
+// item shows the record for people, and is "{}" if there is none.
 func (o *order) item() string {
-	out, err := o.s.dynamo.GetItem(o.t.Context(), &dynamodb.GetItemInput{
-		TableName: aws.String(o.s.outputs["EngineOrdersTable"]), ConsistentRead: aws.Bool(true),
-		Key: map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: o.id}},
-	})
-	if err != nil {
+	r, err := o.record()
+	switch {
+	case err != nil:
 		return err.Error()
-	}
-	if out.Item == nil {
+	case r == nil:
 		return "{}"
 	}
-	data, err := json.Marshal(plain(&types.AttributeValueMemberM{Value: out.Item}))
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
+	return fmt.Sprintf("%s %s%s", r.Bucket, r.Document, r.Damage)
 }
 
-// task reads the same in a form for tests.
-func (o *order) task() task {
+// task reads the same in a form for tests. An absent order, and an absent step, is empty.
+func (o *order) task() *protocol.Task {
 	o.t.Helper()
-	var k task
-	if err := json.Unmarshal([]byte(o.item()), &k); err != nil {
+	r, err := o.record()
+	if err == nil && r == nil {
+		return &protocol.Task{}
+	}
+	var t *protocol.Task
+	if err == nil {
+		t, err = state.TaskOf(r)
+	}
+	if err != nil || t.Damaged != "" {
 		o.t.Fatalf("order %s: its item cannot be read: %v\n%s", o.id, err, o.item())
 	}
-	return k
+	return t
 }
 
-// plain is DynamoDB's value as JSON has it.
-func plain(v types.AttributeValue) any {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return json.Number(v.Value)
-	case *types.AttributeValueMemberBOOL:
-		return v.Value
-	case *types.AttributeValueMemberB:
-		return v.Value
-	case *types.AttributeValueMemberM:
-		m := make(map[string]any, len(v.Value))
-		for name, inner := range v.Value {
-			m[name] = plain(inner)
-		}
-		return m
-	case *types.AttributeValueMemberL:
-		l := make([]any, len(v.Value))
-		for i, inner := range v.Value {
-			l[i] = plain(inner)
-		}
-		return l
+// step reads one step; it is empty if the order is absent.
+func (o *order) step(name string) protocol.Step {
+	o.t.Helper()
+	if s := o.task().Step(name); s != nil {
+		return *s
 	}
-	return nil
+	return protocol.Step{}
 }
 
 // one key for each step, whatever was repeated (P2): the services see no second order.

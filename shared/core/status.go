@@ -82,13 +82,13 @@ func (SendStatus) effect() {}
 // Undelivered records the numbered statuses that a receiver could not get (P12b, a status delays nothing
 // else). No status is sent to the receiver before ResendAt.
 type Undelivered struct {
-	ReplyTo string // logical name of the receiver
-	First   int    // lowest number that the receiver may not have got
-	Reason  string // short, stable text of at most MaxNote bytes
-	Since   Time   // time of the first failed send
+	ReplyTo string `json:"replyTo"` // logical name of the receiver
+	First   int    `json:"first"`   // lowest number that the receiver may not have got
+	Reason  string `json:"reason"`  // short, stable text of at most MaxNote bytes
+	Since   Time   `json:"since"`   // time of the first failed send
 	// ResendAt is the next time to send the statuses again. It is zero after GiveUpAfter, when the statuses
 	// are sent no more.
-	ResendAt Time
+	ResendAt Time `json:"resendAt,omitzero"`
 }
 
 // Bounds of the wait before an unsettled end or an undelivered status is sent again.

@@ -63,9 +63,6 @@ func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 // Passed reports whether t is set and is not later than now.
 func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
 
-// IsZero reports whether the time is "no time". encoding/json calls IsZero for a field with omitzero.
-func (t Time) IsZero() bool { return t == 0 }
-
 func (t Time) String() string {
 	if t == 0 {
 		return ""

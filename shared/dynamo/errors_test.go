@@ -123,19 +123,24 @@ func TestTooLargeForDynamoDB(t *testing.T) {
 	}
 }
 
-// One that is too large by our count is not sent, though its document alone would fit; the error names the
-// task.
+// One that is too large by our count is not sent; the error names the task.
 func TestTooLargeIsNotSent(t *testing.T) {
 	s := scripted(t, func(request) (int, string) {
 		t.Error("it was sent")
 		return 200, "{}"
 	})
-	large := write("a", 2)
-	large.Record.Document = []byte(`{"x":"` + strings.Repeat("x", 370<<10) + `"}`)
-	large.Record.Workflow = strings.Repeat("w", 40<<10)
-	err := s.Commit(t.Context(), []port.Write{large})[0]
-	if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), `task "a": its item has`) {
-		t.Errorf("got %v", err)
+	for want, change := range map[string]func(*port.Record){
+		`task "a": its item has`: func(r *port.Record) { r.Workflow = strings.Repeat("w", 400<<10) },
+		`task "a": its document has`: func(r *port.Record) {
+			r.Document = []byte(`{"x":"` + strings.Repeat("x", port.MaxDocument) + `"}`)
+		},
+	} {
+		large := write("a", 2)
+		change(&large.Record)
+		err := s.Commit(t.Context(), []port.Write{large})[0]
+		if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

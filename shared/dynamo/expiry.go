@@ -46,10 +46,9 @@ import (
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
-	erasedAttribute  = "Erased"  // time of the erasure
-	hashMember       = "content" // member of the document: hash of separate content
-	orderMember      = "Order"   // member of the document: content that is not separate
-	statedBy         = "Version" // version of the order that last changed the content's time to live
+	erasedAttribute  = "Erased"      // time of the erasure
+	hashAttribute    = "ContentHash" // hash of separate content
+	statedBy         = "Version"     // version of the order that last changed the content's time to live
 	// contentGrace is the time from the expiry of an order to the expiry of its content, in seconds. DynamoDB
 	// may remove expired items days late. The content must stay until the order's item is removed.
 	contentGrace = 7 * 24 * 60 * 60
@@ -71,7 +70,7 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 		"Created":  moment(w.Record.Created), "Ended": moment(s.options.Clock.Now()),
 	}
 	if w.Hash != "" {
-		item["ContentHash"] = str(w.Hash)
+		item[hashAttribute] = str(w.Hash)
 	}
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
@@ -120,17 +119,10 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the separate content of a refused create if the stored task does not use this content.
-// There are three such cases:
-//   - The stored task has separate content with another hash.
-//   - The document of the stored task contains the content of its order.
-//   - A Cancel came before the order, and the stored task has no content.
-//
-// If the erasure fails, the content stays.
+// dropRefused erases the separate content of a refused create if the stored task does not use this content. If
+// the erasure fails, the content stays.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
-	hash := textOf(there[hashMember])
-	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
-	if w.Apart && unneeded && hash != w.Hash {
+	if w.Apart && textOf(there[hashAttribute]) != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }

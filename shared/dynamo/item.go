@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -68,60 +67,27 @@ func timeOf(v types.AttributeValue) time.Time {
 
 func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])).UTC() }
 
-// reserved lists the attributes that are not members of the document.
-var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
-
-// item returns the item of a record. If possible, each member of the document becomes an attribute of the
-// item. Otherwise one attribute contains the whole document.
-func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
-	extra := attrs{writerAttribute: blob(writer)}
-	s.index(r, extra)
-	a, shown := shownItem(r)
-	if shown {
-		maps.Copy(a, extra)
-		shown = Size(a) <= maxItem
+// item returns the item of a write: what the conditions, the index and the listings need, and the document.
+func (s *Store) item(w *port.Write, writer []byte) (attrs, error) {
+	r := &w.Record
+	if n := len(r.Document); n > port.MaxDocument {
+		return nil, fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", r.ID, n,
+			port.MaxDocument, port.ErrTooLarge)
 	}
-	if !shown {
-		a = attrs{
-			OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State),
-			"Workflow": str(r.Workflow),
-			"Created":  moment(r.Created), documentAttribute: bytesOrText(r.Document),
-		}
-		maps.Copy(a, extra)
+	a := attrs{
+		OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State),
+		"Workflow": str(r.Workflow), "Created": moment(r.Created), documentAttribute: blob(compress(r.Document)),
+		writerAttribute: blob(writer),
 	}
+	if w.Apart {
+		a[hashAttribute] = str(w.Hash)
+	}
+	s.index(r, a)
 	if n := Size(a); n > maxItem {
 		return nil, fmt.Errorf("task %q: its item has %d bytes, DynamoDB's limit is %d: %w", r.ID, n, maxItem,
 			port.ErrTooLarge)
 	}
 	return a, nil
-}
-
-// shownItem returns the document's members as attributes. It returns false if the document cannot be
-// converted, if a member has a reserved name, or if a member differs from its field in the record.
-func shownItem(r *port.Record) (attrs, bool) {
-	a, err := attributesOf(r.Document)
-	if err != nil {
-		return nil, false
-	}
-	for _, name := range reserved {
-		if a[name] != nil {
-			return nil, false
-		}
-	}
-	same := isText(a[OrderKey], r.ID) && isText(a["ProcessState"], r.State) &&
-		isText(a["Workflow"], r.Workflow) &&
-		isText(a["Created"], r.Created.UTC().Format(timeLayout)) && isNumber(a["Version"], r.Version)
-	return a, same
-}
-
-func isText(v types.AttributeValue, want string) bool {
-	s, ok := v.(*types.AttributeValueMemberS)
-	return ok && s.Value == want
-}
-
-func isNumber(v types.AttributeValue, want int64) bool {
-	n, ok := v.(*types.AttributeValueMemberN)
-	return ok && n.Value == strconv.FormatInt(want, 10)
 }
 
 // index adds the attributes of the index to the item a. If the order is at rest and expires, index also adds
@@ -144,35 +110,29 @@ func (s *Store) index(r *port.Record, a attrs) {
 
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
-// record returns the record in an item. If the item is damaged, the record has no document. The caller fails
-// when it decodes this record. It can still use the other records of the batch.
+// record returns the record in an item. If the item is damaged, the record says so, and the caller can still
+// use the other records of the batch.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
-		Workflow: textOf(a["Workflow"]), Created: timeOf(a["Created"]), Hash: textOf(a[hashMember]),
+		Workflow: textOf(a["Workflow"]), Created: timeOf(a["Created"]), Hash: textOf(a[hashAttribute]),
 	}
 	if bucket := textOf(a[IndexBucket]); bucket != "" && !strings.HasPrefix(bucket, finishedPrefix) {
 		name, _, _ := strings.Cut(bucket, "#")
 		r.Bucket = port.Bucket(name)
 		r.IndexAt = indexTime(a)
 	}
-	if raw := a[documentAttribute]; raw != nil {
-		r.Document = bytesOf(raw)
+	if schema := numberOf(a["Schema"]); schema != 0 {
+		// Older versions stored each member of the document as an attribute. The reader of documents names them.
+		r.Document = fmt.Appendf(nil, `{"Schema":%d}`, schema)
 		return r
 	}
-	for _, name := range reserved {
-		delete(a, name)
-	}
-	document, err := appendObject(make([]byte, 0, 2*Size(a)), a)
-	if err == nil {
-		r.Document = document
-	}
+	r.Document, r.Damage = documentOf(a)
 	return r
 }
 
-// ItemSize returns the size in bytes of the item that Commit writes for the record. It counts bytes as
-// DynamoDB does.
-func (s *Store) ItemSize(r *port.Record) (int, error) {
-	a, err := s.item(r, token())
+// ItemSize returns the size in bytes of the item that Commit writes. It counts bytes as DynamoDB does.
+func (s *Store) ItemSize(w *port.Write) (int, error) {
+	a, err := s.item(w, token())
 	return Size(a), err
 }

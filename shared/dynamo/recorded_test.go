@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +16,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// recordedItems serves testdata/schema1/items.json, which holds one item of each kind as DynamoDB sends it.
+// recordedItems serves testdata/schema2/items.json, which holds one item of each kind as DynamoDB sends it.
 func recordedItems(t *testing.T) (*dynamo.Store, *dynamo.Ledger) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/schema1/items.json")
+	text, err := os.ReadFile("testdata/schema2/items.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +54,8 @@ func recordedItems(t *testing.T) (*dynamo.Store, *dynamo.Ledger) {
 		dynamo.NewLedger(client, "ledger")
 }
 
-// Every later program reads the items of schema 1. None is recorded again.
-func TestItemsOfSchema1AreRead(t *testing.T) {
+// Every later program reads the items of schema 2. None is recorded again.
+func TestItemsOfSchema2AreRead(t *testing.T) {
 	ctx := t.Context()
 	s, ledger := recordedItems(t)
 	for id, w := range map[string]struct {
@@ -71,12 +70,11 @@ func TestItemsOfSchema1AreRead(t *testing.T) {
 		if errs[0] != nil || records[0] == nil {
 			t.Fatalf("%s: %v", id, errs[0])
 		}
-		recorded, err := os.ReadFile("../state/testdata/schema1/" + w.document + ".txt")
+		recorded, err := os.ReadFile("../state/testdata/schema2/" + w.document + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, _, _ := strings.Cut(string(recorded), "\n\n")
-		want, err := state.DecodeTask([]byte(document))
+		want, err := state.DecodeTask(recorded)
 		if err != nil {
 			t.Fatal(err)
 		}

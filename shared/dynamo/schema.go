@@ -28,11 +28,10 @@ const (
 // contains no '#'.
 const LeasePrefix = "#lease/"
 
-// Additional attributes of an item in Orders. The list reserved in item.go has all attributes that are not
-// members of the task's document.
+// Further attributes of an item in Orders.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
-	documentAttribute = "Document" // whole document, if it cannot be stored member by member
+	documentAttribute = "Document" // the document, compressed
 )
 
 // DefaultShards is the default number of shards of the index. A shard permits 1,000 writes a second, and a

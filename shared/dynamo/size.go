@@ -27,14 +27,6 @@ func sizeOf(v types.AttributeValue) int {
 		return sizeOfNumber(v.Value)
 	case *types.AttributeValueMemberB:
 		return len(v.Value)
-	case *types.AttributeValueMemberL:
-		n := 3 + len(v.Value)
-		for _, e := range v.Value {
-			n += sizeOf(e)
-		}
-		return n
-	case *types.AttributeValueMemberM:
-		return 3 + len(v.Value) + Size(v.Value)
 	}
 	return 1 // null, true, false
 }

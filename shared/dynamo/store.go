@@ -93,7 +93,7 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 		return err
 	}
 	writer := token()
-	item, err := s.item(&w.Record, writer)
+	item, err := s.item(w, writer)
 	if err != nil {
 		return err
 	}

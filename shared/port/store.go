@@ -42,13 +42,12 @@ type Record struct {
 	Created  time.Time
 	Bucket   Bucket
 	IndexAt  time.Time // sort key in the bucket, in whole milliseconds
-	Document []byte    // JSON; a Store may change the order of an object's members
+	Document []byte    // JSON
 	// Hash is the hash of the order's content, if the Store keeps it beside the document. Only Load and List
 	// set Hash. A Write has a Hash of its own.
 	Hash string
-	// Changed reports whether the Store knows that Document is not what Commit stored. Only Load and List set
-	// it.
-	Changed bool
+	// Damage is the reason why Document is not what Commit stored, or "". Only Load and List set it.
+	Damage string
 }
 
 // Write is one conditional write (P8, every commit is conditional). Record.Version must be Expected + 1.

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-var corrected = json.RawMessage(`{"amount": 12}`)
+var corrected = json.RawMessage(`{"amount":12}`)
 
 // stopped returns a desk whose order stopped because b was refused for good. No call of b can begin any more.
 func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {

@@ -24,7 +24,7 @@ func FuzzDocument(f *testing.F) {
 			}
 		}
 	}
-	f.Add([]byte(`{"Schema":1,"OrderID":"o1","ProcessState":"Error","Created":"2026-11-21T12:00:00Z","Steps":{"a":{"N":0,"ProcessState":"Compensating"},"b":{}}}`), uint8(7))
+	f.Add([]byte(`{"Schema":2,"OrderID":"o1","ProcessState":"Error","Created":"2026-11-21T12:00:00Z","Steps":[{"name":"a","ProcessState":"Compensating"},{"name":"b"}]}`), uint8(7))
 	f.Fuzz(func(t *testing.T, doc []byte, of uint8) {
 		task, err := state.DecodeTask(doc)
 		if err != nil {

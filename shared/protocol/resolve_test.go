@@ -20,7 +20,7 @@ func happened(d *desk, step string, output json.RawMessage) core.Resolve {
 // change it.
 func TestResolveWithAnOutput(t *testing.T) {
 	d := stopped(t)
-	output := json.RawMessage(`{"charged": 12}`)
+	output := json.RawMessage(`{"charged":12}`)
 	dec := d.decide(happened(d, "b", output))
 	if v := dec.Verdict; !v.Accepted || v.Reason != "with an output for b" {
 		t.Fatalf("%+v", v)

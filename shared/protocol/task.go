@@ -22,152 +22,159 @@ const (
 // if the stored version has changed since the load. Callers of protocol.Decide may change only the Version of
 // the resulting task.
 type Task struct {
-	OrderID string
+	OrderID string `json:"OrderID"`
 	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
 	// commit is conditional).
-	Version    int64
-	Workflow   string
-	Definition string // hash of the definition that the task runs
+	Version    int64  `json:"Version"`
+	Workflow   string `json:"Workflow,omitzero"`
+	Definition string `json:"Definition,omitzero"` // hash of the definition that the task runs
 	// TokenKey is the ID of the signing key for the tokens in the task's inputs (P39, a token is an answer's
 	// permission). It is "" if the inputs have no tokens.
-	TokenKey string
+	TokenKey string `json:"tokenKey,omitzero"`
 	// ContentHash is the hash of the submission. It identifies an order that has an item or row of its own.
 	// It is "" if Order holds the order, or if no order has come.
-	ContentHash string
+	ContentHash string `json:"content,omitzero"`
 	// Order is the order as submitted, byte for byte. It is empty in three cases:
 	//   - The order has an item or row of its own (see Apart).
 	//   - The content was erased.
 	//   - A Cancel came before the order (P17, a cancel is kept).
-	Order        json.RawMessage
-	Priority     string
-	ReplyTo      string       // logical name of a queue or bus; "" means none
-	Parent       *core.Parent // step that a child belongs to; nil for a submitted order
-	ProcessState core.State
-	Phase        core.Phase // direction of a task in Error
-	Run          int        // number of the run, from 0 (P2, attempts of a run share a key)
-	Commands     Commands
-	Attempts     Attempts
-	Hops         int // number of counted forward claims since Start (P23, a hop budget bounds claims)
-	StatusSeq    int // sequence number of the last status message
+	Order        json.RawMessage `json:"Order,omitempty"`
+	Priority     string          `json:"priority,omitzero"`
+	ReplyTo      string          `json:"replyTo,omitzero"` // logical name of a queue or bus; "" means none
+	Parent       *core.Parent    `json:"parent,omitzero"`  // step that a child belongs to; nil for a submitted order
+	ProcessState core.State      `json:"ProcessState"`
+	Phase        core.Phase      `json:"phase,omitzero"` // direction of a task in Error
+	Run          int             `json:"run,omitzero"`   // number of the run, from 0 (P2, attempts of a run share a key)
+	Commands     Commands        `json:",embed"`
+	Attempts     Attempts        `json:",embed"`
+	// number of counted forward claims since Start (P23, a hop budget bounds claims)
+	Hops      int `json:"hops,omitzero"`
+	StatusSeq int `json:"statusSeq,omitzero"` // sequence number of the last status message
 	// Told is the number up to which the statuses were sent, or are recorded in Undelivered, before the last
 	// commit. A restart sends the later ones again (P27, the embedded runtime survives its queues).
-	Told int
+	Told int `json:"told,omitzero"`
 	// Undelivered has an entry for each receiver that could not get a status.
-	Undelivered []core.Undelivered
-	Start       Start
-	Undo        Reversal
-	Reason      Reason   // reason why the task is undone or has stopped
-	End         End      // the zero value while the task runs
-	Closing     *Closing // record of the Close command; nil if the task is not Closed
-	Erased      *Erasure // record of the erasure; nil if the content was not erased
-	Output      json.RawMessage
-	Created     core.Time
-	Deadline    Deadline
-	Due         core.Time // indexed due time; it may be early, but is never late
+	Undelivered []core.Undelivered `json:"undelivered,omitempty"`
+	Start       Start              `json:",embed"`
+	Undo        Reversal           `json:",embed"`
+	Reason      Reason             `json:"reason,omitzero"` // reason why the task is undone or has stopped
+	End         End                `json:",embed"`          // the zero value while the task runs
+	Closing     *Closing           `json:"closed,omitzero"` // record of the Close command; nil if the task is not Closed
+	Erased      *Erasure           `json:"erased,omitzero"` // record of the erasure; nil if the content was not erased
+	Output      json.RawMessage    `json:"output,omitempty"`
+	Created     core.Time          `json:"Created"`
+	Deadline    Deadline           `json:",embed"`
+	Due         core.Time          `json:"due,omitzero"` // indexed due time; it may be early, but is never late
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
-	Attention bool
+	Attention bool `json:"attention,omitzero"`
 	// Damaged is the reason why the stored task cannot be read, or does not fit its definition. It is "" for
 	// every other task, and is never stored. The other fields hold what can still be read (P60, a damaged order
 	// is set aside).
-	Damaged string
-	Steps   []Step                     // steps in the order of the definition
-	Unknown map[string]json.RawMessage // fields of a newer minor version, stored unchanged
+	Damaged string                     `json:"-"`
+	Steps   []Step                     `json:"Steps"`  // steps in the order of the definition
+	Unknown map[string]json.RawMessage `json:",embed"` // fields of a newer minor version, stored unchanged
 }
 
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
 	// Number is the number that the next command must state. It grows with each accepted command that has an
 	// effect. Commands.Remember can also raise it.
-	Number   int
-	Verdicts []Verdict
+	Number   int       `json:"command,omitzero"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.
-	Refused map[string][]string
+	Refused map[string][]string `json:"refused,omitempty"`
 }
 
 // Attempts is the task's record of earlier attempts.
 type Attempts struct {
-	Last    []Attempt // latest unsuccessful attempts, oldest first; at most MaxAttempts
-	Earlier Earlier   // counts of the unsuccessful attempts before Last
+	// latest unsuccessful attempts, oldest first; at most MaxAttempts
+	Last    []Attempt `json:"attempts,omitempty"`
+	Earlier Earlier   `json:"earlier,omitzero"` // counts of the unsuccessful attempts before Last
 	// Removed holds the attempt numbers of the steps that a Move removed, by name (P49, move pins another
 	// definition). If a later Move adds the step again, its attempts continue from this number (P1, every
 	// claim has a new attempt).
-	Removed map[string]int
+	Removed map[string]int `json:"removed,omitempty"`
 }
 
 // Start is the last start of the task: the beginning of a run, or a Resubmit.
 type Start struct {
-	Seq   int       // number of the status "started"; 0 if no such status was due
-	Cause string    // cause of the status "started" (P4, a cause is logical)
-	At    core.Time // time of the start; zero means Task.Created
+	Seq   int       `json:"startSeq,omitzero"`   // number of the status "started"; 0 if no such status was due
+	Cause string    `json:"startCause,omitzero"` // cause of the status "started" (P4, a cause is logical)
+	At    core.Time `json:"startAt,omitzero"`    // time of the start; zero means Task.Created
 }
 
 // Reversal is the decision to undo the task.
 type Reversal struct {
-	Why         Why
-	CancelAsked bool
+	Why         Why  `json:"why,omitzero"`
+	CancelAsked bool `json:"cancelAsked,omitzero"`
 	// Reason is the reason for the undo. It is set only while the undo is stopped in Error. Task.Reason then
 	// states why the undo stopped.
-	Reason Reason
+	Reason Reason `json:"undoReason,omitzero"`
 }
 
 // Reason states why a task is undone, has stopped, or has no output (P19, policy decides about a failed
 // step).
 type Reason struct {
-	Step string // name of the failed step; "" if no step failed
-	Code string // short, stable word for programs
-	Text string // text for people
+	Step string `json:"step,omitzero"` // name of the failed step; "" if no step failed
+	Code string `json:"code,omitzero"` // short, stable word for programs
+	Text string `json:"text,omitzero"` // text for people
 }
 
 // End is the end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
-	At    core.Time
-	Cause string // cause of the end (P4)
-	Seq   int    // number of the final status; 0 if no status is due
+	At    core.Time `json:"endAt,omitzero"`
+	Cause string    `json:"endCause,omitzero"` // cause of the end (P4)
+	Seq   int       `json:"endSeq,omitzero"`   // number of the final status; 0 if no status is due
 	// Command is Commands.Number in the alert about this end. A repeated alert has the same number (P12,
 	// effects are emitted again).
-	Command int
+	Command int `json:"endCommand,omitzero"`
 	// ResendAt is the next time to send the unsettled final status again (P11, an end is reported until
 	// settled). It is zero if nothing has to be sent again.
-	ResendAt core.Time
+	ResendAt core.Time `json:"resendAt,omitzero"`
 }
 
 // Deadline is the time by which the task must be done.
 type Deadline struct {
-	At  core.Time // time of the deadline; zero if the task has none
-	Seq int       // number of deadlines set in this run; part of the deadline's cause (P4)
+	At core.Time `json:"deadline,omitzero"` // time of the deadline; zero if the task has none
+	// number of deadlines set in this run; part of the deadline's cause (P4)
+	Seq int `json:"deadlineSeq,omitzero"`
 }
 
 // Step is the state of one step of a task.
 type Step struct {
-	Name       string
-	State      core.State
-	Attempt    int // number of the last claim, of a do or an undo; it is never reset (P1)
-	Claim      Claim
-	First      First
-	CompleteBy core.Time // time after which the Supervisor handles the step (P9a, a waiting step has two times)
-	Wait       StepWait
-	Stops      Stops
-	Failures   Failures
-	Finish     Finish
+	Name  string     `json:"name"`
+	State core.State `json:"ProcessState,omitzero"`
+	// number of the last claim, of a do or an undo; it is never reset (P1)
+	Attempt int   `json:"attempt,omitzero"`
+	Claim   Claim `json:",embed"`
+	First   First `json:",embed"`
+	// time after which the Supervisor handles the step (P9a, a waiting step has two times)
+	CompleteBy core.Time `json:"CompleteBy,omitzero"`
+	Wait       StepWait  `json:",embed"`
+	Stops      Stops     `json:",embed"`
+	Failures   Failures  `json:",embed"`
+	Finish     Finish    `json:",embed"`
 	// EndState is the state of the step at the moment when the task entered Error. A repeated status contains
 	// this state (P12). EndState is "" if the state has not changed since then.
-	EndState core.State
-	Output   json.RawMessage
+	EndState core.State      `json:"endState,omitzero"`
+	Output   json.RawMessage `json:"output,omitempty"`
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
 	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
-	NoEffect core.Time
-	Error    *StepError
+	NoEffect core.Time  `json:"noEffect,omitzero"`
+	Error    *StepError `json:"error,omitzero"`
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
 	// go on after failures). It is "" for every other step.
-	FailureCode string
-	Resolved    *core.Resolved
+	FailureCode string         `json:"failureCode,omitzero"`
+	Resolved    *core.Resolved `json:"resolved,omitzero"`
 	// Corrected is the input that an operator gave to the step in this run (P51, a call can get another
 	// input). It is nil if the definition's input applies.
-	Corrected *Corrected
-	Answers   *Answers  // record of answers; only for a step that waits for an answer
-	Children  *Children // record of child tasks; only for a step that has child tasks
-	Unknown   map[string]json.RawMessage
+	Corrected *Corrected `json:"corrected,omitzero"`
+	// record of answers; only for a step that waits for an answer
+	Answers *Answers `json:"answers,omitzero"`
+	// record of child tasks; only for a step that has child tasks
+	Children *Children                  `json:"children,omitzero"`
+	Unknown  map[string]json.RawMessage `json:",embed"`
 }
 
 // Uncalled reports whether the step waits for its next attempt because its agent could not call the service
@@ -187,49 +194,57 @@ func (s *Step) wasUncalled() bool {
 
 // Claim is the last claim of a step. The end of the claim clears By, Cause, StopBy and Progress.
 type Claim struct {
-	By string // instance that made the claim
+	By string `json:"LockedBy,omitzero"` // instance that made the claim
 	// Agent is the agent of the claim. It is "" for the first agent in the definition (P44, several agents
 	// can do one step).
-	Agent  string
-	Undo   bool   // true if the attempt is an undo
-	Cause  string // cause of the claim (P4)
-	At     core.Time
-	StopBy core.Time // time after which no side effect of the attempt begins (P6, two times in each request)
+	Agent string    `json:"agent,omitzero"`
+	Undo  bool      `json:"undo,omitzero"`  // true if the attempt is an undo
+	Cause string    `json:"cause,omitzero"` // cause of the claim (P4)
+	At    core.Time `json:"claimedAt,omitzero"`
+	// time after which no side effect of the attempt begins (P6, two times in each request)
+	StopBy core.Time `json:"stopBy,omitzero"`
 	// Allowance is the time that the request may wait in the agent's queue (P32, queue time is not a
 	// failure). A backlog doubles the allowance. Allowance is 0 once the step is Processed.
-	Allowance core.Duration
-	Progress  *StepProgress // latest progress report of the attempt
+	Allowance core.Duration `json:"allowance,omitzero"`
+	Progress  *StepProgress `json:"progress,omitzero"` // latest progress report of the attempt
 }
 
 // First is the first claim of a step in this run. It is zero if this run has not attempted the step.
 type First struct {
-	Nth int       // place in the order of first claims, from 1 (P7, undo covers every attempted step)
-	At  core.Time // time of the first claim; zero until the second claim, see FirstClaim
+	// place in the order of first claims, from 1 (P7, undo covers every attempted step)
+	Nth int `json:"nth,omitzero"`
+	// time of the first claim; zero until the second claim, see FirstClaim
+	At core.Time `json:"firstAt,omitzero"`
 }
 
 // StepWait is the state of a waiting step.
 type StepWait struct {
-	At core.Time // end of the wait (P9a)
+	At core.Time `json:"wakeAt,omitzero"` // end of the wait (P9a)
 	// Until is the end of the wait, or of the time for an answer, as set by the last claim. It keeps its
 	// value after the wait.
-	Until core.Time
+	Until core.Time `json:"until,omitzero"`
 }
 
 // Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.
-type Stops struct{ Do, Undo core.Time }
+type Stops struct {
+	Do   core.Time `json:"quietBy,omitzero"`
+	Undo core.Time `json:"undoStopBy,omitzero"`
+}
 
 // Failures counts the failures of a step since the last command that reset the counts.
 type Failures struct {
-	Do, Undo int
+	Do   int `json:"FailureCount,omitzero"`
+	Undo int `json:"undoFailures,omitzero"`
 	// Queued is the total time of the attempts that were overdue because of a backlog (P32).
-	Queued core.Duration
+	Queued core.Duration `json:"queued,omitzero"`
 }
 
 // Finish is the moment when a step became Processed.
 type Finish struct {
-	At    core.Time
-	Seq   int    // number of the status "step finished"; 0 if no such status was due
-	Cause string // cause of the status "step finished" (P4)
+	At core.Time `json:"finishedAt,omitzero"`
+	// number of the status "step finished"; 0 if no such status was due
+	Seq   int    `json:"finishSeq,omitzero"`
+	Cause string `json:"finishCause,omitzero"` // cause of the status "step finished" (P4)
 }
 
 // StepProgress is the last report of an attempt (P43, long work reports progress).
@@ -333,14 +348,15 @@ const MaxAttempts = 16
 // Attempt is an unsuccessful attempt of any run, kept for people. It holds no free text, so that its size is
 // bounded.
 type Attempt struct {
-	Step    string
-	Number  int // number of the claim (P1)
-	Undo    bool
-	Agent   string // agent of the attempt; "" means the first agent of the step in the definition
-	Began   core.Time
-	Ended   core.Time
-	Outcome core.Outcome // failed, retry-later, overdue or superseded
-	Code    string       // code of at most MaxShortCode bytes; "" if superseded
+	Step   string `json:"step"`
+	Number int    `json:"attempt"` // number of the claim (P1)
+	Undo   bool   `json:"undo,omitzero"`
+	// agent of the attempt; "" means the first agent of the step in the definition
+	Agent   string       `json:"agent,omitzero"`
+	Began   core.Time    `json:"began,omitzero"`
+	Ended   core.Time    `json:"ended,omitzero"`
+	Outcome core.Outcome `json:"outcome"`       // failed, retry-later, overdue or superseded
+	Code    string       `json:"code,omitzero"` // code of at most MaxShortCode bytes; "" if superseded
 }
 
 // Outcomes of an attempt that ended without a reply.
@@ -402,7 +418,7 @@ func (t *Task) Clone() *Task {
 // Corrected is an input that an operator gave to a call. It replaces the definition's input until the run
 // ends (P51).
 type Corrected struct {
-	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
+	Input   json.RawMessage `json:"input,omitempty" doc:"input for its agent instead of the definition's"`
 	Command int             `json:"command" doc:"number of the command that gave it"`
 	By      string          `json:"by,omitempty" doc:"name of the sender"`
 	Reason  string          `json:"reason,omitempty" doc:"reason, for the history"`

@@ -1,9 +1,11 @@
 package state
 
 import (
-	"encoding/json"
+	std "encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -13,14 +15,13 @@ import (
 
 // TaskOf returns the task in a record. If its document cannot be read, or belongs to another version or order,
 // Task.Damaged states the reason, and the task holds what can still be read (P60, a damaged order is set
-// aside). The only error is ErrNewerTask.
+// aside). The only error is ErrSchema.
 func TaskOf(r *port.Record) (*protocol.Task, error) {
 	t, err := DecodeTask(r.Document)
 	switch {
-	case r.Changed:
-		return remains(r, "the database file was changed after the order was stored: the document does not "+
-			"match its checksum"), nil
-	case errors.Is(err, ErrNewerTask):
+	case r.Damage != "":
+		return remains(r, r.Damage), nil
+	case errors.Is(err, ErrSchema):
 		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
 	case err != nil:
 		return remains(r, err.Error()), nil
@@ -59,11 +60,12 @@ func remains(r *port.Record, damage string) *protocol.Task {
 }
 
 // salvage reads the members that can be read, and leaves out the others.
-func salvage(x *protocol.Task, members map[string]json.RawMessage) {
-	for i := range taskFields.fields {
-		f := &taskFields.fields[i]
+func salvage(x *protocol.Task, members map[string]std.RawMessage) {
+	// The loop may run in any order, because no member depends on another one.
+	for name, value := range members {
 		before := *x
-		if v, found := members[f.name]; found && f.take(&decoder{x}, x, v) != nil {
+		alone, err := json.Marshal(map[string]std.RawMessage{name: value}, form)
+		if err != nil || json.Unmarshal(alone, x, form) != nil {
 			*x = before
 		}
 	}

@@ -1,7 +1,7 @@
 // Package state loads and stores tasks for the actors, in the documents of a state store.
 //
 // Authority: Only this package writes documents. It writes each task exactly as package protocol has
-// decided. The table of members in fields.go encodes and decodes each document. Package state derives the
+// decided. The struct tags of protocol.Task name the members of each document. Package state derives the
 // index fields from the task, and stores a definition before a task pins its hash.
 //
 // States: The version of a record grows by one with each write. A write succeeds only if the stored version

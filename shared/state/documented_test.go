@@ -1,88 +1,68 @@
-package state
+package state_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// TestEveryMemberIsDocumented checks that docs/reference/document.md lists every member of a stored document,
-// as the tables of this package have it, and shows a whole one.
+const page = "../../docs/reference/document.md"
+
+// docs/reference/document.md lists the members of each object, in the order of their fields, and no others.
 func TestEveryMemberIsDocumented(t *testing.T) {
-	const page = "../../docs/reference/document.md"
-	var b strings.Builder
-	rows(&b, "The order", taskFields)
-	rows(&b, "Each step in `Steps`", stepFields)
-	rows(&b, "A step's `error`", errorFields)
-	rows(&b, "A step's `corrected`", correctedFields)
-	rows(&b, "Each attempt in `attempts`", attemptFields)
-	rows(&b, "Each receiver in `undelivered`", undeliveredFields)
-	reference.Show(t, page, "members", b.String())
-
-	recorded, err := os.ReadFile("testdata/schema1/goes-well-end.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, _, _ := bytes.Cut(recorded, []byte("\n\n"))
-	var example bytes.Buffer
-	if err := json.Indent(&example, document, "    ", "  "); err != nil {
-		t.Fatal(err)
-	}
-	reference.Show(t, page, "example", "```json\n"+example.String()+"\n```")
-}
-
-func rows[T any](b *strings.Builder, title string, of *table[T]) {
-	fmt.Fprintf(b, "\n## %s\n\n| member | says |\n|---|---|\n", title)
-	for _, f := range of.fields {
-		fmt.Fprintf(b, "| `%s` | %s |\n", f.name, f.says)
-	}
-}
-
-// TestOtherObjectsAreDocumented checks that docs/reference/document.md lists the members of the objects that
-// encoding/json writes, in the order of their fields, and no others.
-func TestOtherObjectsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/document.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "\n## The other objects\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var got, want []string
-	for line := range strings.Lines(section) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	got := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.HasPrefix(line, "| `") {
-			got = append(got, strings.Trim(cells[1], " `")+" "+strings.Trim(cells[2], " `"))
+			object := strings.Trim(cells[1], " `")
+			got[object] = append(got[object], strings.Trim(cells[2], " `"))
 		}
 	}
-	for _, o := range []struct {
-		name string
-		of   any
-	}{
-		{"verdicts", protocol.Verdict{}},
-		{"closed", protocol.Closing{}},
-		{"erased", protocol.Erasure{}},
-		{"parent", core.Parent{}},
-		{"resolved", core.Resolved{}},
-		{"progress", protocol.StepProgress{}},
-		{"answers", protocol.Answers{}},
-		{"answers.votes", protocol.Vote{}},
-		{"children", protocol.Children{}},
-		{"children.open", protocol.OpenChild{}},
-		{"children.results", protocol.Collected{}},
+	want := map[string][]string{}
+	for name, of := range map[string]any{
+		"order": protocol.Task{}, "Steps": protocol.Step{}, "undelivered": core.Undelivered{},
+		"attempts": protocol.Attempt{}, "earlier": protocol.Earlier{}, "reason": protocol.Reason{},
+		"error": protocol.StepError{}, "corrected": protocol.Corrected{},
+		"verdicts": protocol.Verdict{}, "closed": protocol.Closing{}, "erased": protocol.Erasure{},
+		"parent": core.Parent{}, "resolved": core.Resolved{}, "progress": protocol.StepProgress{},
+		"answers": protocol.Answers{}, "answers.votes": protocol.Vote{},
+		"children": protocol.Children{}, "children.open": protocol.OpenChild{},
+		"children.results": protocol.Collected{},
 	} {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(o.of)) {
-			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			want = append(want, o.name+" "+member)
+		want[name] = members(reflect.TypeOf(of))
+	}
+	want["order"] = append([]string{"Schema"}, want["order"]...)
+	require.Equal(t, want, got)
+}
+
+// members returns the names of the members of an object. It skips what is not stored, and the unknown members.
+func members(of reflect.Type) (names []string) {
+	for f := range of.Fields() {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case option == "embed" && f.Type.Kind() == reflect.Struct:
+			names = append(names, members(f.Type)...)
+		case option != "embed" && name != "-":
+			names = append(names, name)
 		}
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("the page lists\n%q, the code writes\n%q", got, want)
-	}
+	return names
+}
+
+func TestAWholeDocumentIsShown(t *testing.T) {
+	recorded, err := os.ReadFile("testdata/schema2/goes-well-end.json")
+	require.NoError(t, err)
+	var example bytes.Buffer
+	require.NoError(t, json.Indent(&example, bytes.TrimSpace(recorded), "", "  "))
+	reference.Show(t, page, "example", "```json\n"+example.String()+"\n```")
 }

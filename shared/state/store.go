@@ -87,7 +87,7 @@ func Size(t *protocol.Task) int {
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one result of Load. Task is nil if no task is stored. Task.Damaged is set if the stored document
-// cannot be read. Err is about this task only, for example ErrNewerTask.
+// cannot be read. Err is about this task only, for example ErrSchema.
 type Loaded struct {
 	Task *protocol.Task
 	Err  error
@@ -205,10 +205,8 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	writes := make([]port.Write, 0, len(changes))
 	places := make([]int, 0, len(changes))
 	gens := make([]uint32, 0, len(changes))
-	documents := newWriter()
-	defer documents.release() // the buffer is free again, because a store copies what it keeps
 	for i, c := range changes {
-		w, err := s.writeOf(documents, c)
+		w, err := s.writeOf(c)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -245,7 +243,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	return errs
 }
 
-func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
+func (s *Store) writeOf(c Change) (port.Write, error) {
 	t := c.Task
 	if t.Damaged != "" {
 		return port.Write{}, fmt.Errorf("commit task %q: %w: %s", t.OrderID, core.ErrUnfit, t.Damaged)
@@ -254,7 +252,7 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID,
 			t.Version)
 	}
-	doc, err := documents.task(t)
+	doc, err := EncodeTask(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}

@@ -173,7 +173,7 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	create(t, s, "o-1")
 	for id, doc := range map[string]string{
 		"o-new": `{"Schema":4}`, "o-bad": `{`,
-		"o-other": `{"Schema":1,"OrderID":"x","Version":1}`,
+		"o-other": `{"Schema":2,"OrderID":"x","Version":1}`,
 	} {
 		under.Store.Commit(ctx, []port.Write{
 			{
@@ -201,7 +201,7 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"l[0].Err is state.ErrNewerTask", errors.Is(l[0].Err, state.ErrNewerTask), true},
+		{"l[0].Err is state.ErrSchema", errors.Is(l[0].Err, state.ErrSchema), true},
 		{"l[1].Err is nil", l[1].Err == nil, true},
 		{"l[2].Task is nil", l[2].Task == nil, true},
 		{"l[2].Err is nil", l[2].Err == nil, true},

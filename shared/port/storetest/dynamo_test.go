@@ -67,7 +67,6 @@ func expire(ctx context.Context, client *dynamodb.Client, table string, ids []st
 func dynamoOptions(listsFinished bool) Options {
 	return Options{
 		StaleIndex: !dynamotest.Emulated(), ListsFinished: listsFinished, Parallel: true,
-		Reorders: true,
 	}
 }
 

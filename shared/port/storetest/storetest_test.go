@@ -38,10 +38,6 @@ type Options struct {
 	ListsFinished bool
 	// ListsNothing means that List only returns errors.
 	ListsNothing bool
-	// Reorders means that a document that is a JSON object returns with its members in another order and
-	// texts in another spelling. The data of people and services (Order, input, output, value) still returns
-	// byte for byte.
-	Reorders bool
 	// Parallel runs the cases concurrently, which is faster if an adapter waits for its backend. Races do not
 	// run concurrently, because each has many callers.
 	Parallel bool
@@ -138,10 +134,6 @@ func (o Options) suite(t *testing.T, b Backends) *suite {
 	o.Settle = cmp.Or(o.Settle, 10*time.Second)
 	o.Races = cmp.Or(o.Races, 16)
 	model := newModel()
-	if o.Reorders {
-		b.Store = reordering{b.Store}
-		model.Store = reordering{model.Store}
-	}
 	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }
 

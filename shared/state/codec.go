@@ -1,0 +1,184 @@
+package state
+
+import (
+	"bytes"
+	std "encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// TaskSchema is the major version of the stored document that this program reads and writes.
+const TaskSchema = 2
+
+// ErrSchema means that the document has another major schema. This program must not change such a document.
+var ErrSchema = errors.New("nothing was changed")
+
+var errRange = errors.New(
+	"a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its " +
+		"workflow")
+
+var errNoSchema = errors.New("the stored document has no schema; restore it from a backup")
+
+var errNegative = errors.New("a number of children is negative")
+
+// document is the stored form of a task. The struct tags of protocol.Task name the members.
+type document struct {
+	Schema         int `json:"Schema"`
+	*protocol.Task `json:",embed"`
+}
+
+// form holds the options of the codec. They are built once, because the library caches by them how it
+// writes each type. The content of people and services keeps its escapes and the digits of its numbers.
+var form = json.JoinOptions(json.Deterministic(true), jsontext.PreserveRawStrings(true),
+	v1.OmitEmptyWithLegacySemantics(true),
+	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeTime), json.MarshalToFunc(writeRaw))),
+	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readTime),
+		json.UnmarshalFromFunc(readRaw))))
+
+func writeTime(e *jsontext.Encoder, t *core.Time) error {
+	if !t.InRange() {
+		return errRange
+	}
+	if *t == 0 {
+		return e.WriteToken(jsontext.Null)
+	}
+	b, _ := t.AppendText(append(e.AvailableBuffer(), '"')) // cannot fail
+	return e.WriteValue(append(b, '"'))
+}
+
+func readTime(d *jsontext.Decoder, t *core.Time) error {
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	err = t.UnmarshalJSON(text)
+	if err == nil && !t.InRange() {
+		err = errRange
+	}
+	return err
+}
+
+func writeRaw(e *jsontext.Encoder, v *std.RawMessage) error {
+	if len(*v) == 0 {
+		return e.WriteToken(jsontext.Null)
+	}
+	return e.WriteValue(jsontext.Value(*v))
+}
+
+func readRaw(d *jsontext.Decoder, v *std.RawMessage) error {
+	text, err := d.ReadValue()
+	*v = bytes.Clone(text)
+	return err
+}
+
+// EncodeTask returns the stored document.
+//
+// It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
+// not JSON that a program can read.
+func EncodeTask(t *protocol.Task) ([]byte, error) {
+	b, err := json.Marshal(&document{TaskSchema, t}, form)
+	if err != nil {
+		return nil, fmt.Errorf("encode task: %w", fault(err))
+	}
+	return b, nil
+}
+
+// DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
+// writes them again, so that old and new code can run together. It returns ErrSchema for another schema.
+func DecodeTask(data []byte) (*protocol.Task, error) {
+	d := document{Task: &protocol.Task{}}
+	err := json.Unmarshal(data, &d, form)
+	if _, unreadable := errors.AsType[*jsontext.SyntacticError](err); unreadable {
+		return nil,
+			fmt.Errorf(
+				"decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup",
+				len(data))
+	}
+	if other := checkSchema(data, d.Schema, err); other != nil {
+		return nil, fmt.Errorf("decode task %q: %w", d.OrderID, other)
+	}
+	if err == nil {
+		err = checkCounts(d.Task)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode task %q: %w", d.OrderID, fault(err))
+	}
+	return d.Task, nil
+}
+
+// checkSchema returns ErrSchema with the reason if the document has another schema. A document of another
+// schema may have members that cannot be read, so that the member Schema was perhaps not reached.
+func checkSchema(data []byte, schema int, failed error) error {
+	if failed != nil {
+		var only struct{ Schema int }
+		if json.Unmarshal(data, &only) != nil {
+			return nil
+		}
+		schema = only.Schema
+	}
+	switch {
+	case schema == TaskSchema || failed != nil && schema < 1:
+		return nil
+	case schema < 1:
+		return errNoSchema
+	case schema > TaskSchema:
+		return fmt.Errorf("the stored task has the schema %d, which is newer than this program knows; deploy the "+
+			"newer program: %w", schema, ErrSchema)
+	}
+	return fmt.Errorf("the stored task was written by an older version of Stepkeeper (schema %d); there is "+
+		"no migration before the first release, so use that version, or start with a new file or stack: %w",
+		schema, ErrSchema)
+}
+
+// fault returns the error of the library in words of this program, because the library words its own text
+// differently in each program.
+func fault(err error) error {
+	wrong, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			return fmt.Errorf("%s is not JSON that a program can read; it must be refused where it comes in",
+				place(s.JSONPointer))
+		}
+		return err
+	}
+	if wrong.Err == nil {
+		return fmt.Errorf("%s cannot be a JSON %s", place(wrong.JSONPointer), wrong.JSONKind)
+	}
+	return fmt.Errorf("%s: %w", place(wrong.JSONPointer), wrong.Err)
+}
+
+// place returns the path of a member, shortened.
+func place(p jsontext.Pointer) string {
+	const longest = 200
+	if p == "" {
+		return "the document"
+	}
+	return string(p[:min(len(p), longest)])
+}
+
+func checkCounts(t *protocol.Task) error {
+	for i := range t.Steps {
+		c := t.Steps[i].Children
+		if c == nil {
+			continue
+		}
+		least := min(c.Count, c.Next, c.Started, c.Cursor, c.Failed, c.Rounds)
+		for _, o := range c.Open {
+			least = min(least, o.Index)
+		}
+		for _, r := range c.Results {
+			least = min(least, r.Index)
+		}
+		if least < 0 {
+			return fmt.Errorf("step %q: %w", t.Steps[i].Name, errNegative)
+		}
+	}
+	return nil
+}
