@@ -121,11 +121,11 @@ func TestAChangedDocumentIsKnown(t *testing.T) {
 		sql  string
 		want bool
 	}{
-		"as stored":                    {"SELECT 1", false},
-		"another document":             {"UPDATE orders SET document=x'7b7d'", true},
-		"a short checksum":             {"UPDATE orders SET sum=x'01'", true},
-		"no checksum":                  {"UPDATE orders SET sum=NULL", true},
-		"another checksum":             {"UPDATE orders SET sum=CAST(x'00000000' || substr(sum, 5) AS BLOB)", true},
+		"as stored":        {"SELECT 1", false},
+		"another document": {"UPDATE orders SET document=x'7b7d'", true},
+		"a short checksum": {"UPDATE orders SET sum=x'01'", true},
+		"no checksum":      {"UPDATE orders SET sum=NULL", true},
+		"another checksum": {"UPDATE orders SET sum=CAST(x'00000000' || substr(sum, 5) AS BLOB)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
