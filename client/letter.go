@@ -83,7 +83,11 @@ func readable(queue string, body []byte) (err error) {
 	case queue == port.Replies:
 		_, err = message.Decode[message.Reply](body)
 	case queue == port.Control:
-		_, err = message.Decode[message.Control](body)
+		var c *message.Control
+		c, err = message.Decode[message.Control](body)
+		if err == nil && c.ForTasks() {
+			err = fmt.Errorf("the queue %s takes no %s", queue, c.Kind())
+		}
 	case strings.HasPrefix(queue, port.Requests("")):
 		_, err = message.Decode[message.Request](body)
 	default:

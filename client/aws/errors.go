@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -35,7 +36,7 @@ const busyRetry = 300 * time.Millisecond
 var refusal = client.Errorf
 
 func unreadable(err error) *client.Error {
-	var r *message.Refusal
+	var r *core.Refusal
 	if !errors.As(err, &r) {
 		return refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -27,7 +28,7 @@ func read() reading {
 	r := reading{orders: map[string]message.SubmitOrder{}, refused: map[string]int{}}
 	for _, line := range lines() {
 		o, err := message.DecodeSubmit(line)
-		var no *message.Refusal
+		var no *core.Refusal
 		switch first, seen := r.orders[o.OrderID]; {
 		case errors.As(err, &no):
 			r.refused[no.Code+" "+no.Field]++

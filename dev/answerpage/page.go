@@ -189,12 +189,9 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 // different order get the same text.
 func refusalOf(err error) string {
 	var refused *core.Refusal
-	var unfit *message.Refusal
 	switch {
 	case errors.As(err, &refused):
 		return refused.Text
-	case errors.As(err, &unfit):
-		return unfit.Text
 	case errors.Is(err, port.ErrNotFound):
 		return "the token is not one of this order; use the link as it was sent"
 	}

@@ -205,7 +205,7 @@ func TestPages(t *testing.T) {
 			"This cannot be answered now.",
 		},
 		{
-			http.MethodPost, path, yes, &message.Refusal{Text: "the token is too long"}, "",
+			http.MethodPost, path, yes, &core.Refusal{Text: "the token is too long"}, "",
 			http.StatusForbidden, "The link cannot be used: the token is too long.",
 		},
 		{

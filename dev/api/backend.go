@@ -78,8 +78,8 @@ type SubmitResult struct {
 	Notes   []string   // texts for people, about parts of the order that have no effect
 	// Unattended lists the request queues of the order's workflow that have no consumer.
 	Unattended []view.Unattended
-	// Err is nil if the order is stored and started. Otherwise it is a refusal (*message.Refusal or
-	// *core.Refusal), port.ErrUnavailable, or a *BusyError.
+	// Err is nil if the order is stored and started. Otherwise it is a *core.Refusal, port.ErrUnavailable, or a
+	// *BusyError.
 	Err error
 }
 

@@ -38,11 +38,9 @@ const (
 
 	CodeStoreDamaged = "store-damaged" // the whole store is damaged; a person has to restore it
 
-	codeUnknownTask    = "unknown-task"
-	codeUnknownFlow    = "unknown-workflow"
-	codeUnknownReplyTo = "unknown-reply-to"
-	codeOtherContent   = "other-content"
-	codeExpired        = "expired"
+	codeUnknownTask  = "unknown-task"
+	codeOtherContent = "other-content"
+	codeExpired      = "expired"
 )
 
 const unavailableRetry = 2 * time.Second
@@ -99,18 +97,15 @@ func problem(status int, code, format string, args ...any) *Problem {
 
 func problemOf(err error) *Problem {
 	var asked *Problem
-	var unreadable *message.Refusal
 	var refused *core.Refusal
 	var full *BusyError
 	switch {
 	case errors.As(err, &asked):
 		return asked
-	case errors.As(err, &unreadable):
-		p := problem(statusOf(unreadable.Code, http.StatusBadRequest), unreadable.Code, "%s", unreadable.Text)
-		p.Field = unreadable.Field
-		return p
 	case errors.As(err, &refused):
-		return problem(statusOf(refused.Code, http.StatusConflict), refused.Code, "%s", refused.Text)
+		p := problem(statusOf(refused.Code), refused.Code, "%s", refused.Text)
+		p.Field = refused.Field
+		return p
 	case errors.As(err, &full):
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", full)
 		p.RetryAfter = seconds(full.RetryAfter)
@@ -139,20 +134,17 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns the HTTP status for the code of a refusal. For any other code it returns the argument
-// other.
-func statusOf(code string, other int) int {
+// statusOf returns the HTTP status for the code of a refusal.
+func statusOf(code string) int {
 	switch code {
 	case message.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case codeUnknownTask:
 		return http.StatusNotFound
-	case codeUnknownFlow, codeUnknownReplyTo:
-		return http.StatusBadRequest
 	case codeOtherContent, codeExpired, CodeDamaged:
 		return http.StatusConflict
 	}
-	return other
+	return http.StatusBadRequest
 }
 
 // requests counts internal failures. The count is a part of the request ID, which is in the response and in

@@ -99,7 +99,5 @@ func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) e
 func (e *edge) reject(ctx context.Context, r Rejected) error { return e.backend.Reject(ctx, r) }
 
 func isRefusal(err error) bool {
-	var unreadable *message.Refusal
-	var refused *core.Refusal
-	return errors.As(err, &unreadable) || errors.As(err, &refused)
+	return errors.As(err, new(*core.Refusal))
 }

@@ -161,7 +161,7 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (protocol.Verd
 	}
 	defer done()
 	v, err := s.scheduler.Command(ctx, c)
-	var refused *message.Refusal
+	var refused *core.Refusal
 	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
 		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
@@ -298,7 +298,7 @@ func (s *Runtime) QueueNames() []string {
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
-		var refused *message.Refusal
+		var refused *core.Refusal
 		errs[i] = r.Err
 		if errors.As(r.Err, &refused) {
 			s.log.Error("an order of a schedule is refused", "order", r.OrderID, "error", r.Err)

@@ -87,7 +87,7 @@ func TestCloseWaitsForWhatIsCarried(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(g.open)
-	var refused *message.Refusal
+	var refused *core.Refusal
 	if err := <-answered; !errors.As(err, &refused) {
 		t.Errorf("the refused order: %v", err)
 	}

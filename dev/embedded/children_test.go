@@ -121,7 +121,7 @@ func TestNoOrderHasTheIDOfAChild(t *testing.T) {
 	defer closeRuntime(t, s)
 	o := order(t, "x", "")
 	o.OrderID = "p~all~0"
-	var refused *message.Refusal
+	var refused *core.Refusal
 	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; !errors.As(r.Err, &refused) ||
 		refused.Field != "orderId" {
 		t.Errorf("%+v", r)

@@ -126,7 +126,7 @@ func (w *fixture) takesNothingButClose(s *embedded.Runtime) {
 		core.Close{ID: "7", Command: n + 1, Sender: by},
 	} {
 		_, err := s.Command(t.Context(), message.Control{OrderID: "solo", Event: ev})
-		var refused *message.Refusal
+		var refused *core.Refusal
 		require.ErrorAs(t, err, &refused, i)
 		require.Equal(t, core.CodeDamaged, refused.Code, i)
 	}

@@ -275,7 +275,7 @@ func TestTheSameOrderAgain(t *testing.T) {
 		t.Errorf("a priority has an effect here, and its receipt says: %+v", r)
 	}
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
-	var refused *message.Refusal
+	var refused *core.Refusal
 	if !errors.As(r.Err, &refused) || refused.Code != "other-content" {
 		t.Fatalf("other content: %+v", r)
 	}

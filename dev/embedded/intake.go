@@ -15,7 +15,7 @@ type intake struct{ runtime *Runtime }
 // Name implements port.Sender.
 func (intake) Name() string { return port.Intake }
 
-// Send implements port.Sender. Besides the errors of the port it returns a *message.Refusal for an order that
+// Send implements port.Sender. Besides the errors of the port it returns a *core.Refusal for an order that
 // the Scheduler refuses.
 func (q intake) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))

@@ -266,7 +266,7 @@ func TestEndedOrdersExpire(t *testing.T) {
 		return errors.Is(err, port.ErrNotFound)
 	})
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-	var refused *message.Refusal
+	var refused *core.Refusal
 	if !errors.As(r.Err, &refused) || refused.Code != "expired" {
 		t.Errorf("sent again: %+v, want it refused as expired", r)
 	}
@@ -599,7 +599,7 @@ func TestRejectedMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refusal := &message.Refusal{Code: "invalid", Text: "no"}
+	refusal := &core.Refusal{Code: "invalid", Text: "no"}
 	inQuarantine := func(want int) {
 		t.Helper()
 		if d := depth(t, s, port.Quarantine); d.Visible != want {

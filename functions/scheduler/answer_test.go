@@ -114,13 +114,13 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 func TestAnAnswerThatCannotCount(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
-	if r, ok := err.(*message.Refusal); !ok || r.Code != core.CodeUnknownTask {
+	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeUnknownTask {
 		t.Errorf("%v", err)
 	}
 	w.Send(port.Intake, world.Order("o-1"))
 	w.Round()
 	_, err = w.Scheduler.Command(ctx, *byToken("x-2", "made-up", "yes"))
-	if r, ok := err.(*message.Refusal); !ok || r.Code != core.CodeNoTokens {
+	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeNoTokens {
 		t.Errorf("a token: %v", err)
 	}
 	v, err := w.Scheduler.Command(ctx, *answer("x-3", "yes"))

@@ -12,16 +12,16 @@ type childMessage struct {
 
 func (in *childMessage) decided() *engine.Message { return &in.Message }
 
-func newChildMessage(c *message.Child) *childMessage {
-	if c.Ended != nil {
-		return &childMessage{Message: engine.Message{OrderID: c.Ended.Parent.OrderID, Event: *c.Ended}}
+func newChildMessage(c *message.Control) *childMessage {
+	ev := c.Event
+	if ask, ok := ev.(core.AskChild); ok {
+		ask.ContentHash = message.ContentHash(message.SubmitOrder{
+			Workflow: ask.Workflow, Order: ask.Order,
+			Priority: ask.Priority,
+		})
+		ev = ask
 	}
-	ask := *c.Ask
-	ask.ContentHash = message.ContentHash(message.SubmitOrder{
-		Workflow: ask.Workflow, Order: ask.Order,
-		Priority: ask.Priority,
-	})
-	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
+	return &childMessage{Message: engine.Message{OrderID: c.OrderID, Event: ev}}
 }
 
 // answer reports the refusal of a new child to its parent:

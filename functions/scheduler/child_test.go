@@ -16,23 +16,35 @@ import (
 )
 
 // childOf returns a request of a step to its third child.
-func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
+func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Control {
+	return toChild(askOf(w, ask, attempt))
+}
+
+func askOf(w *world.World, ask core.ChildAsk, attempt int) core.AskChild {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
-	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{
+	return core.AskChild{
 		OrderID: p.ChildID(), Parent: p,
 		Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`),
-	}}
+	}
+}
+
+func toChild(ask core.AskChild) *message.Control {
+	return &message.Control{OrderID: ask.OrderID, Event: ask}
+}
+
+func toParent(p core.Parent, state core.ChildState) *message.Control {
+	return &message.Control{OrderID: p.OrderID, Event: core.ChildEnded{Parent: p, State: state}}
 }
 
 // reported returns the ends that children have reported since the last call.
 func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
-		m, err := message.Of[message.Child](d)
-		if err != nil || m.Ended == nil {
+		m, err := message.Of[message.Control](d)
+		if err != nil || m.Kind() != message.ChildEnded {
 			t.Fatalf("%v, %+v", err, m)
 		}
-		all = append(all, *m.Ended)
+		all = append(all, m.Event.(core.ChildEnded))
 	}
 	return all
 }
@@ -91,14 +103,14 @@ func TestAChildWhoseDefinitionCannotBeRead(t *testing.T) {
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		t.Run(string(ask), func(t *testing.T) {
 			w, _ := begun(t)
-			lost := childOf(w, ask, 1)
-			lost.Ask.Definition = strings.Repeat("0123456789abcdef", 2)
-			handled(t, w, lost)
+			lost := askOf(w, ask, 1)
+			lost.Definition = strings.Repeat("0123456789abcdef", 2)
+			handled(t, w, toChild(lost))
 			all := reported(t, w)
 			require.Len(t, all, 1)
 			require.Equal(t, core.ChildError, all[0].State)
 			require.Equal(t, core.CodeDamaged, all[0].Code)
-			require.Equal(t, lost.Ask.Parent, all[0].Parent)
+			require.Equal(t, lost.Parent, all[0].Parent)
 			require.Contains(t, all[0].Message, "the definition of its workflow order cannot be read")
 			handled(t, w, childOf(w, ask, 1))
 			require.NotNil(t, w.Task("parent~all~2"))
@@ -124,34 +136,41 @@ func TestAChildUndoneBeforeItCame(t *testing.T) {
 // Each bad message on the queue between tasks goes to quarantine with a reason, and the message beside it is
 // handled.
 func TestBadMessagesBetweenTasks(t *testing.T) {
-	bad := map[string]func(*message.Child){
-		"is not the child":   func(m *message.Child) { m.Ask.OrderID = "o-1" },
-		"attempt is 0":       func(m *message.Child) { m.Ask.Parent.Attempt = 0 },
-		"ask is":             func(m *message.Child) { m.Ask.Ask = "kill" },
-		"JSON object":        func(m *message.Child) { m.Ask.Order = json.RawMessage(`[]`) },
-		"both must be there": func(m *message.Child) { m.Ask.Definition = "latest" },
-		"run and index": func(m *message.Child) {
-			m.Ask.Parent.Run = -1
-			m.Ask.OrderID = "parent~all~2"
+	asked := func(change func(*core.AskChild)) func(core.AskChild) *message.Control {
+		return func(ask core.AskChild) *message.Control {
+			change(&ask)
+			return toChild(ask)
+		}
+	}
+	bad := map[string]func(core.AskChild) *message.Control{
+		"is not the child":   asked(func(a *core.AskChild) { a.OrderID = "o-1" }),
+		"attempt is 0":       asked(func(a *core.AskChild) { a.Parent.Attempt = 0 }),
+		"ask is":             asked(func(a *core.AskChild) { a.Ask = "kill" }),
+		"JSON object":        asked(func(a *core.AskChild) { a.Order = json.RawMessage(`[]`) }),
+		"both must be there": asked(func(a *core.AskChild) { a.Definition = "latest" }),
+		"run and index": asked(func(a *core.AskChild) {
+			a.Parent.Run = -1
+			a.OrderID = "parent~all~2"
+		}),
+		"no order's ID": asked(func(a *core.AskChild) {
+			a.Parent.OrderID = strings.Repeat("x", core.MaxID+1)
+			a.OrderID = a.Parent.ChildID()
+		}),
+		"no step's name": asked(func(a *core.AskChild) {
+			a.Parent.Step = "A"
+			a.OrderID = a.Parent.ChildID()
+		}),
+		"takes no wake": func(core.AskChild) *message.Control {
+			return &message.Control{OrderID: "parent~all~2", Event: core.Wake{Step: "a", Attempt: 1}}
 		},
-		"no order's ID": func(m *message.Child) {
-			m.Ask.Parent.OrderID = strings.Repeat("x", core.MaxID+1)
-			m.Ask.OrderID = m.Ask.Parent.ChildID()
+		"is not the parent": func(a core.AskChild) *message.Control {
+			return &message.Control{OrderID: "o-1", Event: core.ChildEnded{Parent: a.Parent}}
 		},
-		"no step's name": func(m *message.Child) {
-			m.Ask.Parent.Step = "A"
-			m.Ask.OrderID = m.Ask.Parent.ChildID()
-		},
-		"what is asked": func(m *message.Child) { m.Ask = nil },
-		"state is": func(m *message.Child) {
-			m.Ended = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}
-			m.Ask = nil
-		},
+		"state is": func(a core.AskChild) *message.Control { return toParent(a.Parent, "done") },
 	}
 	for reason, change := range bad {
 		w, _ := begun(t)
-		m := childOf(w, core.AskStart, 1)
-		change(m)
+		m := change(askOf(w, core.AskStart, 1))
 		handled(t, w, m, childOf(w, core.AskStart, 1))
 		q := w.Take(port.Quarantine)
 		if len(q) != 1 {
@@ -182,9 +201,9 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	if task := w.Task(id); task.ProcessState != core.Compensated || task.Definition != w.Def.Hash {
 		t.Fatalf("it is %s with the definition %s", task.ProcessState, task.Definition)
 	}
-	start := childOf(w, core.AskStart, 2)
-	start.Ask.Definition = core.DefinitionHash(text)
-	handled(t, w, start)
+	start := askOf(w, core.AskStart, 2)
+	start.Definition = core.DefinitionHash(text)
+	handled(t, w, toChild(start))
 	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 ||
 		task.Definition != w.Def.Hash {
 		t.Errorf(
@@ -203,15 +222,15 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 		w.Agents()
 		w.Handle(port.Replies)
 	}
-	if err := w.Defs.PutDefinition(ctx, start.Ask.Definition, text); err != nil {
+	if err := w.Defs.PutDefinition(ctx, start.Definition, text); err != nil {
 		t.Fatal(err)
 	}
-	again := childOf(w, core.AskStart, 4)
-	again.Ask.Definition = start.Ask.Definition
-	handled(t, w, again)
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Ask.Definition {
+	again := askOf(w, core.AskStart, 4)
+	again.Definition = start.Definition
+	handled(t, w, toChild(again))
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Definition {
 		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s",
-			task.ProcessState, task.Definition, again.Ask.Definition)
+			task.ProcessState, task.Definition, again.Definition)
 	}
 }
 
@@ -245,11 +264,8 @@ func TestAForgedEndOfAChild(t *testing.T) {
 	for _, queue := range []string{port.Intake, port.Control, port.Replies} {
 		w, _ := begun(t)
 		before := w.Task("o-1").Version
-		for _, m := range []*message.Child{
-			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{
-				OrderID: "o-1", Step: "a",
-				Attempt: 1,
-			}, State: core.ChildProcessed}},
+		for _, m := range []*message.Control{
+			toParent(core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, core.ChildProcessed),
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
@@ -280,10 +296,7 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 		{OrderID: "o-1", Step: "z", Attempt: 1},
 		{OrderID: "gone", Step: "a", Attempt: 1},
 	} {
-		handled(t, w, &message.Child{
-			Schema: message.Schema,
-			Ended:  &core.ChildEnded{Parent: p, State: core.ChildProcessed},
-		})
+		handled(t, w, toParent(p, core.ChildProcessed))
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
@@ -348,14 +361,14 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
 			t.Errorf("after %v, with a child under way: %+v", first, v)
 		}
-		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
+		handled(t, w, toChild(core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{
 				OrderID: "p", Step: "all", Index: 1,
 				Attempt: w.Task("p").Steps[0].Attempt,
 			},
 			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child),
 			Order: json.RawMessage(`{"n":2}`),
-		}})
+		}))
 		for range 40 {
 			w.Agents()
 			w.Handle(port.Replies)

@@ -128,11 +128,11 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	w.Handle(port.Intake)
 	id := "grand"
 	for range 2 {
-		ask := childOf(w, core.AskCancel, 1)
-		ask.Ask.Parent.OrderID = id
-		id = ask.Ask.Parent.ChildID()
-		ask.Ask.OrderID = id
-		handled(t, w, ask)
+		ask := askOf(w, core.AskCancel, 1)
+		ask.Parent.OrderID = id
+		id = ask.Parent.ChildID()
+		ask.OrderID = id
+		handled(t, w, toChild(ask))
 	}
 	for range 5 {
 		w.Handle(port.Tasks)

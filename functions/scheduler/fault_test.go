@@ -323,7 +323,7 @@ func TestFaultsOfReading(t *testing.T) {
 			t.Errorf("returned %v", failed)
 		}
 		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
-		var refused *message.Refusal
+		var refused *core.Refusal
 		if !errors.As(err, &refused) || refused.Code != core.CodeDamaged {
 			t.Errorf("%v", err)
 		}

@@ -141,18 +141,17 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 			return nil, err
 		}
 		return newReply(r, d, inQueue(d, now)), nil
-	case port.Control:
+	case port.Control, port.Tasks:
 		c, err := message.Of[message.Control](*d)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case c.ForTasks() != (queueName == port.Tasks):
+			return nil, fmt.Errorf("%w: the queue %s takes no %s", message.ErrUnreadable, queueName, c.Kind())
+		case c.ForTasks():
+			return newChildMessage(c), nil
 		}
 		return newCommand(c, true), nil
-	case port.Tasks:
-		c, err := message.Of[message.Child](*d)
-		if err != nil {
-			return nil, err
-		}
-		return newChildMessage(c), nil
 	}
 	return nil, fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }

@@ -752,7 +752,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
-	var refusal *message.Refusal
+	var refusal *core.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
 	}
@@ -793,7 +793,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		{message.Control{OrderID: "o-1", Event: core.Cancel{}}, "invalid-field"},
 	} {
 		_, err := w.Scheduler.Command(ctx, c.control)
-		var r *message.Refusal
+		var r *core.Refusal
 		if !errors.As(err, &r) || r.Code != c.code {
 			t.Errorf("%+v: %v", c.control, err)
 		}

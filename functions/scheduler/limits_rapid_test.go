@@ -29,10 +29,8 @@ func read(queue string, m port.Message) error {
 		_, err = message.SubmitOf(d)
 	case port.Replies:
 		_, err = message.Of[message.Reply](d)
-	case port.Control:
+	case port.Control, port.Tasks:
 		_, err = message.Of[message.Control](d)
-	case port.Tasks:
-		_, err = message.Of[message.Child](d)
 	case "shop", "desk":
 		_, err = message.Of[message.Status](d)
 	default:

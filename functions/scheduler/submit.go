@@ -15,11 +15,11 @@ import (
 // stored.
 type SubmitResult struct {
 	OrderID string
-	Known   bool             // the order existed before, and nothing was changed
-	State   core.State       // state of the order's task, if the task exists
-	Refusal *message.Refusal // reason for the refusal
-	Notes   []string         // texts about parts of the order that have no effect, for people
-	Err     error            // error after which the order may be stored; a repeated submission is safe
+	Known   bool          // the order existed before, and nothing was changed
+	State   core.State    // state of the order's task, if the task exists
+	Refusal *core.Refusal // reason for the refusal
+	Notes   []string      // texts about parts of the order that have no effect, for people
+	Err     error         // error after which the order may be stored; a repeated submission is safe
 }
 
 // Submit handles submissions without a queue, in the same way as Handle handles the intake queue. Each result
@@ -36,7 +36,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 		in.direct = true
 		ins[i] = in
 		if err != nil {
-			in.Refusal = err.(*message.Refusal) // Check returns no other type of error
+			in.Refusal = err.(*core.Refusal) // Check returns no other type of error
 			s.count("refused", in.Refusal.Code)
 			continue
 		}
@@ -69,14 +69,14 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 // Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its
 // verdict. The task stores the verdict too (P5, commands have a number and an ID).
 //
-// The error is a *message.Refusal if the command can never be executed. Any other error means that the
+// The error is a *core.Refusal if the command can never be executed. Any other error means that the
 // command may have been executed. Then repeat the command with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
 	if err := c.Check(); err != nil {
-		return protocol.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
+		return protocol.Verdict{}, &core.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
 	if c.ID() == "" {
-		return protocol.Verdict{}, &message.Refusal{
+		return protocol.Verdict{}, &core.Refusal{
 			Code: message.CodeInvalid, Field: "kind",
 			Text: fmt.Sprintf("%q is no command", c.Kind()),
 		}

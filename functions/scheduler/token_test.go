@@ -97,7 +97,7 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" +
 		sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
 		_, err := w.Scheduler.Command(ctx, *byToken("x-"+want, text, "yes"))
-		if r, ok := err.(*message.Refusal); !ok || r.Code != want {
+		if r, ok := err.(*core.Refusal); !ok || r.Code != want {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -217,7 +217,7 @@ func TestWithoutKeys(t *testing.T) {
 	w.Config = nil
 	w.Boot()
 	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil ||
-		errors.As(err, new(*message.Refusal)) {
+		errors.As(err, new(*core.Refusal)) {
 		t.Errorf("a Scheduler without keys decides: %v", err)
 	}
 }

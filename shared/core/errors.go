@@ -27,14 +27,18 @@ const CodeDamaged = "damaged"
 // CodeUnknownTask is the refusal code if the order does not exist.
 const CodeUnknownTask = "unknown-task"
 
-// Refusal is the response to the sender of a refused event.
+// Refusal is the response to the sender of a refused message.
 type Refusal struct {
 	Code  string // short, stable word: "other-content", "unknown-task" …
 	Field string // field of the submission; "" if no field is the cause
 	Text  string // text for people: the problem, its object and the next step
+	Cause error  // kind of the fault, if the message itself is at fault
 }
 
 func (r *Refusal) Error() string { return r.Text }
+
+// Unwrap returns the cause.
+func (r *Refusal) Unwrap() error { return r.Cause }
 
 // Refuse returns a refusal with a code and a text.
 func Refuse(code, format string, args ...any) *Refusal {

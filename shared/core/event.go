@@ -221,7 +221,7 @@ const (
 // the parent's decision, and an event of the child. Each request contains all data of the child, because
 // earlier requests may arrive later or never.
 type AskChild struct {
-	OrderID     string          `json:"task"`
+	OrderID     string          `json:"-"` // ID of the child, the task of its message
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -84,14 +83,7 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	if err == nil && m.Decision.Ignored != "" && j.sends(m) {
 		err = e.repeatFollowUps(ctx, j, m, at)
 	}
-	var decided *core.Refusal
-	var unfit *message.Refusal
-	switch {
-	case errors.As(err, &decided):
-		m.Refusal = &message.Refusal{Code: decided.Code, Field: decided.Field, Text: decided.Text}
-	case errors.As(err, &unfit):
-		m.Refusal = unfit
-	default:
+	if !errors.As(err, &m.Refusal) {
 		return err
 	}
 	if m.creates() && j.status == unread { // an existing order stays accepted (P14, submit creates once)

@@ -89,7 +89,7 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) 
 // withTokenClaims returns an answer with the run, the step and the person that its token states (P39).
 func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, error) {
 	if at.Tokens == nil {
-		return nil, &message.Refusal{
+		return nil, &core.Refusal{
 			Code: core.CodeNoTokens, Field: "token",
 			Text: "this deployment has no key for tokens; answer as a person, with by",
 		}
@@ -260,7 +260,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow
 	if errors.As(err, &broken) {
-		return nil, &message.Refusal{
+		return nil, &core.Refusal{
 			Code: message.CodeBrokenWorkflow, Field: "workflow",
 			Text: fmt.Sprintf(
 				"the workflow %q is there, and its file cannot be used: %s; fix the file, then send the "+
@@ -272,7 +272,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 		if name := e.State.Similar(ev.Workflow); name != "" {
 			meant = "did you mean " + name + "? "
 		}
-		return nil, &message.Refusal{
+		return nil, &core.Refusal{
 			Code: message.CodeUnknownWorkflow, Field: "workflow",
 			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
 				meant),
@@ -283,7 +283,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 	}
 	_, err = e.Queues.ReplyTo(ev.ReplyTo)
 	if errors.Is(err, port.ErrNotFound) {
-		return nil, &message.Refusal{
+		return nil, &core.Refusal{
 			Code: message.CodeUnknownReplyTo, Field: "replyTo",
 			Text: fmt.Sprintf("no reply-to %q is deployed; deploy a queue or a bus of that name, or "+
 				"leave it out", ev.ReplyTo),
@@ -293,7 +293,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 }
 
 func expired(id string) error {
-	return &message.Refusal{
+	return &core.Refusal{
 		Code: message.CodeExpired, Field: "orderId",
 		Text: fmt.Sprintf(
 			"order %q ended long ago and its record has expired; it was not run again: submit new work "+

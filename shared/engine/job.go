@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -30,7 +29,7 @@ type Message struct {
 // Outcome is the outcome of a message.
 type Outcome struct {
 	Err        error            // error after which the message must be delivered again
-	Refusal    *message.Refusal // reason why the event can never be accepted; nil if not refused
+	Refusal    *core.Refusal    // reason why the event can never be accepted; nil if not refused
 	Before     *protocol.Task   // task before the decision; nil if no task existed
 	Definition *core.Definition // definition of the task after the decision
 	Decision   protocol.Decision

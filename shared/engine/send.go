@@ -259,9 +259,9 @@ func (p *post) add(i int, effect core.Effect) {
 			Event:   core.Settle{},
 		}})
 	case core.AskChild:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID, Event: e}})
 	case core.ChildEnded:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Control{OrderID: e.Parent.OrderID, Event: e}})
 	case core.SendStatus:
 		if p.jobs[i].err == nil { // a status must not come before its alert, so a failed alert stops it
 			p.report(i, e)

@@ -27,7 +27,7 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.ofOthers(asked, from.Role) {
 		return nil
 	}
-	return &message.Refusal{Code: message.CodeOtherAgent, Text: fmt.Sprintf(
+	return &core.Refusal{Code: message.CodeOtherAgent, Text: fmt.Sprintf(
 		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply "+
 			"was not counted; fix: the agent's name in its replies, or the role that it runs with",
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}

@@ -198,10 +198,7 @@ func (m *Reply) lose(lost losses) {
 // envelope returns the number of JSON levels that a message adds around a value of an application or a
 // service. A status adds 3 levels, because its output may be a list of the outputs of child orders.
 func envelope(m any) int {
-	switch m.(type) {
-	case *Child:
-		return 2
-	case *Status:
+	if _, ok := m.(*Status); ok {
 		return 3
 	}
 	return 1

@@ -13,7 +13,8 @@ import (
 )
 
 // Control is a message to the control queue: a command, an answer, a Wake or a Settle. Applications send
-// Control messages to the intake queue instead, see ForApplications.
+// Control messages to the intake queue instead, see ForApplications. The queue of tasks has its own kinds, see
+// ForTasks.
 type Control struct {
 	OrderID string
 	Event   core.Event // event of a type that the variable kinds lists
@@ -36,6 +37,10 @@ const (
 	Move     ControlKind = "move"
 	Erase    ControlKind = "erase"
 	Answer   ControlKind = "answer"
+	// Messages between a parent task and its child (P41, parent and child talk by messages). Only the Scheduler
+	// sends and receives them, in the queue "tasks".
+	AskChild   ControlKind = "ask-child"
+	ChildEnded ControlKind = "child-ended"
 )
 
 // kinds lists the event types that a control message can contain. The struct tags of an event type define the
@@ -53,6 +58,8 @@ var kinds = []kind{
 	}),
 	kindOf(Erase, func(c core.Erase) error { return checkSigned(c.ID, c.Command, c.Sender) }),
 	kindOf(Answer, checkAnswer),
+	kindOf(AskChild, checkAsk),
+	kindOf(ChildEnded, checkEnded),
 }
 
 type kind struct {
@@ -100,6 +107,9 @@ func (m Control) ForApplications() bool {
 	return m.Kind() == Cancel || ok && answer.Token != ""
 }
 
+// ForTasks reports whether the message is between a parent task and its child.
+func (m Control) ForTasks() bool { return m.Kind() == AskChild || m.Kind() == ChildEnded }
+
 type head struct {
 	Schema  int         `json:"schema"`
 	Kind    ControlKind `json:"kind"`
@@ -138,6 +148,10 @@ func (m *Control) UnmarshalJSON(data []byte) error {
 		if k.name == h.Kind {
 			var err error
 			m.Event, err = k.read(data)
+			if ask, ok := m.Event.(core.AskChild); ok {
+				ask.OrderID = h.OrderID
+				m.Event = ask
+			}
 			return err
 		}
 	}
@@ -156,6 +170,9 @@ func (m *Control) Check() error {
 		return unreadable("tries counts from 0")
 	case k.name == "":
 		return unreadable("an event of type %T has no message", m.Event)
+	}
+	if ended, ok := m.Event.(core.ChildEnded); ok && ended.Parent.OrderID != m.OrderID {
+		return unreadable("task %.140q is not the parent of the child that has ended", m.OrderID)
 	}
 	return k.check(m.Event)
 }

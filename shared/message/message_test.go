@@ -144,7 +144,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		},
 	} {
 		_, err := message.DecodeSubmit([]byte(c.data))
-		var r *message.Refusal
+		var r *core.Refusal
 		if !errors.As(err, &r) || r.Code != c.code || r.Field != c.field ||
 			!strings.Contains(r.Text, c.part) {
 			t.Errorf("%s: %+v", c.name, err)
@@ -237,14 +237,11 @@ func TestOneLevelTooDeep(t *testing.T) {
 		decoded := lost(message.Decode[message.Reply](asBytes))
 		_, handed := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.Decode[message.Control]([]byte(control))
-		ended := &message.Child{
-			Schema: message.Schema,
-			Ended: &core.ChildEnded{
-				Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
-				Output: lists(n),
-			},
-		}
-		_, child := message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})
+		ended := &message.Control{OrderID: "o", Event: core.ChildEnded{
+			Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
+			Output: lists(n),
+		}}
+		_, child := message.Of[message.Control](port.Delivery{Message: port.Message{Value: ended}})
 		for what, err := range map[string]error{
 			"order":           order.Check(),
 			"end of a child":  child,
@@ -273,9 +270,9 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
 			Outcome: core.OutcomeDone, Output: value,
 		}
-		ended := &message.Child{
-			Schema: message.Schema,
-			Ended:  &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value},
+		ended := &message.Control{
+			OrderID: "o",
+			Event:   core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value},
 		}
 		answer := &message.Control{
 			OrderID: "o",
@@ -295,7 +292,7 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			"reply in memory": second(
 				message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})),
 			"end of a child": second(
-				message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})),
+				message.Of[message.Control](port.Delivery{Message: port.Message{Value: ended}})),
 			"answer":   answer.Check(),
 			"resubmit": resubmit.Check(),
 			"request":  second(message.Decode[message.Request](fmt.Appendf(nil, `{"more":%s}`, value))),

@@ -40,31 +40,12 @@ const (
 	CodeOtherAgent = "other-agent"
 )
 
-// Refusal is the error for a refused submission. Its text states the mistake and how to correct the
-// submission.
-type Refusal struct {
-	Code  string `json:"code"`
-	Field string `json:"field,omitempty"` // wrong field; "" means the whole submission
-	Text  string `json:"text"`
-	err   error
+func refuse(code, field, format string, args ...any) *core.Refusal {
+	return &core.Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...), Cause: ErrUnreadable}
 }
 
-func (r *Refusal) Error() string { return r.Text }
-
-// Unwrap returns ErrNewer if the schema is newer, and ErrUnreadable for any other refusal.
-func (r *Refusal) Unwrap() error {
-	if r.err == nil {
-		return ErrUnreadable
-	}
-	return r.err
-}
-
-func refuse(code, field, format string, args ...any) *Refusal {
-	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
-}
-
-// Mismatch returns the Refusal of an order that does not match the schema of its workflow.
-func Mismatch(workflow string, why error) *Refusal {
+// Mismatch returns the refusal of an order that does not match the schema of its workflow.
+func Mismatch(workflow string, why error) *core.Refusal {
 	return refuse(CodeInvalid, "order", "the order does not match the schema of the workflow %s: %v",
 		workflow, why)
 }
@@ -120,7 +101,7 @@ func (p *pattern) MatchString(name string) bool {
 const MaxSubmission = rawjson.MaxGrowth * port.MaxOrder
 
 // DecodeSubmit decodes and checks a submission. It refuses unknown fields. The order that it returns is in its
-// shortest form. The error is a *Refusal, which
+// shortest form. The error is a *core.Refusal, which
 // wraps ErrNewer if the schema is newer. With an error, DecodeSubmit still returns a readable ID and a
 // readable reply-to. The caller needs them to notify the sender.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
@@ -162,7 +143,7 @@ func (o *SubmitOrder) checkSize(text int) error {
 	return nil
 }
 
-func tooLarge(size int) *Refusal {
+func tooLarge(size int) *core.Refusal {
 	return refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; store large data elsewhere "+
 		"and send a reference", size, port.MaxOrder)
 }
@@ -180,7 +161,7 @@ func senderOf(data []byte) SubmitOrder {
 // wrong.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
-	var first *Refusal
+	var first *core.Refusal
 	read := func(name string, to any, want string) {
 		raw, ok := fields[name]
 		if !ok {
@@ -202,7 +183,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	if first == nil && o.Schema > Schema {
 		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d",
 			o.Schema, Schema)
-		r.err = ErrNewer
+		r.Cause = ErrNewer
 		return o, r
 	}
 	read("workflow", &o.Workflow, "a string, the name of a workflow")
@@ -242,7 +223,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 // maxShown is the maximum number of bytes of an unknown field's name in an error.
 const maxShown = 60
 
-// Check returns a *Refusal if a field of the submission is missing or invalid. DecodeSubmit makes the check
+// Check returns a *core.Refusal if a field of the submission is missing or invalid. DecodeSubmit makes the check
 // itself.
 func (o *SubmitOrder) Check() error {
 	if err := o.checkFields(); err != nil {

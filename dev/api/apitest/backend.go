@@ -199,7 +199,7 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		r.Known = true
 		r.State = b.tasks[o.OrderID].ProcessState
 	case o.Workflow != Definition.Name:
-		r.Err = &message.Refusal{
+		r.Err = &core.Refusal{
 			Code: "unknown-workflow", Field: "workflow",
 			Text: fmt.Sprintf("workflow %q is not known", o.Workflow),
 		}

@@ -39,7 +39,7 @@ func Operations(intake port.Sender) worker.Operations {
 			return nil, worker.NoEffect(worker.Permanent(err))
 		}
 		err = intake.Send(ctx, []port.Message{{Value: value}})[0]
-		var refused *message.Refusal
+		var refused *core.Refusal
 		switch {
 		case errors.As(err, &refused):
 			err = worker.NoEffect(worker.Permanent(worker.WithCode(err, refused.Code)))

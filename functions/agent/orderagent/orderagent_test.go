@@ -88,7 +88,7 @@ func TestWhatFailsForGood(t *testing.T) {
 	}{
 		"no workflow's name": {call(core.Do, "Not A Name", "{}"), nil, ""},
 		"null":               {call(core.Do, "survey", "null"), nil, ""},
-		"refused":            {call(core.Do, "survey", "{}"), &message.Refusal{Code: "unknown-workflow"}, "unknown-workflow"},
+		"refused":            {call(core.Do, "survey", "{}"), &core.Refusal{Code: "unknown-workflow"}, "unknown-workflow"},
 		"too large":          {call(core.Do, "survey", "{}"), port.ErrTooLarge, "too-large"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,11 +49,6 @@ func AboutOrder(m port.Message) string {
 		return v.OrderID
 	case *message.Control:
 		return v.OrderID
-	case *message.Child:
-		if v.Ended != nil {
-			return v.Ended.Parent.OrderID
-		}
-		return v.Ask.OrderID
 	}
 	return ""
 }
@@ -84,12 +79,13 @@ func Describe(m port.Message) string {
 		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt,
 			v.Outcome)
 	case *message.Control:
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind(), v.OrderID, StepOf(v.Event)))
-	case *message.Child:
-		if v.Ended != nil {
-			return fmt.Sprintf("%s is %s", v.Ended.Parent.ChildID(), v.Ended.State)
+		switch e := v.Event.(type) {
+		case core.AskChild:
+			return fmt.Sprintf("%s %s", e.Ask, e.OrderID)
+		case core.ChildEnded:
+			return fmt.Sprintf("%s is %s", e.Parent.ChildID(), e.State)
 		}
-		return fmt.Sprintf("%s %s", v.Ask.Ask, v.Ask.OrderID)
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind(), v.OrderID, StepOf(v.Event)))
 	case *message.Status:
 		return fmt.Sprintf("status %d of %s: %s", v.Seq, v.OrderID, v.Kind)
 	}
