@@ -74,10 +74,10 @@ func writeFormat(w io.Writer, v any) error {
 // readFormat reads a body that is strict JSON within the limits of package rawjson. Its values are in their
 // shortest form, which the limits of commands are about.
 func readFormat(data []byte, to any) error {
-	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
+	data, err := rawjson.Shortest(data, rawjson.MaxLevels)
+	if err != nil {
 		return err
 	}
-	data, _ = rawjson.Compact(data)   // cannot fail, because Check has accepted the text
 	if generic, ok := to.(*any); ok { // huma validates a generic value against the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
@@ -85,7 +85,7 @@ func readFormat(data []byte, to any) error {
 		*generic = withFloats(*generic)
 		return nil
 	}
-	err := json.Unmarshal(data, to)
+	err = json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) { // the integer is valid for the schema, but too large for the field
 		// wrong.Field begins with the names of embedded types

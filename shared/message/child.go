@@ -1,10 +1,7 @@
 package message
 
 import (
-	"cmp"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 func checkAsk(a core.AskChild) error {
@@ -18,9 +15,6 @@ func checkAsk(a core.AskChild) error {
 	case len(a.Order) == 0 || a.Order[0] != '{':
 		return unreadable("order must be a JSON object")
 	}
-	if err := rawjson.Check(a.Order, rawjson.MaxLevels); err != nil {
-		return unreadable("%v", rawjson.In("order", err))
-	}
 	return checkParent(&a.Parent)
 }
 
@@ -30,7 +24,7 @@ func checkEnded(e core.ChildEnded) error {
 	default:
 		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", e.State)
 	}
-	return cmp.Or(checkOutput(e.Output), checkParent(&e.Parent))
+	return checkParent(&e.Parent)
 }
 
 func checkParent(p *core.Parent) error {

@@ -77,14 +77,32 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 
 type checked[T any] interface {
 	*T
-	Check() error
+	checkFields() error
+	// value returns the value of an application, a person or a service in the message, with its member's name.
+	value() (name string, value json.RawMessage)
+}
+
+// check returns an error if a field of a message is missing or invalid. Decode has checked the value of a
+// message that it reads.
+func check[T any, M checked[T]](m M) error {
+	if err := m.checkFields(); err != nil {
+		return err
+	}
+	name, value := m.value()
+	if len(value) == 0 {
+		return nil
+	}
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
+		return unreadable("%v", rawjson.In(name, err))
+	}
+	return nil
 }
 
 // Of returns the message of type T in a delivery. It checks a *T in the delivery's Value. Otherwise it calls
 // Decode with the delivery's body. It returns the same errors as Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
-		return v, M(v).Check()
+		return v, check[T, M](v)
 	}
 	body, err := d.Bytes()
 	if err != nil {
@@ -100,17 +118,16 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	reply, isReply := any(m).(*Reply)
 	levels := rawjson.MaxLevels + envelope(m)
 	var lost losses
-	err := rawjson.Check(data, levels)
-	if err != nil && isReply {
+	var err error
+	if isReply {
 		data, lost, err = lossesOf(data, levels)
-	}
-	if err == nil {
-		data, err = rawjson.Compact(data)
+	} else {
+		data, err = rawjson.Shortest(data, levels)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if err := json.Unmarshal(data, m); err != nil {
+	if err := rawjson.Unmarshal(data, m); err != nil {
 		switch {
 		case newer(data):
 			return nil, ErrNewer
@@ -122,7 +139,7 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	if isReply {
 		reply.lose(lost)
 	}
-	if err := M(m).Check(); err != nil {
+	if err := M(m).checkFields(); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -131,14 +148,14 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 // losses holds the faults of a reply's members by their names.
 type losses map[string]error
 
-// lossesOf reads a reply with a fault in its output or its texts. It returns the reply without these members,
-// and their faults. If another member has a fault, it returns the error.
+// lossesOf returns a reply in its shortest form, without an output and texts that have a fault, and these
+// faults. If another member has a fault, it returns the error.
 func lossesOf(data []byte, levels int) ([]byte, losses, error) {
 	lost := losses{}
 	for {
-		err := rawjson.Check(data, levels)
+		short, err := rawjson.Shortest(data, levels)
 		if err == nil {
-			return data, lost, nil
+			return short, lost, nil
 		}
 		fault, ok := errors.AsType[*rawjson.Fault](err)
 		if !ok {
@@ -249,8 +266,7 @@ func fits(m port.Value, payload int) bool {
 	return err != nil || len(body) <= port.MaxMessage // a queue reports the error
 }
 
-// Check returns an error if a field of the request is missing or invalid.
-func (m *Request) Check() error {
+func (m *Request) checkFields() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
@@ -270,8 +286,7 @@ func (m *Request) Check() error {
 	return nil
 }
 
-// Check returns an error if a field of the reply is missing or invalid.
-func (m *Reply) Check() error {
+func (m *Reply) checkFields() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
@@ -295,16 +310,6 @@ func (m *Reply) Check() error {
 			len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; it must be a short word")
-	}
-	return checkOutput(m.Output)
-}
-
-func checkOutput(output json.RawMessage) error {
-	if len(output) == 0 {
-		return nil
-	}
-	if err := rawjson.Check(output, rawjson.MaxLevels); err != nil {
-		return unreadable("%v", rawjson.In("output", err))
 	}
 	return nil
 }
@@ -342,8 +347,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 	return nil
 }
 
-// Check returns an error if a field of the status is missing or invalid.
-func (m *Status) Check() error {
+func (m *Status) checkFields() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
@@ -353,5 +357,26 @@ func (m *Status) Check() error {
 	return nil
 }
 
-// Check returns an error if the message has an invalid or newer schema.
-func (m *Quarantined) Check() error { return checkSchema(m.Schema) }
+func (m *Quarantined) checkFields() error { return checkSchema(m.Schema) }
+
+// Only the Scheduler sends requests and statuses, and only it and agents read them.
+func (*Request) value() (string, json.RawMessage)     { return "", nil }
+func (*Status) value() (string, json.RawMessage)      { return "", nil }
+func (*Quarantined) value() (string, json.RawMessage) { return "", nil }
+func (m *Reply) value() (string, json.RawMessage)     { return "output", m.Output }
+
+func (m *Control) value() (string, json.RawMessage) {
+	switch e := m.Event.(type) {
+	case core.Resubmit:
+		return "input", e.Input
+	case core.Resolve:
+		return "output", e.Output
+	case core.Answered:
+		return "value", e.Value
+	case core.AskChild:
+		return "order", e.Order
+	case core.ChildEnded:
+		return "output", e.Output
+	}
+	return "", nil
+}

@@ -158,8 +158,10 @@ func (m *Control) UnmarshalJSON(data []byte) error {
 	return unreadable("kind %.40q is not known", h.Kind)
 }
 
-// Check returns an error if a field of the message is missing or invalid.
-func (m *Control) Check() error {
+// Check returns an error if a field of the message is missing or invalid. Decode makes the check itself.
+func (m *Control) Check() error { return check(m) }
+
+func (m *Control) checkFields() error {
 	k := m.kind()
 	switch {
 	case !taskPattern.MatchString(m.OrderID):
@@ -336,9 +338,6 @@ func checkStated(name string, value json.RawMessage, limit int) error {
 	case string(value) == "null":
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
-	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%v", rawjson.In(name, err))
-	}
 	return nil
 }
 
@@ -361,9 +360,6 @@ func checkAnswer(a core.Answered) error {
 	case len(a.Note) > core.MaxMessage:
 		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(a.Note),
 			core.MaxMessage)
-	}
-	if err := rawjson.Check(a.Value, rawjson.MaxLevels); err != nil {
-		return unreadable("%v", rawjson.In("value", err))
 	}
 	return checkTexts(a.By, a.Note)
 }

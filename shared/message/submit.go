@@ -108,10 +108,10 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > MaxSubmission {
 		return senderOf(data), tooLarge(len(data))
 	}
-	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
+	data, err := rawjson.Shortest(data, rawjson.MaxLevels+1)
+	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	data, _ = rawjson.Compact(data) // cannot fail, because Check has accepted the text
 	fields, err := rawjson.Members(data)
 	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "",

@@ -74,34 +74,61 @@ func In(name string, err error) error {
 //   - data contains a number that NumberFits refuses.
 //   - Programs would read data differently, see ErrAmbiguous.
 //
-// Every value from outside passes Check before it is stored or sent. Stores and queues write and read the same
-// values.
+// Every value from outside passes Check or Shortest before it is stored or sent. Stores and queues write and
+// read the same values.
 func Check(data []byte, levels int) error {
+	_, err := check(data, levels)
+	return err
+}
+
+// Shortest checks a value as Check does, and returns its shortest form. It reads a value that is in this form
+// already once, and returns it as it is.
+func Shortest(data []byte, levels int) ([]byte, error) {
+	length, err := check(data, levels)
+	switch {
+	case err != nil:
+		return nil, err
+	case length == len(data) && bytes.IndexByte(data, '\\') < 0:
+		return forQueues(data), nil
+	}
+	return Compact(data)
+}
+
+// check returns the length of the value without white space.
+func check(data []byte, levels int) (length int, err error) {
 	r := read(data, nil)
 	defer readers.Put(r)
+	follows := false // a comma or a colon must be before the next value or name
 	for {
-		var err error
-		if r.PeekKind() == jsontext.KindNumber {
-			var number []byte
-			number, err = r.ReadValue()
-			if err == nil && !NumberFits(number) {
-				return &Fault{placeOf(r.StackPointer()), fmt.Sprintf("%s: the one at byte %d has more than %d "+
-					"characters, or an exponent beyond ±%d; send it as a text", ErrNumber,
-					r.InputOffset()-int64(len(number)), MaxNumber, MaxExponent), ErrNumber}
-			}
-		} else {
+		kind := r.PeekKind()
+		var text []byte
+		switch kind {
+		case jsontext.KindBeginObject, jsontext.KindBeginArray, jsontext.KindEndObject, jsontext.KindEndArray:
 			_, err = r.ReadToken()
+			length++
+		default:
+			text, err = r.ReadValue()
+			length += len(text)
 		}
 		switch depth := r.StackDepth(); {
 		case err != nil:
-			return complaint(err)
+			return 0, complaint(err)
+		case kind == jsontext.KindNumber && !NumberFits(text):
+			return 0, &Fault{placeOf(r.StackPointer()), fmt.Sprintf("%s: the one at byte %d has more than %d "+
+				"characters, or an exponent beyond ±%d; send it as a text", ErrNumber,
+				r.InputOffset()-int64(len(text)), MaxNumber, MaxExponent), ErrNumber}
 		case depth > levels:
 			first, _, _ := strings.Cut(placeOf(r.StackPointer()), ".")
-			return &Fault{first, fmt.Sprintf("%s than %d levels at byte %d; flatten it, or send the deep part as a "+
-				"text", ErrLevels, min(levels, MaxLevels), r.InputOffset()-1), ErrLevels}
+			return 0, &Fault{first, fmt.Sprintf("%s than %d levels at byte %d; flatten it, or send the deep part as "+
+				"a text", ErrLevels, min(levels, MaxLevels), r.InputOffset()-1), ErrLevels}
 		case depth == 0:
-			return end(r)
+			return length, end(r)
 		}
+		closes := kind == jsontext.KindEndObject || kind == jsontext.KindEndArray
+		if follows && !closes {
+			length++
+		}
+		follows = closes || text != nil
 	}
 }
 

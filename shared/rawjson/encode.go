@@ -19,6 +19,8 @@ var asTagged = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacy
 	jsontext.AllowInvalidUTF8(false), jsontext.AllowDuplicateNames(false),
 	json.WithMarshalers(json.MarshalToFunc(number)))
 
+var fromTagged = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacySemantics(false))
+
 // number writes a number of encoding/json, which the library takes for a text.
 func number(e *jsontext.Encoder, n std.Number) error {
 	return e.WriteValue(jsontext.Value(cmp.Or(n, "0")))
@@ -45,6 +47,15 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return forQueues(b), nil
+}
+
+// Unmarshal decodes a value that Check or Shortest has accepted, in the same way as encoding/json, and reads it
+// once.
+func Unmarshal(data []byte, v any) error {
+	if json.Unmarshal(data, v, fromTagged) == nil {
+		return nil
+	}
+	return std.Unmarshal(data, v) // the library words its errors differently in each program
 }
 
 // Compact returns the shortest form of a value, with the same members in the same sequence and with the same

@@ -397,11 +397,10 @@ func encode(value any) (json.RawMessage, error) {
 			return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 		}
 	}
-	out = core.RedactJSON(out)
-	if err := rawjson.Check(out, rawjson.MaxLevels); err != nil {
+	out, err := rawjson.Shortest(core.RedactJSON(out), rawjson.MaxLevels)
+	if err != nil {
 		return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 	}
-	out, _ = rawjson.Compact(out) // cannot fail, because Check has accepted it
 	if len(out) > MaxOutput {
 		return nil, unusable(core.CodeOutputTooLarge, fmt.Errorf("it has %d bytes and the limit is %d; store it "+
 			"elsewhere and return a reference", len(out), MaxOutput))
