@@ -43,6 +43,8 @@ type (
 	Definition = view.Definition
 	// Workflow describes a workflow that the server has loaded.
 	Workflow = view.WorkflowInfo
+	// Approval is an open approval.
+	Approval = view.Approval
 	// Unattended is a queue without a consumer.
 	Unattended = view.Unattended
 	// Statistics holds counts and time series of a deployment.

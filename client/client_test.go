@@ -672,6 +672,27 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	}
 }
 
+// Changes come after changes. After a lost connection, the stream is opened again, and there is one signal more.
+func TestChangesOverABrokenConnection(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	var seen []bool // whether it was a signal
+	for err := range r.client.Changes(r.ctx, "o") {
+		seen = append(seen, err == nil)
+		switch len(seen) {
+		case 1:
+			r.cut.left.Store(1) // the next event is lost with its connection
+			r.backend.Change("o", func(*protocol.Task) {})
+		case 3:
+			r.backend.Change("o", func(*protocol.Task) {})
+		}
+		if len(seen) == 4 {
+			break
+		}
+	}
+	require.Equal(t, []bool{true, false, true, true}, seen)
+}
+
 // The wait that a server requests is bounded, however large the number is.
 func TestRetryAfterIsBounded(t *testing.T) {
 	for header, want := range map[string]time.Duration{

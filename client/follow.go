@@ -9,9 +9,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Follow yields the present version of a task and then each new version, until the order ends. It may skip
@@ -55,6 +59,58 @@ func (c *Client) followOnce(ctx context.Context, id string, after int64,
 		}
 	}
 	return seen, false, nil
+}
+
+// Changes yields nil when a page about the order, or about all orders if id is "", should be read again. The
+// first nil comes at once. For a server, the next come after changes, at most one each second, and each 15
+// seconds. For a stack, one comes each 5 seconds. If the connection breaks, Changes yields the error, connects
+// again with growing pauses, and yields nil. It ends only when ctx ends or the caller stops.
+func (c *Client) Changes(ctx context.Context, id string) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		pause := firstPause
+		for ctx.Err() == nil {
+			for err := range c.via.Changes(ctx, id) {
+				if ctx.Err() != nil || !yield(err) {
+					return
+				}
+				if err == nil {
+					pause = firstPause
+				}
+			}
+			if port.Sleep(ctx, pause+rand.N(pause)) != nil { //nolint:gosec // the jitter is no secret
+				return
+			}
+			pause = min(2*pause, longestPause)
+		}
+	}
+}
+
+// silence is how long a stream of changes may be silent before it counts as broken.
+const silence = 45 * time.Second
+
+func (h *overHTTP) Changes(ctx context.Context, id string) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		reading, cancel := context.WithCancel(ctx)
+		defer cancel()
+		silent := time.AfterFunc(silence, cancel)
+		defer silent.Stop()
+		resp, err := h.send(reading, http.MethodGet, "/v1/changes?order="+url.QueryEscape(id), "", nil)
+		if err != nil {
+			yield(err)
+			return
+		}
+		defer resp.Body.Close()
+		for line, err := range wholeLines(ctx, resp.Body, maxEvent) {
+			silent.Reset(silence)
+			if err == nil && string(line) != "event: changed" {
+				continue
+			}
+			if !yield(err) || err != nil {
+				return
+			}
+		}
+		yield(broken(ctx, io.ErrUnexpectedEOF)) // the server ends the stream only if its process ends
+	}
 }
 
 // maxEvent is the maximum length of a line in a stream of events, in bytes.

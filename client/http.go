@@ -206,6 +206,21 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 	return &p, err
 }
 
+func (h *overHTTP) Approvals(ctx context.Context, q Query, cursor string) (view.Approvals, error) {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"workflow": q.Workflow, "step": q.Step, "id": q.IDPrefix, "cursor": cursor,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.PageSize > 0 {
+		v.Set("limit", strconv.Itoa(q.PageSize))
+	}
+	return get[view.Approvals](ctx, h, "/v1/approvals?"+v.Encode())
+}
+
 func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	w, err := get[struct{ Workflows []Workflow }](ctx, h, "/v1/workflows")
 	return w.Workflows, err

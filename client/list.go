@@ -74,6 +74,16 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	}
 }
 
+// Approvals returns one page of the approvals that are open. Of the query it uses Workflow, Step, IDPrefix and
+// PageSize, the number of approvals after which the page ends. The cursor and next are as for Page. A page may
+// be empty although next is set.
+func (c *Client) Approvals(ctx context.Context, q Query, cursor string) (open []Approval, next string, err error) {
+	page, err := again(ctx, c, func(ctx context.Context) (view.Approvals, error) {
+		return c.via.Approvals(ctx, q, cursor)
+	})
+	return page.Approvals, page.Next, err
+}
+
 // Unlisted returns a text for people about the orders that List omits, or "" if List omits no orders. On AWS,
 // List omits ended orders if the stack was deployed without the index of finished orders.
 func (c *Client) Unlisted() string { return c.via.Unlisted() }

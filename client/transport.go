@@ -31,6 +31,12 @@ type Transport interface {
 	// Follow yields each version of a task with a number above the argument after. After an error it yields
 	// nothing more.
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
+	// Changes yields nil when what a reader shows of the order, or of all orders if id is "", may have
+	// changed. The first nil comes at once. After an error it yields nothing more.
+	Changes(ctx context.Context, id string) iter.Seq[error]
+	// Approvals returns one page of the open approvals. It uses the fields Workflow, Step, IDPrefix and
+	// PageSize of the query.
+	Approvals(ctx context.Context, q Query, cursor string) (view.Approvals, error)
 	// Command sends a command and returns its verdict, which may be a refusal. It returns *Undecided if the
 	// command was sent and the verdict did not arrive.
 	Command(ctx context.Context, c message.Control) (Verdict, error)

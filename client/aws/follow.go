@@ -33,6 +33,14 @@ func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	return port.Sleep(ctx, d)
 }
 
+// Changes yields nil at once, and then each 5 s: a stack does not tell its changes.
+func (t *Transport) Changes(ctx context.Context, _ string) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for yield(nil) && port.Sleep(ctx, longestPause) == nil {
+		}
+	}
+}
+
 // Follow reads the task repeatedly until the task has ended. It yields each new version that it reads,
 // beginning with the first version above the argument after. It can miss versions between two reads.
 func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {

@@ -276,42 +276,6 @@ func (t *Transport) order(ctx context.Context, task *protocol.Task) (json.RawMes
 	return order, Failed(ctx, t.ReadUse(), err)
 }
 
-const defaultPage = 100
-
-// Page returns one page of the orders in the index.
-func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{
-		State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
-		Limit: q.PageSize, Cursor: cursor,
-	}
-	ask.Limit = cmp.Or(ask.Limit, defaultPage)
-	if q.OlderThan > 0 {
-		ask.Before = time.Now().Add(-q.OlderThan)
-	}
-	found, err := t.Tasks.List(ctx, ask)
-	if err != nil {
-		return nil, t.unlisted(ctx, err)
-	}
-	page := &view.Page{Orders: make([]view.Summary, 0, len(found.Records)), Next: found.Next}
-	for i := range found.Records {
-		page.Orders = append(page.Orders, view.Listed(&found.Records[i]))
-	}
-	return page, nil
-}
-
-func (t *Transport) unlisted(ctx context.Context, err error) error {
-	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
-		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
-	}
-	err = Failed(ctx, t.IndexUse(), err)
-	var e *client.Error
-	// If too many orders are open, the store returns an error that Failed converts to status 500.
-	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
-		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
-	}
-	return err
-}
-
 // Definition returns a stored definition. The Scheduler stores a definition with its first order. Until then,
 // the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
@@ -334,14 +298,6 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 		return client.Definition{}, err
 	}
 	return view.DefinitionOf(def), nil
-}
-
-// Unlisted returns a text about the orders that listings omit, or "" if listings omit no orders.
-func (t *Transport) Unlisted() string {
-	if t.Outputs.Finished {
-		return ""
-	}
-	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
 // Plan compares the order's definition with a different stored definition. A definition that no order has

@@ -50,6 +50,9 @@ type Backend interface {
 	// versions with a larger number than the argument after. A slow reader may miss versions, but always gets
 	// the last one. Follow closes the channel when ctx ends. The error may be port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error)
+	// Changes signals each commit of the order, or of all orders if id is "", until ctx ends. Commits that
+	// follow each other quickly give one signal. It never closes the channel.
+	Changes(ctx context.Context, id string) <-chan struct{}
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)

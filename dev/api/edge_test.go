@@ -264,6 +264,8 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.get("/v1/orders/a-1/order")
 	r.get("/v1/orders?limit=1&state=Error&workflow=order&olderThan=0s")
 	r.follow("a-1", 0, 1)
+	r.get("/v1/approvals?workflow=order&step=charge&id=a-&limit=1")
+	r.changes("a-1")
 	r.post("/v1/orders/a-1/cancel", `{"id":"c1"}`)
 	r.post("/v1/orders/a-1/answers", `{"step":"mail","value":"yes"}`)
 	r.post("/v1/orders/a-1/answers", `{"step":"mail","event":"bought","value":"yes"}`)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -24,7 +25,27 @@ type eventsInput struct {
 	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"ID of the last event; an EventSource sends it when it connects again"`
 }
 
+// A stream of changes has at most one event in changePause, so that a page that reads with each event costs
+// little while many orders run.
+const changePause = time.Second
+
+type changesInput struct {
+	Order string `query:"order" pattern:"^[A-Za-z0-9._:~-]{0,128}$" doc:"only changes of the order with this ID, which may come later; if absent, changes of all orders"`
+}
+
 func (e *edge) registerEvents(doc huma.API) {
+	huma.Register(doc, huma.Operation{
+		OperationID: "follow-changes", Method: http.MethodGet, Path: "/v1/changes", Tags: []string{"orders"},
+		Summary: "Follow changes: when to read again what a page shows, as Server-Sent Events",
+		Description: "Each event is named \"changed\" and has no data. The first comes at once, and one after " +
+			"changes, at most one each second. While nothing changes, one comes each 15 seconds, because " +
+			"some of what a page shows changes with the time.",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "A stream of signals",
+			Content:     map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
+		}},
+		Errors: []int{400, 403},
+	}, e.changes)
 	huma.Register(doc, huma.Operation{
 		OperationID: "follow-order", Method: http.MethodGet, Path: "/v1/orders/{id}/events",
 		Tags:    []string{"orders"},
@@ -56,25 +77,53 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 			writeProblem(w, problemOf(ofOrder(in.ID, err)))
 			return
 		}
-		h := w.Header()
-		h.Set("Content-Type", eventsType)
-		h.Set("Cache-Control", "no-store")
 		e.writeEvents(ctx, w, def, tasks)
 	}}, nil
 }
 
-func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
-	tasks <-chan *protocol.Task,
-) {
+// beginEvents begins a stream of events. The returned function sends events, and reports whether the reader
+// is still there.
+func beginEvents(w http.ResponseWriter) (send func(b []byte) bool) {
+	h := w.Header()
+	h.Set("Content-Type", eventsType)
+	h.Set("Cache-Control", "no-store")
 	rc := http.NewResponseController(w)
-	alive := time.NewTicker(eventPause)
-	send := func(b []byte) bool {
+	return func(b []byte) bool {
 		_ = rc.SetWriteDeadline(time.Now().Add(spoolTimeout))
 		if _, err := w.Write(b); err != nil {
 			return false
 		}
 		return rc.Flush() == nil
 	}
+}
+
+func (e *edge) changes(_ context.Context, in *changesInput) (*huma.StreamResponse, error) {
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		_, w := humago.Unwrap(hc)
+		ctx, cancel := untilDrain(hc.Context())
+		defer cancel()
+		signals := e.backend.Changes(ctx, in.Order)
+		send := beginEvents(w)
+		for send([]byte("event: changed\ndata:\n\n")) {
+			if port.Sleep(ctx, changePause) != nil {
+				return
+			}
+			select {
+			case <-signals:
+			case <-time.After(eventPause - changePause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}}, nil
+}
+
+func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
+	tasks <-chan *protocol.Task,
+) {
+	alive := time.NewTicker(eventPause)
+	defer alive.Stop()
+	send := beginEvents(w)
 	ok := send([]byte(": following\n\n"))
 	for ok {
 		select {

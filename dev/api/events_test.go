@@ -17,9 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -49,6 +52,64 @@ func (r *rig) follow(id string, after int64, count int) []view.Task {
 	r.doc.check(r.T, "GET", "/v1/orders/"+id+"/events", a)
 	r.report("GET", "/v1/orders/"+id+"/events", "", a)
 	return tasks
+}
+
+// changes reads the first event of the stream of changes, and hangs up.
+func (r *rig) changes(id string) {
+	r.Helper()
+	resp, err := http.Get(r.url + "/v1/changes?order=" + id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer resp.Body.Close()
+	first := make([]byte, len("event: changed\ndata:\n\n"))
+	if _, err := io.ReadFull(resp.Body, first); err != nil {
+		r.Fatal(err)
+	}
+	a := answer{resp.StatusCode, resp.Header, first}
+	r.doc.check(r.T, "GET", "/v1/changes", a)
+	r.report("GET", "/v1/changes", "", a)
+}
+
+// The stream of changes has an event at once, one for all changes of a second, and one each 15 s without any.
+func TestChangesAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		backend := apitest.New()
+		h := api.New(api.Config{Backend: backend})
+		submit := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1/v1/orders",
+			strings.NewReader(orderJSON("o")))
+		submit.Header.Set("Content-Type", "application/json")
+		h.ServeHTTP(httptest.NewRecorder(), submit)
+		began := time.Now()
+		var at []time.Duration
+		ctx, end := context.WithTimeout(t.Context(), 35*time.Second)
+		defer end()
+		go func() {
+			time.Sleep(5 * time.Second)
+			for range 30 { // in three seconds
+				backend.Change("o", func(*protocol.Task) {})
+				time.Sleep(100 * time.Millisecond)
+			}
+		}()
+		w := &eventWriter{ResponseRecorder: httptest.NewRecorder(), each: func() {
+			at = append(at, time.Since(began))
+		}}
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1/v1/changes", nil))
+		require.Equal(t, []time.Duration{
+			0, 5 * time.Second, 6 * time.Second, 7 * time.Second, 8 * time.Second, 23 * time.Second,
+		}, at)
+	})
+}
+
+// eventWriter calls each with each event.
+type eventWriter struct {
+	*httptest.ResponseRecorder
+	each func()
+}
+
+func (w *eventWriter) Write(b []byte) (int, error) {
+	w.each()
+	return w.ResponseRecorder.Write(b)
 }
 
 func TestEventsReportEachVersion(t *testing.T) {

@@ -46,6 +46,14 @@ type listInput struct {
 	Cursor    string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
 }
 
+type approvalsInput struct {
+	Workflow string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
+	Step     string `query:"step" pattern:"^[a-z][a-z0-9-]{0,39}$"`
+	IDPrefix string `query:"id" pattern:"^[A-Za-z0-9._:~-]{0,128}$" doc:"beginning of the order ID"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders after which the page ends"`
+	Cursor   string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
+}
+
 func (e *edge) registerOrders(doc huma.API) {
 	read(doc, "orders", "get-order", "/v1/orders/{id}",
 		"The task of an order: its state, its steps, why it failed", []int{400, 403, 404, 503},
@@ -60,7 +68,32 @@ func (e *edge) registerOrders(doc huma.API) {
 		})
 	read(doc, "orders", "list-orders", "/v1/orders", "Orders by state, workflow and age, newest first",
 		[]int{400, 403, 503}, e.list)
+	read(doc, "orders", "list-approvals", "/v1/approvals",
+		"Open approvals: the questions that people have to answer before orders go on", []int{400, 403, 503},
+		func(ctx context.Context, in *approvalsInput) (view.Approvals, error) {
+			q := port.Query{Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+			return view.OpenApprovals(ctx, e, q, in.Step, in.IDPrefix)
+		})
 	e.registerEvents(doc)
+}
+
+// List returns one page of a listing.
+func (e *edge) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
+	return e.backend.List(ctx, q)
+}
+
+// Shown returns a detailed task, or nil if the order does not exist.
+func (e *edge) Shown(ctx context.Context, id string) (*view.Task, error) {
+	t, def, err := e.backend.Task(ctx, id)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	order, _ := e.backend.Order(ctx, t) // after an error, the response lacks the inputs of the steps
+	v := view.Detailed(t, def, order, e.clock.Now())
+	return &v, nil
 }
 
 func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err error) {

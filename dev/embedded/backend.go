@@ -264,6 +264,13 @@ func (s *Runtime) follow(ctx context.Context, id string, after int64, out chan<-
 	}
 }
 
+// Changes signals each commit of the order, or of all orders if id is "".
+func (s *Runtime) Changes(ctx context.Context, id string) <-chan struct{} {
+	w, stop := s.hub.watch(id, func(*protocol.Task) bool { return true })
+	context.AfterFunc(ctx, stop)
+	return w.wake
+}
+
 // List returns the selected tasks. It marks a task as damaged if its document cannot be read.
 func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	page, err := s.store.List(ctx, q)

@@ -51,14 +51,17 @@ func (h *hub) committed(c state.Change) {
 		if w.newest == nil || w.newest.Version < t.Version {
 			w.newest = t
 			if w.done(t) {
-				select {
-				case w.wake <- struct{}{}:
-				default: // the watcher has not received the previous signal yet
-				}
+				w.signal()
 			}
 		}
 	}
+	for _, w := range h.watchers[allOrders] {
+		w.signal()
+	}
 }
+
+// allOrders is the key of the watchers of all orders. No order has this ID.
+const allOrders = ""
 
 // restarted implements scheduler.Config.Restarted. It counts an order that was active before the start.
 func (h *hub) restarted(t *protocol.Task) {
@@ -116,6 +119,13 @@ type watcher struct {
 	done   func(*protocol.Task) bool
 	newest *protocol.Task // newest version committed since the watch began; nil means none
 	wake   chan struct{}
+}
+
+func (w *watcher) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // the watcher has not received the previous signal yet
+	}
 }
 
 // watch adds a watcher. The returned function removes the watcher.

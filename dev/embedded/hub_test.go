@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -38,6 +40,33 @@ func version(id string, version int64, was, is core.State) state.Change {
 		c.Before = made(version-1, was)
 	}
 	return c
+}
+
+// A signal of changes comes for the order that was asked for, or for any order.
+func TestSignalsOfChanges(t *testing.T) {
+	h := newHub()
+	s := &Runtime{hub: h}
+	ctx, cancel := context.WithCancel(t.Context())
+	one := s.Changes(ctx, "a")
+	all := s.Changes(ctx, "")
+	h.committed(version("b", 1, "", asks))
+	require.Empty(t, one)
+	require.Len(t, all, 1)
+	h.committed(version("a", 1, "", asks))
+	require.Len(t, one, 1)
+	require.Len(t, all, 1, "signals that nobody has taken merge")
+	cancel()
+	synced(t, h)
+}
+
+// synced waits until nothing watches any more.
+func synced(t *testing.T, h *hub) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.watchers) == 0
+	}, 10*time.Second, time.Millisecond)
 }
 
 // Commits of one task may be reported in the wrong order. An older one does not make a task active that has

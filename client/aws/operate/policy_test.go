@@ -112,6 +112,10 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 			_, _, err := c.Page(t.Context(), client.Query{}, "")
 			return err
 		},
+		"approvals": func(t *testing.T, c *client.Client) error {
+			_, _, err := c.Approvals(t.Context(), client.Query{}, "")
+			return err
+		},
 		"plan of a move": func(t *testing.T, c *client.Client) error {
 			_, err := c.PlanMove(t.Context(), "o-1", g.outputs["EngineWorkflowOrder"])
 			return err
@@ -235,7 +239,7 @@ func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 	require.NoError(t, err)
 	made := []string{"Get", "Submitted", "OrderSchema"} // get and submitted call them; the last is Definition
 	// These methods use Submit, Get and List, or are refused without a call.
-	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows"}
+	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows", "Changes"}
 	for i, of := 0, reflect.TypeFor[*client.Client](); i < of.NumMethod(); i++ {
 		name := of.Method(i).Name
 		if !slices.Contains(slices.Concat(made, others), name) {

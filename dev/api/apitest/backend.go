@@ -366,6 +366,32 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *p
 	return out, nil
 }
 
+// Changes signals each change of any task.
+func (b *Backend) Changes(ctx context.Context, _ string) <-chan struct{} {
+	handed(ctx)
+	signal := make(chan struct{}, 1)
+	b.mu.Lock()
+	change := b.change
+	b.mu.Unlock()
+	go func() {
+		for {
+			select {
+			case <-change:
+			case <-ctx.Done():
+				return
+			}
+			b.mu.Lock()
+			change = b.change
+			b.mu.Unlock()
+			select {
+			case signal <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return signal
+}
+
 // List returns the selected tasks, sorted by order ID.
 func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	handed(ctx)

@@ -316,6 +316,38 @@ func TestBrowserShowsChangesWithoutReload(t *testing.T) {
 	b.clean("followed")
 }
 
+// turn makes the browser's page hidden or visible, as another tab before it would.
+func (b *tab) turn(hidden bool) {
+	b.Helper()
+	evaluate[bool](b, fmt.Sprintf(`Object.defineProperty(document, "hidden", {get: () => %v, configurable: true}); `+
+		`document.dispatchEvent(new Event("visibilitychange"))`, hidden))
+}
+
+// A page that is hidden has no stream, so that nobody reads for it. When it is shown, it shows what has changed.
+func TestBrowserReadsNothingForAHiddenPage(t *testing.T) {
+	b := newTab(t)
+	b.submit("order", "o-1")
+	b.held("o-1")
+	b.open("/orders/o-1")
+	b.turn(true)
+	b.until("the stream of the hidden page is closed", func() bool { return b.streams.Load() == 0 })
+	close(b.hold)
+	b.until("the order ends", b.inState("o-1", "Processed"))
+	require.NotContains(t, b.text(), "o-1 Processed")
+	b.turn(false)
+	b.shows("o-1 Processed")
+
+	b.do(call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `Object.defineProperty(document, "hidden", {get: () => true, configurable: true});`,
+	}), chromedp.Navigate(b.url+"/orders"))
+	b.until("the page before is gone", func() bool { return b.streams.Load() == 0 })
+	opened := b.opened.Load()
+	evaluate[bool](b, `new Promise((passed) => document.addEventListener("htmx:before:request", () => setTimeout(() => passed(true))))`)
+	require.Equal(t, opened, b.opened.Load(), "a page that was opened behind another reads nothing")
+	b.turn(false)
+	b.live()
+}
+
 // A page also shows changes if htmx has run, and timers have fired, before the extension for streams is
 // loaded.
 func TestBrowserShowsChangesWithALateScript(t *testing.T) {

@@ -157,7 +157,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Workflow: x.Where["workflow"], Step: x.Where["step"],
 		Code: x.Where["code"],
 	})
-	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
+	busy := slices.ContainsFunc(data.Lists, func(b *running) bool { return b.going() })
+	return content{Title: "Bulk", Template: "bulk", Data: &data, Busy: busy}, err
 }
 
 // startBulk starts a bulk command. It first writes the list of orders to a file. It sends nothing if the
@@ -256,6 +257,11 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	return b.list.Report(), true, nil
 }
 
+func (b *running) going() bool {
+	_, on, _ := b.Now()
+	return on
+}
+
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
@@ -271,7 +277,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		Name, Class string
 		IDs         []string
 	}
-	return content{Title: "Bulk " + b.Bulk, Template: "bulk-list", Data: struct {
+	return content{Title: "Bulk " + b.Bulk, Template: "bulk-list", Busy: on, Data: struct {
 		*running
 		Report          bulk.Report
 		Results         []result

@@ -45,8 +45,6 @@ type Options struct {
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // clock; nil means time.Now
-	// Every is the interval at which the server checks an open page for changes; 0 means one second.
-	Every time.Duration
 }
 
 const mostCached = 256
@@ -95,7 +93,6 @@ func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{
 		Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
@@ -126,7 +123,7 @@ func New(o Options) http.Handler {
 		"/nothing/{id...}":      s.nothing,
 	} {
 		mux.HandleFunc("GET "+pattern, s.page(p))
-		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p))
+		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p, strings.HasPrefix(pattern, "/orders/")))
 	}
 	mux.HandleFunc("POST /orders/{id}/command", s.command)
 	mux.HandleFunc("POST /bulk", s.startBulk)
@@ -270,6 +267,7 @@ type content struct {
 	Template string
 	Data     any
 	Charts   bool // true if the page needs the script for charts
+	Busy     bool // true while the console itself works for the page, so that no change of an order tells its end
 	Status   int  // HTTP status; 0 means 200
 }
 

@@ -300,7 +300,7 @@ func TestConsoleRecoversAfterAnOutage(t *testing.T) {
 	w := newWorld(t, nil)
 	pages := console.New(console.Options{
 		Client: connect(t, w.url, client.WithRetry(1, time.Second)), Name: "the shop's server",
-		Program: "stepkeeper", Every: 20 * time.Millisecond,
+		Program: "stepkeeper",
 	})
 	w.submit("order", "o-1")
 	ask := func(path string) (int, string) {

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -20,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -61,7 +63,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		{"/", " in Processing"},
 		{"/", " in Compensating"},
 		{"/waiting", " in Compensating"},
-		{"/answers", "/v1/orders/busy$"},
+		{"/answers", "/v1/approvals$"},
 		{"/waiting", "/v1/orders$"},
 		{"/answers", "/v1/orders$"},
 		{"/workflows", "/v1/workflows"},
@@ -106,10 +108,29 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 // answers serves all requests with a function.
 func answers(t *testing.T, answer func(r *http.Request) any) http.Handler {
 	t.Helper()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return changing(nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(answer(r)); err != nil {
 			t.Error(err)
+		}
+	}))
+}
+
+// changing adds the stream of changes to a server. It has an event at once, and one for each change.
+func changing(changes <-chan struct{}, server http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/changes" {
+			server.ServeHTTP(w, r)
+			return
+		}
+		for {
+			_, _ = w.Write([]byte("event: changed\ndata:\n\n"))
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-changes:
+			case <-r.Context().Done():
+				return
+			}
 		}
 	})
 }
@@ -391,43 +412,60 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 // created returns when the order with this number was created: the first is the newest.
 func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
 
-// manyAsking returns a console of a server with n orders. Each third order of the first half, and each order
-// of the second half, waits for an answer. requests counts the requests of a page.
-func manyAsking(t *testing.T, n int, requests *int) http.Handler {
-	t.Helper()
-	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
-	step := []view.Step{{
+// many is a deployment with n running orders. Each third order of the first half, and each order of the second
+// half, waits for an answer. requests counts what was read.
+type many struct{ n, requests int }
+
+func (m *many) asks(i int) bool { return i%3 == 0 || i > m.n/2 }
+
+func (m *many) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
+	m.requests++
+	from, _ := strconv.Atoi(q.Cursor)
+	if q.Oldest {
+		from = max(m.n-1, 0)
+		q.Limit = 1
+	}
+	orders = []view.Summary{}
+	for i := from; i < min(from+q.Limit, m.n); i++ {
+		o := view.Summary{
+			OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing, Created: created(i),
+		}
+		if m.asks(i) {
+			o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+		}
+		orders = append(orders, o)
+	}
+	if from+q.Limit < m.n {
+		next = strconv.Itoa(from + q.Limit)
+	}
+	return orders, next, nil
+}
+
+func (m *many) Shown(_ context.Context, id string) (*view.Task, error) {
+	m.requests++
+	return &view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: []view.Step{{
 		Name: "approve", State: core.Waiting, Kind: view.KindApproval,
 		Answers: &view.Answers{Values: []string{"yes"}},
-	}}
+	}}}, nil
+}
+
+func (m *many) console(t *testing.T) http.Handler {
+	t.Helper()
 	return console.New(console.Options{
 		Log: slog.New(slog.DiscardHandler),
 		Client: answering(t, func(r *http.Request) any {
-			*requests++
-			if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
-				return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
-			}
-			from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-			if r.URL.Query().Get("oldest") == "true" {
-				from = max(n-1, 0)
-				limit = 1
-			}
-			page := view.Page{Orders: []view.Summary{}}
-			for i := from; i < min(from+limit, n); i++ {
-				o := view.Summary{
-					OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing,
-					Created: created(i),
+			v := r.URL.Query()
+			limit, _ := strconv.Atoi(v.Get("limit"))
+			q := port.Query{Oldest: v.Get("oldest") == "true", Limit: limit, Cursor: v.Get("cursor")}
+			if r.URL.Path == "/v1/approvals" {
+				page, err := view.OpenApprovals(r.Context(), m, q, v.Get("step"), v.Get("id"))
+				if err != nil {
+					t.Error(err)
 				}
-				if asks(i) {
-					o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
-				}
-				page.Orders = append(page.Orders, o)
+				return page
 			}
-			if from+limit < n {
-				page.Next = strconv.Itoa(from + limit)
-			}
-			return page
+			orders, next, _ := m.List(r.Context(), q)
+			return view.Page{Orders: orders, Next: next}
 		}),
 	})
 }
@@ -441,8 +479,8 @@ var (
 // reads and shows a bounded number.
 func TestAnswersGoOnPages(t *testing.T) {
 	const n = 5000
-	requests := 0
-	h := manyAsking(t, n, &requests)
+	m := &many{n: n}
+	h := m.console(t)
 	for _, c := range []struct {
 		path string
 		want func(i int) bool
@@ -455,13 +493,13 @@ func TestAnswersGoOnPages(t *testing.T) {
 	} {
 		seen := map[string]int{}
 		for path, pages := c.path, 0; path != ""; pages++ {
-			requests = 0
+			m.requests = 0
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
 			require.Equal(t, http.StatusOK, w.Code, c.path)
 			require.LessOrEqual(t, len(found), 100, c.path)
-			require.LessOrEqual(t, requests, 130, c.path)
+			require.LessOrEqual(t, m.requests, 130, c.path)
 			require.LessOrEqual(t, pages, n, c.path)
 			for _, m := range found {
 				seen[m[1]]++
@@ -486,14 +524,13 @@ func TestAnswersGoOnPages(t *testing.T) {
 func TestOldestOfManyOrders(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 1001, 5000} {
 		want := "–"
-		requests := 0
 		if n > 0 {
 			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) +
 				"\""
 		}
 		w := httptest.NewRecorder()
-		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
-			"/", nil))
+		(&many{n: n}).console(t).ServeHTTP(w,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
 		require.True(t, strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want), tile)
 	}

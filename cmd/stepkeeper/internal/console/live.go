@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -61,52 +63,115 @@ type kept struct {
 	plan  *plan // plan of a bulk command; nil on other pages
 }
 
-// live sends a page whenever the page changes. It also sends heartbeats, which show that the connection
-// works.
-func (s *server) live(p pageFunc) http.HandlerFunc {
+// busyEvery is how often a page is read while the console itself works for it. Such a page reads little of the
+// deployment.
+const busyEvery = time.Second
+
+// live sends a page whenever the page changes. It reads the page when the client reports a change. It also
+// sends heartbeats, which show that the connection works.
+func (s *server) live(p pageFunc, ofOrder bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		over := s.streams.begin(host)
 		defer s.streams.end(host, over)
 		w.Header().Set("Content-Type", "text/event-stream")
-		st := &stream{w: w, control: http.NewResponseController(w), boot: s.boot}
-		k := &kept{}
-		last := ""
-		spoken := time.Time{}
-		tick := time.NewTicker(s.Every)
-		for {
-			c := s.read(r.Context(), r, p, k)
-			body, err := s.fragment(c)
-			if err != nil {
-				s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)
-				return
-			}
-			text := string(body)
-			switch now := time.Now(); {
-			case text != last:
-				err = st.send("", text)
-				last = text
-				spoken = now
-			case now.Sub(spoken) >= heartbeat:
-				err = st.beat()
-				spoken = now
-			}
-			if err != nil {
-				return // The browser has closed the connection.
-			}
-			select {
-			case <-r.Context().Done():
-				return
-			case <-over:
-				st.retry = reopenAfter
-				if err := st.beat(); err != nil {
-					s.Log.Debug("the reader of a page is gone", "error", err)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		order := ""
+		if ofOrder {
+			order = r.PathValue("id")
+		}
+		l := &livePage{
+			server: s, page: p, request: r, kept: &kept{}, busy: time.NewTimer(0),
+			stream: &stream{w: w, control: http.NewResponseController(w), boot: s.boot},
+		}
+		l.busy.Stop()
+		l.follow(ctx, s.changes(ctx, order), over)
+	}
+}
+
+// changes returns a channel that gets a signal when a page should be read again.
+func (s *server) changes(ctx context.Context, order string) <-chan struct{} {
+	signals := make(chan struct{}, 1)
+	go func() {
+		err := port.Guard(s.Log, "following changes", func() error {
+			for err := range s.Client.Changes(ctx, order) {
+				if err != nil {
+					s.Log.Debug("the stream of changes is lost; it is opened again", "error", err)
 				}
-				return
-			case <-tick.C:
+				select {
+				case signals <- struct{}{}:
+				default: // the page has not been read since the last signal
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			s.Log.Error("an open page no longer follows changes", "error", err)
+		}
+	}()
+	return signals
+}
+
+type livePage struct {
+	server  *server
+	page    pageFunc
+	request *http.Request
+	kept    *kept
+	stream  *stream
+	last    string      // text that was sent last
+	busy    *time.Timer // runs while the console itself works for the page
+}
+
+func (l *livePage) follow(ctx context.Context, changes, over <-chan struct{}) {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	defer l.busy.Stop()
+	for {
+		sent := false
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-over:
+			l.stream.retry = reopenAfter
+			if err := l.stream.beat(); err != nil {
+				l.server.Log.Debug("the reader of a page is gone", "error", err)
+			}
+			return
+		case <-beat.C:
+			err = l.stream.beat()
+		case <-changes:
+			sent, err = l.refresh(ctx)
+		case <-l.busy.C:
+			sent, err = l.refresh(ctx)
+		}
+		if err != nil {
+			return // the browser has closed the connection, or the page cannot be shown
+		}
+		if sent {
+			beat.Reset(heartbeat)
 		}
 	}
+}
+
+// refresh reads the page, and sends it if it has changed.
+func (l *livePage) refresh(ctx context.Context) (sent bool, err error) {
+	c := l.server.read(ctx, l.request, l.page, l.kept)
+	if c.Busy {
+		l.busy.Reset(busyEvery)
+	}
+	body, err := l.server.fragment(c)
+	if err != nil {
+		l.server.Log.Error("a page of the console cannot be shown", "path", l.request.URL.Path, "error", err)
+		return false, err
+	}
+	text := string(body)
+	if text == l.last {
+		return false, nil
+	}
+	l.last = text
+	return true, l.stream.send("", text)
 }
 
 type stream struct {

@@ -56,7 +56,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	p := orderPage{
 		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
 		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
-		Questions: s.questions(t), Outcome: became,
+		Questions: s.questions(view.ApprovalsOf(t)), Outcome: became,
 	}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
@@ -179,7 +179,8 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 			return content{}, err
 		}
 	}
-	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil
+	busy := data.Simulated != nil && data.Simulated.Running
+	return content{Title: "Move " + t.OrderID, Template: "move", Data: data, Busy: busy}, nil
 }
 
 func picture(nodes []diagram.Node, d diagram.Direction, label string) template.HTML {

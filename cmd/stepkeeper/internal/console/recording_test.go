@@ -374,7 +374,14 @@ func recording(t *testing.T, refuses *string) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":0}}`))
 	})
-	checked := likeTheAPI(t, mux)
+	mux.HandleFunc("GET /v1/approvals", func(w http.ResponseWriter, r *http.Request) {
+		page := view.Approvals{Approvals: []view.Approval{}}
+		for i := range tasks {
+			page.Approvals = append(page.Approvals, view.ApprovalsOf(&tasks[i])...)
+		}
+		answer(w, page)
+	})
+	checked := changing(nil, likeTheAPI(t, mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		q := r.URL.Query()

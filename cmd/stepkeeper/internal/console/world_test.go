@@ -56,19 +56,21 @@ var quiet = slog.New(slog.DiscardHandler)
 // world is a whole server as `stepkeeper dev` starts it, with the console beside its API.
 type world struct {
 	testing.TB
-	url    string
-	client *client.Client
-	data   string
-	refuse atomic.Pointer[string] // operation that the service refuses
-	says   string                 // error of a refused operation
-	hold   chan struct{}          // closed: the service answers operations "pack"
-	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
-	late   atomic.Pointer[late]   // part of the console that the browser does not get yet
-	ahead  atomic.Int64           // distance by which the server's clock was moved
-	stop   func()
-	ended  chan struct{} // closed when the server stops: the service gives up its calls
-	http   *http.Client
-	edit   func(*console.Options)
+	url     string
+	client  *client.Client
+	data    string
+	refuse  atomic.Pointer[string] // operation that the service refuses
+	says    string                 // error of a refused operation
+	hold    chan struct{}          // closed: the service answers operations "pack"
+	slow    atomic.Bool            // the service answers no operation "charge" before its time is over
+	streams atomic.Int64           // number of open streams of pages
+	opened  atomic.Int64           // number of streams that were ever opened
+	late    atomic.Pointer[late]   // part of the console that the browser does not get yet
+	ahead   atomic.Int64           // distance by which the server's clock was moved
+	stop    func()
+	ended   chan struct{} // closed when the server stops: the service gives up its calls
+	http    *http.Client
+	edit    func(*console.Options)
 }
 
 func newWorld(t testing.TB, edit func(*console.Options)) *world {
@@ -129,7 +131,7 @@ func (w *world) start(listen string) {
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
 				o := console.Options{
 					Client: connect(w, server, client.WithRetry(1, time.Second)),
-					Name:   "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet,
+					Name:   "test", Program: "stepkeeper", Log: quiet,
 				}
 				if w.edit != nil {
 					w.edit(&o)
@@ -170,7 +172,7 @@ type late struct {
 	until chan struct{}
 }
 
-// delayed serves the console, except the files and streams that are late.
+// delayed serves the console, except the files and streams that are late. It counts the streams.
 func (w *world) delayed(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if l := w.late.Load(); l != nil && strings.Contains(r.URL.Path, l.part) {
@@ -178,6 +180,11 @@ func (w *world) delayed(pages http.Handler) http.Handler {
 			case <-l.until:
 			case <-r.Context().Done():
 			}
+		}
+		if strings.HasPrefix(r.URL.Path, "/live/") {
+			w.opened.Add(1)
+			w.streams.Add(1)
+			defer w.streams.Add(-1)
 		}
 		pages.ServeHTTP(rw, r)
 	})

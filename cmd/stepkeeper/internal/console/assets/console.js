@@ -31,6 +31,8 @@
   document.addEventListener("htmx:sse:after:connection", receive);
   document.addEventListener("htmx:sse:after:message", receive);
   document.addEventListener("beat", receive);
+  // A page that nobody sees opens no stream. The extension of htmx closes the stream of a page that is hidden later.
+  document.addEventListener("htmx:before:request", (e) => { if (document.hidden) e.preventDefault(); });
   document.addEventListener("htmx:after:swap", local);
   setInterval(() => { local(); fresh(); }, 1000);
   local();

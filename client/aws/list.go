@@ -1,0 +1,79 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const defaultPage = 100
+
+// Approvals returns one page of the open approvals. It lists the running orders, and reads each that waits.
+func (t *Transport) Approvals(ctx context.Context, q client.Query, cursor string) (view.Approvals, error) {
+	ask := port.Query{Workflow: q.Workflow, Limit: cmp.Or(q.PageSize, defaultPage), Cursor: cursor}
+	return view.OpenApprovals(ctx, t, ask, q.Step, q.IDPrefix)
+}
+
+// Shown returns a detailed task, or nil if the order does not exist.
+func (t *Transport) Shown(ctx context.Context, id string) (*client.Task, error) {
+	task, err := t.load(ctx, id)
+	if task == nil || err != nil {
+		return nil, err
+	}
+	return t.show(ctx, task, true)
+}
+
+// Page returns one page of the orders in the index.
+func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
+	ask := port.Query{
+		State: string(q.State), Workflow: q.Workflow, Damaged: q.Damaged, Oldest: q.Oldest,
+		Limit: q.PageSize, Cursor: cursor,
+	}
+	ask.Limit = cmp.Or(ask.Limit, defaultPage)
+	if q.OlderThan > 0 {
+		ask.Before = time.Now().Add(-q.OlderThan)
+	}
+	orders, next, err := t.List(ctx, ask)
+	return &view.Page{Orders: orders, Next: next}, err
+}
+
+// List returns the selected orders.
+func (t *Transport) List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error) {
+	found, err := t.Tasks.List(ctx, q)
+	if err != nil {
+		return nil, "", t.unlisted(ctx, err)
+	}
+	orders = make([]view.Summary, len(found.Records))
+	for i := range found.Records {
+		orders[i] = view.Listed(&found.Records[i])
+	}
+	return orders, found.Next, nil
+}
+
+func (t *Transport) unlisted(ctx context.Context, err error) error {
+	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
+		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
+	}
+	err = Failed(ctx, t.IndexUse(), err)
+	var e *client.Error
+	// If too many orders are open, the store returns an error that Failed converts to status 500.
+	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
+		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
+	}
+	return err
+}
+
+// Unlisted returns a text about the orders that listings omit, or "" if listings omit no orders.
+func (t *Transport) Unlisted() string {
+	if t.Outputs.Finished {
+		return ""
+	}
+	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
+}
