@@ -96,22 +96,16 @@ func (r *decision) cancelCommand(ev core.Event) (string, error) {
 		return "", core.ErrStale
 	case e.Run < t.Run:
 		return r.reject("the order was resubmitted since; look at it and cancel the new run")
-	case t.Parent != nil:
-		return r.reject(t.Parent.Refusal())
-	case t.ProcessState == core.Closed:
-		return r.reject("the order is Closed, which is final")
+	}
+	switch reason := t.CancelRefusal(r.def); {
+	case reason == pastTheEnd:
+		r.t.Commands.Remember(e.ID, "cancel", r.Number)
+		return r.reject(reason)
+	case reason != "":
+		return r.reject(reason)
 	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
 		r.acceptAgain("it was cancelled before")
 		return "", nil
-	case t.Erased != nil:
-		return r.reject(isErased)
-	case t.ProcessState == core.Processed:
-		return r.reject("the order is Processed")
-	case r.t.PastPointOfNoReturn(r.def):
-		r.t.Commands.Remember(e.ID, "cancel", r.Number)
-		return r.reject("the order is past its point of no return")
-	case len(t.Commands.Refused["cancel"]) == MaxRefused:
-		return r.reject(tooManyCancels)
 	}
 	t.Undo.CancelAsked = true
 	r.accept("")
@@ -168,18 +162,10 @@ func (r *decision) resubmitCommand(ev core.Event) (refused string) {
 		return "the new deadline " + e.Deadline.String() + " has passed, it is " +
 			r.at.Now.String() + " here; give a later one, or none"
 	}
-	mode := modeOf(r.t)
-	switch mode {
-	case errForward, errUndo, compensated:
-		if r.t.Parent != nil && mode == compensated {
-			return r.t.Parent.Refusal()
-		}
-	case cancelled, processed, closed:
-		return "the order is " + string(r.t.ProcessState) + ", which is final"
-	default:
-		return "the order is " + string(r.t.ProcessState) +
-			"; only one in Error, or Compensated, can be resubmitted"
+	if reason := r.t.ResubmitRefusal(); reason != "" {
+		return reason
 	}
+	mode := modeOf(r.t)
 	before := r.t
 	def := r.def
 	// The Resubmit may also move the task (P49, move pins another definition).

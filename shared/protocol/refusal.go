@@ -21,6 +21,46 @@ func (t *Task) ExpiredKey(def *core.Definition, now core.Time) string {
 	return ""
 }
 
+// pastTheEnd refuses a cancel for good.
+const pastTheEnd = "the order is past its point of no return"
+
+// CancelRefusal returns why the present run of the task cannot be cancelled, or "" if it can be cancelled, or was.
+func (t *Task) CancelRefusal(def *core.Definition) string {
+	switch {
+	case t.Parent != nil:
+		return t.Parent.Refusal()
+	case t.ProcessState == core.Closed:
+		return "the order is Closed, which is final"
+	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
+		return ""
+	case t.Erased != nil:
+		return isErased
+	case t.ProcessState == core.Processed:
+		return "the order is Processed"
+	case t.PastPointOfNoReturn(def):
+		return pastTheEnd
+	case len(t.Commands.Refused["cancel"]) == MaxRefused:
+		return tooManyCancels
+	}
+	return ""
+}
+
+// ResubmitRefusal returns why the task is in no state to be resubmitted, or "" if it is.
+func (t *Task) ResubmitRefusal() string {
+	switch modeOf(t) {
+	case errForward, errUndo:
+		return ""
+	case compensated:
+		if t.Parent != nil { // only the parent starts an undone child again
+			return t.Parent.Refusal()
+		}
+		return ""
+	case cancelled, processed, closed:
+		return "the order is " + string(t.ProcessState) + ", which is final"
+	}
+	return "the order is " + string(t.ProcessState) + "; only one in Error, or Compensated, can be resubmitted"
+}
+
 // UndoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
 func (t *Task) UndoRefusal(def *core.Definition) string {
 	switch {

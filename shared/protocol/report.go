@@ -54,20 +54,21 @@ func AlertOf(def *core.Definition, task *Task) core.RaiseAlert {
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At,
 	}
 	a.Undone = t.ProcessState == core.Compensated
-	if a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
-		return a
+	for _, o := range t.Offers(def, t.End.At) {
+		switch {
+		case o.Command == "resubmit" && o.Step == "":
+			a.Accepts.Resubmit = true
+		case o.Command == "undo":
+			a.Accepts.Undo = true
+		case o.Command == "resolve" && o.Step == t.Reason.Step && o.Fact == core.NotHappened:
+			a.Accepts.Resolve = true
+			a.Accepts.ResolveFrom = o.From
+		}
 	}
-	a.Accepts = core.Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
-	if i := t.Index(t.Reason.Step); i >= 0 {
+	if i := t.Index(t.Reason.Step); i >= 0 && !a.Undone {
 		a.Attempts = t.Steps[i].Attempt
 		a.FirstTry = t.Steps[i].FirstClaim()
 		a.LastTry = t.Steps[i].Claim.At
-		quiet := max(t.End.At, t.LastActivity(def, i)+1)
-		a.Accepts.Resolve = t.ResolveRefusal(def, i, core.NotHappened, quiet) == ""
-		if a.Accepts.Resolve && quiet > t.End.At {
-			a.Accepts.ResolveFrom = quiet
-		}
 		if t.Steps[i].Attempted() {
 			a.Key = core.Key(t.OrderID, t.Run, t.Reason.Step)
 		}

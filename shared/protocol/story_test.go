@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -382,6 +383,52 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 		s.printf("  delivered")
 	}
 	s.printIndex()
+	s.checkOffers()
+}
+
+// checkOffers compares the offers of the task with the decisions about all commands, now and from the offered
+// time on.
+func (s *story) checkOffers() {
+	t := s.task
+	type command struct {
+		name, step string
+		fact       core.Fact
+	}
+	n := t.Commands.Number
+	commands := map[command]core.Event{
+		{name: "undo"}:     core.UndoCommand{ID: "try", Command: n},
+		{name: "resubmit"}: core.Resubmit{ID: "try", Command: n},
+		{name: "close"}:    core.Close{ID: "try", Command: n, Sender: core.Sender{By: "b", Reason: "r"}},
+	}
+	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
+		commands[command{name: "cancel"}] = core.Cancel{OrderID: t.OrderID, ID: "try", Run: t.Run}
+	}
+	for i := range t.Steps {
+		name := t.Steps[i].Name
+		commands[command{name: "resubmit", step: name}] = core.Resubmit{
+			ID: "try", Command: n, Step: name, Input: json.RawMessage("{}"),
+		}
+		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+			if t.Steps[i].Attempted() {
+				commands[command{"resolve", name, fact}] = core.Resolve{ID: "try", Command: n, Step: name, Fact: fact}
+			}
+		}
+	}
+	offered := map[command]core.Time{}
+	for _, o := range t.Offers(s.def, s.now) {
+		offered[command{o.Command, o.Step, o.Fact}] = max(o.From, s.now)
+	}
+	accepted := func(ev core.Event, at core.Time) bool {
+		d, err := protocol.Decide(s.def, nil, t, ev, protocol.At{Now: at, Tokens: core.HiddenTokens{}})
+		return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
+	}
+	for c, ev := range commands {
+		from, is := offered[c]
+		require.Equal(s, is && from == s.now, accepted(ev, s.now), "%v now: %s", c, describe(t))
+		if is {
+			require.True(s, accepted(ev, from), "%v from %s: %s", c, from, describe(t))
+		}
+	}
 }
 
 func (s *story) parse(kind string, words []string, opts map[string]string) core.Event {

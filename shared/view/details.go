@@ -35,7 +35,7 @@ type LaterCommand struct {
 // or order is nil, or if the task was moved after it was undone.
 func Detailed(t *protocol.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
-	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
+	v.Accepts, v.AcceptsLater = accepts(t, def, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
 	if def == nil || order == nil || t.Damaged != "" || movedAfterEnd(t) {
 		return v
@@ -183,57 +183,18 @@ func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.R
 }
 
 // accepts returns the commands that the task would accept now, and the commands that it would accept later.
-// It decides each command with the task's present command number, and stores nothing. It decides a refused
-// command again for the time from which no call can take effect any more.
-func accepts(t *protocol.Task, def *core.Definition, order json.RawMessage,
-	now core.Time,
-) (all []Command, later []LaterCommand) {
-	const id = trial
+func accepts(t *protocol.Task, def *core.Definition, now core.Time) (all []Command, later []LaterCommand) {
 	all = []Command{}
-	asked := func(ev core.Event, at core.Time) bool {
-		return acceptedBy(protocol.Decide(def, order, t, ev,
-			protocol.At{Now: at, Tokens: core.HiddenTokens{}}))
+	if protocol.Unfit(def, t) != nil {
+		return all, nil
 	}
-	try := func(c Command, ev core.Event) {
-		if asked(ev, now) {
+	for _, o := range t.Offers(def, now) {
+		c := Command{Command: o.Command, Step: o.Step, Fact: o.Fact}
+		if o.From > now {
+			later = append(later, LaterCommand{c, o.From})
+		} else {
 			all = append(all, c)
-		} else if from := quietFrom(t, def, c.Step); from > now && asked(ev, from) {
-			later = append(later, LaterCommand{c, from})
-		}
-	}
-	// A second Cancel would be accepted, but would change nothing.
-	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
-		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
-	}
-	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Commands.Number})
-	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Commands.Number})
-	try(Command{Command: "close"},
-		core.Close{ID: id, Command: t.Commands.Number, Sender: core.Sender{By: id, Reason: id}})
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		try(Command{Command: "resubmit", Step: s.Name},
-			core.Resubmit{ID: id, Command: t.Commands.Number, Step: s.Name, Input: json.RawMessage("{}")})
-		if !s.Attempted() {
-			continue
-		}
-		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-			try(Command{Command: "resolve", Step: s.Name, Fact: fact},
-				core.Resolve{ID: id, Command: t.Commands.Number, Step: s.Name, Fact: fact})
 		}
 	}
 	return all, later
-}
-
-// quietFrom returns the time from which no call of a step can take effect any more. If step is "", it
-// considers all steps. It returns 0 if the task is not in Error.
-func quietFrom(t *protocol.Task, def *core.Definition, step string) (from core.Time) {
-	if t.ProcessState != core.Error || def == nil {
-		return 0
-	}
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Attempted() && (step == "" || step == s.Name) {
-			from = max(from, t.LastActivity(def, i)+1)
-		}
-	}
-	return from
 }

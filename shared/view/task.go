@@ -2,8 +2,8 @@
 // command line and the console show it.
 //
 // Authority: Only this package decides which parts of a stored document are public. It derives the timeline,
-// the messages, and the waits of an order from the document. To find the commands that a task accepts, it
-// lets package protocol decide each command, and stores nothing.
+// the messages, and the waits of an order from the document. Package protocol says which commands a task
+// accepts.
 //
 // States: A view shows one version of a task, with the definition that the task pins. New versions of this
 // package may add fields. They never remove or rename a field.
