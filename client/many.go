@@ -68,8 +68,8 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
 		}
 		r := c.resultOf(ctx, oldest[0], a)
-		if err := ctx.Err(); err != nil && r.Err != nil {
-			return err
+		if ctx.Err() != nil && r.Err != nil {
+			return r.Err // it has the last answer
 		}
 		m.locked(func() {
 			m.waiting[0] = sending{}

@@ -50,6 +50,9 @@ func remains(r *port.Record, damage string) *protocol.Task {
 		ReplyTo: read.ReplyTo, Parent: read.Parent, Run: read.Run, Commands: read.Commands,
 		Attempts: read.Attempts, Erased: read.Erased, Deadline: read.Deadline, Steps: read.Steps,
 	}
+	if len(t.Order) > 0 && r.Hash != "" && HashOf(t) != r.Hash { // the damage is in the order, or in what its hash covers
+		t.Order = nil
+	}
 	if len(t.Order) == 0 && t.ContentHash == "" {
 		t.ContentHash = r.Hash
 	}

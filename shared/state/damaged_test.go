@@ -78,3 +78,32 @@ func TestRemainsOfADamagedTask(t *testing.T) {
 	require.ErrorIs(t, errors.Join(s.Commit(context.Background(), []state.Change{{Task: whole}})...),
 		core.ErrUnfit)
 }
+
+// What remains of an order is what was submitted, or nothing: its hash stands beside the document.
+func TestAChangedOrderIsNoRemains(t *testing.T) {
+	whole := task("o-1", 3)
+	whole.Order = []byte(`{"amount":100,"text":"\u00e4"}`)
+	doc, err := state.EncodeTask(whole)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		from, to string
+		kept     bool
+	}{
+		"a byte beside the order": {`"Version":3`, `"Version":4`, true},
+		"a digit of the order":    {`"amount":100`, `"amount":900`, false},
+		"no UTF-8":                {`"text":"`, "\"text\":\"\xc3", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := port.Record{
+				ID: "o-1", Version: 3, State: "Processing", Workflow: whole.Workflow, Hash: state.HashOf(whole),
+				Document: bytes.Replace(doc, []byte(c.from), []byte(c.to), 1), Changed: true,
+			}
+			require.NotEqual(t, doc, record.Document)
+			got, err := state.TaskOf(&record)
+			require.NoError(t, err)
+			require.NotEmpty(t, got.Damaged)
+			require.Equal(t, c.kept, len(got.Order) > 0)
+			require.Equal(t, c.kept, got.ContentHash == "")
+		})
+	}
+}

@@ -19,6 +19,7 @@ import (
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
 	out := &output{w: a.Streams.Out}
 	a.Streams.Out = out
+	a.Streams.In = &interruptible{ctx, a.Streams.In}
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)

@@ -185,6 +185,8 @@ func (a *App) Explain(err error, what string) *failure.Error {
 		return failure.New(failure.General, "", "interrupted")
 	case errors.Is(err, client.ErrConnection):
 		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
+	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, a.kind())
 	case errors.Is(err, context.DeadlineExceeded):
 		return failure.New(failure.Unreachable, slow, "%s did not respond in time about %s", name, what)
 	case errors.Is(err, client.ErrAnswer):
@@ -192,8 +194,6 @@ func (a *App) Explain(err error, what string) *failure.Error {
 			"the response of %s cannot be read", strings.TrimPrefix(name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
 		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
-	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
-		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, a.kind())
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
 		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
 	case errors.Is(err, client.ErrInvalid):

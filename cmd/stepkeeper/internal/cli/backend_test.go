@@ -66,6 +66,8 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	old := b.tasks[o.OrderID]
 	b.mu.Unlock()
 	switch {
+	case b.Failing[o.OrderID] != nil:
+		return api.SubmitResult{OrderID: o.OrderID, Err: b.Failing[o.OrderID]}
 	case o.Workflow != "order":
 		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{
 			Code: "unknown-workflow",

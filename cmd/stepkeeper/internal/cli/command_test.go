@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/golden"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
@@ -320,4 +325,35 @@ func TestCommandsThatAsk(t *testing.T) {
 	r := c.run(t, "undo", "stopped", "--yes")
 	require.Equal(t, failure.OK, r.code, "with --yes a script is not asked")
 	require.Empty(t, r.err)
+}
+
+// One Ctrl-C ends a command that waits for an answer, or for its input.
+func TestAnInterruptEndsAQuestion(t *testing.T) {
+	for _, args := range [][]string{
+		{"undo", "a-1"},
+		{"close", "a-1", "--reason", "settled"},
+		{"erase", "a-1", "--reason", "asked for"},
+		{"resolve", "a-1", "charge", "happened", "--step-output", "-"},
+		{"token-key"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, b := streams.Test(true)
+				in, terminal := io.Pipe()
+				defer terminal.Close()
+				s.In = in
+				ctx, interrupt := context.WithCancel(t.Context())
+				a := app.New(s, func(string) string { return "" })
+				ended := make(chan failure.Code, 1)
+				go func() { ended <- a.Execute(ctx, Root(a), args) }()
+				synctest.Wait()
+				require.Empty(t, ended)
+				interrupt()
+				synctest.Wait()
+				require.Len(t, ended, 1, "it waits still")
+				require.NotEqual(t, failure.OK, <-ended)
+				require.Contains(t, b.Err.String(), "interrupted")
+			})
+		})
+	}
 }

@@ -152,6 +152,19 @@ func TestSubmitWaitsWithinItsTimeout(t *testing.T) {
 	})
 }
 
+// A server that answers all the time is not silent: the error has its last answer.
+func TestSubmitSaysWhyAServerTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(noon)
+		b.Failing = map[string]error{"w-8": fmt.Errorf("the disk is full: %w", port.ErrUnavailable)}
+		c := inProcess(t, b)
+		c.in = orderLine("w-8", "")
+		r := c.run(t, "submit", "--timeout", "30s", "-")
+		r.want(t, failure.Refused, "submission: the server accepts nothing now", "the disk is full")
+		require.NotContains(t, r.err, "is it running?")
+	})
+}
+
 func TestSubmitManyInSeveralFiles(t *testing.T) {
 	b := newBackend(noon)
 	c := call{server: serve(t, b).URL, terminal: true}

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// interruptible is an input whose reads end with a context. A read of a terminal does not end when a signal ends
+// the context of a command.
+type interruptible struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// Read returns errInterrupted when the context has ended. The program ends then, so that nobody misses what the
+// abandoned read returns.
+func (i *interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	own := make([]byte, min(len(p), 64<<10))
+	done := make(chan result, 1)
+	go func() {
+		n, err := i.in.Read(own)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, own[:r.n]), r.err
+	case <-i.ctx.Done():
+		return 0, errInterrupted
+	}
+}
