@@ -336,7 +336,7 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil && documents {
 		return view.Plan{}, err
 	}
-	p := view.PlanOf(task, def, to, order, time.Now(), state.Room)
+	p := view.PlanOf(task, def, to, order, time.Now(), port.MaxDocument)
 	if !documents {
 		return p, nil
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -262,7 +262,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}
-	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
+	p := view.PlanOf(t, def, to, order, e.clock.Now(), port.MaxDocument)
 	if in.Documents {
 		p.Documents, err = view.DocumentsOf(t, order, def, to.Definition,
 			func(hash string) (*core.Definition, error) {

@@ -30,11 +30,7 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// inlineOrder is the size in bytes of the largest order that a task's row contains. A larger order gets a
-	// row of its own. For a smaller order a row of its own would cost more than it saves, because SQLite
-	// writes whole pages.
-	inlineOrder = 1 << 10
-	wakeSlack   = 2 * time.Millisecond
+	wakeSlack        = 2 * time.Millisecond
 )
 
 type counter = atomic.Int64
@@ -150,7 +146,6 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Current: s.workflows.current, Similar: s.workflows.similar, Broken: s.workflows.broken,
 		OnCommit:   s.hub.committed,
 		CacheTasks: cachedTasks,
-		Inline:     inlineOrder,
 	})
 	s.incidents = s.newIncidents()
 	s.wireActors()

@@ -190,5 +190,5 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 
 // apart makes the content of an order so long that it is kept apart.
 func apart(o *message.SubmitOrder) {
-	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", protocol.InlineOrder(world.Definition()))...)
+	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", protocol.InlineOrder)...)
 }

@@ -11,8 +11,8 @@ import (
 // to store later. If an output does not fit, the step fails with `output-too-large` while the order goes
 // forward. A stopped or undoing order drops the output. Stepkeeper shortens error texts to their codes if the
 // texts take too much space. Stepkeeper refuses a workflow that needs a larger reserve than the whole
-// document (about 500 steps).
-const MaxDocument = 380 << 10
+// document (about 300 steps).
+const MaxDocument = 396 << 10
 
 // MaxOrder is the largest order, in bytes: SQS bills 64 KiB as one request. The Scheduler refuses a larger
 // order. The quarantine keeps the order's hash and its first 40,000 bytes.

@@ -169,7 +169,7 @@ func (s step) questionOf() (question *Answers, known bool) {
 func (s step) holdsVote(vote *Vote) bool {
 	with := s.t.Clone()
 	with.Steps[s.i].addVote(vote)
-	return s.at.SizeLimit.KeepsReserve(s.def, with)
+	return s.at.SizeLimit.Fits(s.def, with)
 }
 
 func (s *Step) addVote(vote *Vote) {

@@ -89,7 +89,7 @@ func TestThirtyTwoPeopleVote(t *testing.T) {
 	for n := range core.MaxVoters {
 		d.decide(answered(n, fmt.Sprintf("%0128d", n), []string{`"yes"`, `"no"`}[n%2]))
 	}
-	if n, most := sizeOf(d.task), (protocol.SizeLimit{Size: sizeOf}).Reserve(d.def); n > most {
+	if n, most := sizeOf(d.task), protocol.Reserve(d.def); n > most {
 		t.Errorf("with all votes the task has %d bytes, the reserve is %d", n, most)
 	}
 	d.refused(answered(99, "one-more", `"yes"`))
@@ -113,8 +113,7 @@ func TestValuesAreBounded(t *testing.T) {
 func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
-	limit := protocol.SizeLimit{Size: sizeOf}
-	limit.Limit = limit.Reserve(d.def) - protocol.InlineOrder(d.def) + 300
+	limit := protocol.SizeLimit(protocol.Reserve(d.def) + 300)
 	try := func(ev core.Event) protocol.Decision {
 		dec, err := protocol.Decide(d.def, d.order, d.task, ev,
 			protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
@@ -133,7 +132,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	wrong := answered(2, "shop", `7`)
 	wrong.Round = 5
 	for range 30 { // An order with a shorter ID leaves part of the reserve.
-		limit.Limit -= 40
+		limit -= 40
 		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
 			return
 		}
@@ -253,10 +252,9 @@ func TestAnswersSayWhy(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		d := newDesk(t, asked(`{"need":2}`))
 		d.decide(d.submit)
-		limit := protocol.SizeLimit{Size: sizeOf}
-		limit.Limit = 1 << 20
+		limit := protocol.SizeLimit(1 << 20)
 		if full {
-			limit.Limit = limit.Reserve(d.def) - protocol.InlineOrder(d.def)
+			limit = protocol.SizeLimit(protocol.Reserve(d.def))
 		}
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)

@@ -46,7 +46,7 @@ func (r *decision) storeVerdict(accepted bool, reason string) {
 func (r *decision) addVerdict(list *[]Verdict, v Verdict) {
 	all := append(slices.Clip(*list), v)
 	*list = all[max(0, len(all)-MaxVerdicts):]
-	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+	if v.Long() && !r.at.SizeLimit.Fits(r.def, r.t) {
 		v.Drop()
 		all[len(all)-1] = v
 	}

@@ -21,10 +21,10 @@ func (r *decision) correct(e core.Resubmit) (refused string) {
 		Input: e.Input, Command: t.Commands.Number + 1, By: r.From.By,
 		Reason: core.TrimMessage(r.From.Reason), At: r.at.Now,
 	}
-	if !r.at.SizeLimit.KeepsReserve(r.def, t) {
+	if !r.at.SizeLimit.Fits(r.def, t) {
 		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the order's document of "+
 			"at most %d bytes beside what it holds and a reserve; give a shorter one", e.Step,
-			len(e.Input), r.at.SizeLimit.Limit)
+			len(e.Input), r.at.SizeLimit)
 	}
 	r.t = t
 	return ""

@@ -79,20 +79,20 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	} {
 		d := stopped(t)
 		x.before(d)
-		v := d.command(t, correcting(d, x.step, x.input), protocol.SizeLimit{}).Verdict
+		v := d.command(t, correcting(d, x.step, x.input), 0).Verdict
 		if v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
 			t.Errorf("%s: %+v, want %q", name, v, x.want)
 		}
 	}
 	d := stopped(t, grade(core.Plain))
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
-	if v := d.command(t, correcting(d, "b", corrected), protocol.SizeLimit{}).Verdict; !v.Accepted {
+	if v := d.command(t, correcting(d, "b", corrected), 0).Verdict; !v.Accepted {
 		t.Errorf("a plain service has no memory of keys: %+v", v)
 	}
 	d = begun(t, step("a", stopping),
 		func() core.StepDefinition { w := waitStep("w", core.Minute); w.After = []string{"a"}; return w }())
 	d.decide(failed("a", 1))
-	if v := d.command(t, correcting(d, "w", corrected), protocol.SizeLimit{}).Verdict; v.Accepted ||
+	if v := d.command(t, correcting(d, "w", corrected), 0).Verdict; v.Accepted ||
 		!strings.Contains(v.Reason, "calls no agent") {
 		t.Errorf("of a wait: %+v", v)
 	}
@@ -222,7 +222,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 			ID: "m", Command: d.task.Commands.Number,
 			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))},
 		},
-			protocol.SizeLimit{})
+			0)
 		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
 			(dec.Task.Step("b").Corrected != nil) != x.kept {
 			t.Errorf("%s: %+v, %+v", name, dec.Verdict, dec.Task.Step("b").Corrected)
@@ -239,7 +239,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	if dec := d.command(t, core.Move{ID: "m", Command: 1, To: core.Target{Definition: def}},
-		protocol.SizeLimit{}); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
+		0); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
 		t.Errorf("the operation is another one: %+v", dec.Verdict)
 	}
 }
@@ -248,21 +248,14 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d := stopped(t)
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
-	room := protocol.SizeLimit{Limit: 100, Size: func(t *protocol.Task) (n int) {
-		for i := range t.Steps {
-			if g := t.Steps[i].Corrected; g != nil {
-				n += len(g.Input)
-			}
-		}
-		return n
-	}}
-	long := json.RawMessage(`"` + strings.Repeat("x", 99) + `"`)
+	room := protocol.SizeLimit(protocol.Reserve(d.def) + 1000)
+	long := json.RawMessage(`"` + strings.Repeat("x", 999) + `"`)
 	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||
 		!strings.Contains(dec.Verdict.Reason, "does not fit") || dec.Task.Step("b").Corrected != nil ||
 		dec.Task.Commands.Number != 1 {
 		t.Errorf("%+v", dec.Verdict)
 	}
-	if dec := d.command(t, correcting(d, "b", long[:1:1]), room); !dec.Verdict.Accepted {
+	if dec := d.command(t, correcting(d, "b", corrected), room); !dec.Verdict.Accepted {
 		t.Errorf("%+v", dec.Verdict)
 	}
 }

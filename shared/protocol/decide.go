@@ -57,7 +57,6 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	r.leftEnd(task)
 	r.storeTold(task)
 	Reindex(r.t, r.bySupervisor())
-	r.at.SizeLimit.Trim(r.t)
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
 		Settles: Settles(r.def, r.t, r.effects),
@@ -222,7 +221,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		Priority: e.Priority, ReplyTo: e.ReplyTo,
 		ProcessState: core.Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
 	}
-	if len(order) <= at.SizeLimit.InlineOrder(def) {
+	if len(order) <= InlineOrder {
 		t.Order = order
 	} else {
 		t.ContentHash = e.ContentHash
@@ -253,7 +252,6 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		return Decision{}, r.err
 	}
 	Reindex(t, false)
-	r.at.SizeLimit.Trim(r.t)
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
 }
 
@@ -309,6 +307,6 @@ type At struct {
 	// Told is the number up to which this process knows the statuses of the order to be sent (P27, the embedded
 	// runtime survives its queues).
 	Told      int
-	SizeLimit SizeLimit   // limit of the stored document
+	SizeLimit SizeLimit
 	Tokens    core.Tokens // maker of tokens (P39); nil if no signing key exists
 }

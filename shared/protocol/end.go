@@ -58,7 +58,7 @@ func (r *decision) enterProcessed() {
 // the outputs of the steps.
 func (r *decision) keepOutput(out json.RawMessage) {
 	r.t.Output = out
-	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+	if !r.at.SizeLimit.Fits(r.def, r.t) {
 		r.t.Output = nil
 		r.t.Reason = Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
 			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+

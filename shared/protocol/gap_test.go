@@ -177,28 +177,6 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	}
 }
 
-// An order stands in the document as long as it is expected to fit into the first KiB with it. Broken by:
-// InlineOrder does not look at the steps.
-func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
-	def := &core.Definition{}
-	last := protocol.InlineOrder(def)
-	for _, name := range []string{"reserve", "charge", "book", "notify"} {
-		def.Steps = append(def.Steps, core.StepDefinition{Name: name})
-		if room := protocol.InlineOrder(def); room >= last {
-			t.Errorf("%d bytes with step %s, %d without", room, name, last)
-		} else {
-			last = room
-		}
-	}
-	if last < 308 || last > 330 {
-		t.Errorf("%d bytes beside the four steps that cost.md measures with an order of 308", last)
-	}
-	def.Steps = append(def.Steps, def.Steps...)
-	if room := protocol.InlineOrder(def); room != 100 {
-		t.Errorf("%d bytes beside eight steps, want the least", room)
-	}
-}
-
 // P18. An operator can state a fact only for a step in doubt. Broken by: unresolvable does not look at the
 // step's state.
 func TestResolveOnlyWhatIsInDoubt(t *testing.T) {

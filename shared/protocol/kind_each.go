@@ -278,7 +278,7 @@ func (s step) collect(e core.ChildEnded) {
 	for _, have := range c.Results {
 		size += len(have.Output) + collectedSize
 	}
-	if !single && size > core.MaxCollected || !s.at.SizeLimit.KeepsReserve(s.def, s.t) {
+	if !single && size > core.MaxCollected || !s.at.SizeLimit.Fits(s.def, s.t) {
 		c.Results = before
 		s.stopChildren(fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
 			"room in the order's document; let the child workflow return less", core.CodeOutputTooLarge,

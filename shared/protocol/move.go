@@ -28,9 +28,9 @@ func (r *decision) move(to core.Target) (refused string) {
 // nothing.
 func (r *decision) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
-	if !r.at.SizeLimit.KeepsReserve(to, t) {
+	if !r.at.SizeLimit.Fits(to, t) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do "+
-			"not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
+			"not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit)
 	}
 	before := r.t
 	def := r.def

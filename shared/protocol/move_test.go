@@ -359,14 +359,14 @@ func TestMoveThatComesTwice(t *testing.T) {
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))},
 	}
-	d.commit(d.command(t, move, protocol.SizeLimit{}).Task)
+	d.commit(d.command(t, move, 0).Task)
 	d.def = move.To.Definition
-	if again := d.command(t, move, protocol.SizeLimit{}); again.Changed || !again.Verdict.Accepted ||
+	if again := d.command(t, move, 0); again.Changed || !again.Verdict.Accepted ||
 		len(again.Effects) > 0 {
 		t.Errorf("the same message: %+v", again)
 	}
 	move.ID = "other"
-	if late := d.command(t, move, protocol.SizeLimit{}); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
+	if late := d.command(t, move, 0); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
 		t.Errorf("another one with the old number: %+v", late.Verdict)
 	}
 }
@@ -376,7 +376,7 @@ func TestMoveThatComesTwice(t *testing.T) {
 func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
-	room := protocol.SizeLimit{Limit: 350, Size: func(t *protocol.Task) int { return 100 * len(t.Steps) }}
+	room := protocol.SizeLimit(protocol.Reserve(target("three", steps...)) + 1000)
 	if v := d.command(t, core.Move{
 		ID: "m", Command: 4,
 		To: core.Target{Definition: target("three", steps...)},
@@ -408,7 +408,7 @@ func TestMoveGoesOn(t *testing.T) {
 		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("a")))},
-	}, protocol.SizeLimit{})
+	}, 0)
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
 		dec.Task.Step("d").Claim.Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
 		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
@@ -421,7 +421,7 @@ func TestMoveGoesOn(t *testing.T) {
 		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))},
-	}, protocol.SizeLimit{})
+	}, 0)
 	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
 		t.Errorf("a step whose expression failed is %+v", c)
 	}
@@ -433,7 +433,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
 	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
-	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, protocol.SizeLimit{}).Verdict
+	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, 0).Verdict
 	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
@@ -455,7 +455,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 		0: func(core.Environment) (bool, error) { return false, nil },
 	}}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
-		protocol.SizeLimit{})
+		0)
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
 		dec.Task.Attempts.Removed["b"] != inAttempt {
 		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
@@ -479,7 +479,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 		to.Agents[name] = a
 	}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
-		protocol.SizeLimit{})
+		0)
 	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
 		dec.Task.End.Cause != d.task.End.Cause {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
@@ -496,7 +496,7 @@ func TestMoveDoesNotReportAgain(t *testing.T) {
 		ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("b")))},
-	}, protocol.SizeLimit{})
+	}, 0)
 	d.commit(dec.Task)
 	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
 	again, err := protocol.Decide(d.def, d.order, d.task,
@@ -562,7 +562,7 @@ func TestMoveOfAChild(t *testing.T) {
 			if resubmit {
 				ev = core.Resubmit{ID: "m", Command: 4, To: &to}
 			}
-			dec := d.command(t, ev, protocol.SizeLimit{})
+			dec := d.command(t, ev, 0)
 			if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) ||
 				(dec.Task.Definition == x.to.Hash) != v.Accepted {
 				t.Errorf("%s, resubmit %v: %+v, it pins %s; want %q", name, resubmit, *v, dec.Task.Definition,

@@ -201,11 +201,16 @@ func (s step) recordAttempt(outcome core.Outcome, code string) {
 	s.t.DropAttempts(MaxAttempts)
 }
 
+// recordFailure stores a failure. If the document has no space for the texts, it stores the short code only.
 func (s step) recordFailure(code, message string, attempt int) {
 	s.Error = &StepError{
 		Code:    strings.ToValidUTF8(code[:min(len(code), core.MaxCode)], ""),
 		Message: core.TrimMessage(core.RedactText(message)),
 		At:      s.at.Now, Attempt: attempt,
+	}
+	if !s.at.SizeLimit.Fits(s.def, s.t) {
+		s.Error.Code = core.ShortCode(code)
+		s.Error.Message = ""
 	}
 }
 

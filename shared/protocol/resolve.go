@@ -63,7 +63,7 @@ func (s step) statedOutputRefusal(e core.Resolve) string {
 	case !s.outputFits(e.Output):
 		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the order's document of at "+
 			"most %d bytes beside what it holds and a reserve; give a shorter one", e.Step, len(e.Output),
-			s.at.SizeLimit.Limit)
+			s.at.SizeLimit)
 	}
 	return ""
 }

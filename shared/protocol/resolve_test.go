@@ -45,28 +45,28 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		limit  protocol.SizeLimit
 		want   string // "" where it is accepted
 	}{
-		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), protocol.SizeLimit{}, ""},
+		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), 0, ""},
 		"too large": {
 			func(*desk) {}, core.Happened, text(core.MaxOutput + 1),
-			protocol.SizeLimit{},
+			0,
 			"the limit is 49152",
 		},
 		"no room": {
 			func(*desk) {}, core.Happened, text(4001),
-			protocol.SizeLimit{Limit: 4000, Size: sizeOfOutputs},
+			protocol.SizeLimit(protocol.Reserve(stopped(t).def) + 4000),
 			"does not fit into the order's document",
 		},
 		"did not happen": {
 			func(*desk) {}, core.NotHappened, corrected,
-			protocol.SizeLimit{},
+			0,
 			"only a step that happened",
 		},
 		"undone": {
 			func(*desk) {}, core.Undone, corrected,
-			protocol.SizeLimit{},
+			0,
 			"only a step that happened",
 		},
-		"order is undone": {undoStops, core.Happened, corrected, protocol.SizeLimit{}, "is being undone"},
+		"order is undone": {undoStops, core.Happened, corrected, 0, "is being undone"},
 	} {
 		d := stopped(t)
 		x.before(d)
@@ -87,7 +87,7 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	if alone.task.ProcessState != core.Error || alone.task.Step("b").State != core.UndoWait {
 		t.Fatalf("%s", states(alone.task))
 	}
-	if v := alone.command(t, happened(alone, "b", corrected), protocol.SizeLimit{}).Verdict; v.Accepted ||
+	if v := alone.command(t, happened(alone, "b", corrected), 0).Verdict; v.Accepted ||
 		!strings.Contains(v.Reason, "is being undone") {
 		t.Errorf("of a step that is undone alone: %+v", v)
 	}
@@ -100,12 +100,4 @@ func undoStops(d *desk) {
 	d.wait(core.Minute)
 	d.decideAll(wake("b", 2), undoFailed("b", 3))
 	d.wait(core.Hour)
-}
-
-func sizeOfOutputs(t *protocol.Task) int {
-	n := 0
-	for i := range t.Steps {
-		n += len(t.Steps[i].Output)
-	}
-	return n
 }

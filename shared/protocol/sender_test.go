@@ -36,13 +36,7 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	}
 	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
 	// room for nothing but what must be stored
-	full := protocol.SizeLimit{Limit: 1, Size: func(t *protocol.Task) int {
-		n := 1
-		for _, v := range t.Commands.Verdicts {
-			n += len(v.By) + len(v.Note)
-		}
-		return n
-	}}
+	full := protocol.SizeLimit(protocol.Reserve(def))
 	reported, err = protocol.Decide(def, nil, d.Task, cancel, protocol.At{Now: 2000, SizeLimit: full})
 	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
 		t.Fatalf("%+v %v", reported, err)

@@ -74,8 +74,6 @@ func verdictIn(all []Verdict, id string) *Verdict {
 	return nil
 }
 
-func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
-
 // Long reports whether the verdict's texts need more space than each task reserves for a verdict. A task
 // reserves space for the reason noReason, and none for By and Note.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -532,101 +532,148 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 	})
 }
 
-// P28: the reserve counts every member that a later event may store, but for the outputs and the texts of
-// failures, which it leaves out, and what only newer versions know.
-func TestTheReserveCountsEveryMember(t *testing.T) {
-	retry := core.Retry{MaxFailures: 1}
-	def := &core.Definition{
-		Schema: 1, Name: "full", Tokens: true,
-		Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
-			{
-				Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry,
-				OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry},
-			},
+// P28: the reserve of each kind of step has room for the longest document of that kind, but for the data of people
+// and services. The texts have only control characters, which take six bytes.
+func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
+	for name, change := range map[string]func(*core.StepDefinition, *protocol.Step){
+		"a call": func(*core.StepDefinition, *protocol.Step) {},
+		"a call that reports progress": func(d *core.StepDefinition, s *protocol.Step) {
+			d.MaxDuration = core.Hour
+			s.Claim.Progress = &protocol.StepProgress{Percent: 100, Note: worst[:core.MaxNote], At: born}
 		},
-	}
-	def.Link()
-	var longest *protocol.Task
-	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
-	var zero []string
-	var look func(at string, v reflect.Value)
-	look = func(at string, v reflect.Value) {
-		switch {
-		case v.IsZero():
-			zero = append(zero, at)
-		case v.Kind() == reflect.Pointer:
-			look(at, v.Elem())
-		case v.Kind() == reflect.Slice:
-			look(at, v.Index(0))
-		case v.Kind() == reflect.Struct:
-			for i := range v.NumField() {
-				look(at+" "+v.Type().Field(i).Name, v.Field(i))
+		"a step without which the order goes on": func(d *core.StepDefinition, s *protocol.Step) {
+			d.OnFailure = core.OnFailureContinue
+			s.FailureCode = strings.Repeat("x", core.MaxCode)
+		},
+		"an approval": func(d *core.StepDefinition, s *protocol.Step) {
+			value := strings.Repeat("v", 64)
+			d.Answer = &core.Answer{Values: []string{value}}
+			s.Answers = longestAnswers(json.RawMessage(`"`+value+`"`), core.MaxVoters)
+			s.Output, _ = json.Marshal(protocol.Decided{
+				Value: json.RawMessage(`"` + value + `"`), By: strings.Join(persons(), ", "), At: born,
+			})
+		},
+		"an event": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Answer = &core.Answer{Event: "paid"}
+			s.Answers = longestAnswers(text(8000), 1)
+			s.Output, _ = json.Marshal(protocol.Decided{Value: text(8000), By: persons()[0], At: born})
+		},
+		"children": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Each = &core.Each{Collect: true}
+			s.Children = &protocol.Children{
+				Count: many, Next: many, Started: many, Cursor: many, Failed: many, Stopped: true, Rounds: many,
+				FailedAt: slices.Repeat([]int{core.MaxChildren}, 20), Reason: worst[:core.MaxMessage],
+				Open: slices.Repeat([]protocol.OpenChild{{
+					Index: core.MaxChildren, Cause: s.Claim.Cause, State: string(core.ChildProcessed),
+				}}, core.MaxConcurrency),
+				Results: []protocol.Collected{{Index: core.MaxChildren, Output: text(core.MaxCollected - 40)}},
 			}
-		}
-	}
-	look("task", reflect.ValueOf(longest))
-	want := []string{
-		"task ContentHash", "task Commands Verdicts Accepted", "task Commands Verdicts By",
-		"task Commands Verdicts Note", "task Attempts Last Undo", "task Attempts Last Agent",
-		"task Attempts Last Code", "task Attempts Removed", "task Undo Reason Text", "task Erased",
-		"task Output", "task Damaged",
-		"task Steps Claim Progress", "task Steps Output", "task Steps Error Message", "task Steps Corrected",
-		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
-	}
-	if !slices.Equal(zero, want) {
-		t.Errorf("it leaves out %q, want %q", zero, want)
-	}
-	def.Steps[0] = answerStep(def.Steps[0], true)
-	def.Link()
-	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
-	if n := len(longest.Steps[0].Answers.Votes); n != core.MaxVoters {
-		t.Errorf("it has room for %d votes", n)
-	}
-	zero = nil
-	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
-	look("output", reflect.ValueOf(longest.Steps[0].Output))
-	if want := []string{
-		"answers Verdicts Accepted", "answers Verdicts By",
-		"answers Verdicts Note",
-	}; !slices.Equal(zero, want) {
-		t.Errorf("of answers it leaves out %q, want %q", zero, want)
-	}
-}
-
-// P28, P38: an answer can come before its ask is done, which gives the ask a code: outputs may not take its
-// room before that.
-func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
-	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{
-		{Name: "one-ask", Agent: "a", OnFailure: core.OnFailureStop},
-		{
-			Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
-			OnFailure: core.OnFailureStop,
 		},
-	}}
-	def.Link()
-	var longest *protocol.Task
-	protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
-	if ask, one := longest.Steps[0].FailureCode, longest.Steps[1].FailureCode; ask == "" || one != "" {
-		t.Errorf("it has room for the codes %q and %q", ask, one)
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := &core.Definition{
+				Schema: 1, Name: strings.Repeat("w", core.MaxID), Tokens: true,
+				Notify: []core.StatusKind{core.StatusStepFinished},
+			}
+			task := longestTask()
+			for range 9 {
+				d := core.StepDefinition{Name: strings.Repeat("n", core.MaxID), Others: []string{"b"}}
+				s := longestStep(d.Name)
+				change(&d, &s)
+				def.Steps = append(def.Steps, d)
+				task.Steps = append(task.Steps, s)
+			}
+			reserve := protocol.SizeLimit(protocol.Reserve(def))
+			data := 0 // of people and services
+			for !(reserve + protocol.SizeLimit(data)).Fits(def, task) {
+				data++
+			}
+			left := protocol.Reserve(def) + data - state.Size(task)
+			t.Logf("%d bytes of %d are left, %d are data", left, reserve, data)
+			require.GreaterOrEqual(t, left, 0)
+			require.Less(t, data, 9*16_200)
+			require.Less(t, left, 9*2048+8<<10, "the reserve is too large")
+		})
 	}
 }
 
-// P40: what a step keeps of its children is bounded, however many there are.
-func TestTheReserveCountsChildren(t *testing.T) {
-	def := &core.Definition{
-		Schema: 1, Name: "full",
-		Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}},
+const many = 10_000_000
+
+func longestTask() *protocol.Task {
+	id := strings.Repeat("x", core.MaxID)
+	far := born
+	cause := "reply/" + id + "/10000000/retry-later"
+	reason := protocol.Reason{Step: id, Code: worst[:core.MaxCode], Text: worst[:core.MaxMessage]}
+	refused := map[string][]string{}
+	for _, command := range append(slices.Clip(core.CommandNames), protocol.AheadCommand) {
+		refused[command] = slices.Repeat([]string{protocol.ShortHash(command)}, protocol.MaxRefused)
 	}
-	def.Link()
-	var longest *protocol.Task
-	n := protocol.SizeLimit{Size: func(task *protocol.Task) int { longest = task; return state.Size(task) }}.Reserve(
-		def)
-	c := longest.Steps[0].Children
-	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" ||
-		len(c.FailedAt) != 20 || !longest.Steps[0].Claim.Undo {
-		t.Errorf("%+v", c)
+	const most = 1<<63 - 1
+	return &protocol.Task{
+		OrderID: id, Version: most, Workflow: id, Definition: core.DefinitionHash(nil), TokenKey: "12345678",
+		Order: text(protocol.InlineOrder - 2), Priority: "normal", ReplyTo: id,
+		Parent:       &core.Parent{OrderID: id, Run: many, Step: id, Index: core.MaxChildren, Attempt: many},
+		ProcessState: core.Compensating, Phase: core.Forward, Run: most,
+		Commands: protocol.Commands{Number: most, Refused: refused, Verdicts: slices.Repeat([]protocol.Verdict{{
+			ID: id, Command: "resubmit", Accepted: false, At: far, Reason: strings.Repeat("r", 36),
+		}}, protocol.MaxVerdicts)},
+		Attempts: protocol.Attempts{
+			Last: slices.Repeat([]protocol.Attempt{{
+				Step: id, Number: many, Undo: true, Agent: strings.Repeat("a", 64), Began: far, Ended: far,
+				Outcome: core.OutcomeRetryLater, Code: strings.Repeat("c", core.MaxShortCode),
+			}}, protocol.MaxAttempts),
+			Earlier: protocol.Earlier{Failed: many, Later: many, Overdue: many, Superseded: many},
+		},
+		Hops: most, StatusSeq: most, Told: most,
+		Undelivered: slices.Repeat([]core.Undelivered{{
+			ReplyTo: id, First: most, Reason: worst[:core.MaxNote], Since: far, ResendAt: far,
+		}}, 2),
+		Start:  protocol.Start{Seq: most, Cause: cause, At: far},
+		Undo:   protocol.Reversal{Why: protocol.WhyOperator, CancelAsked: true, Reason: reason},
+		Reason: reason, End: protocol.End{At: far, Cause: cause, Seq: most, Command: most, ResendAt: far},
+		Closing: &protocol.Closing{By: worst[:core.MaxID], Reason: worst[:core.MaxMessage]},
+		Created: far, Deadline: protocol.Deadline{At: far, Seq: most}, Due: far, Attention: true,
 	}
-	t.Logf("the longest document of one such step: %d bytes", n)
+}
+
+func longestStep(name string) protocol.Step {
+	far := born
+	cause := "reply/" + name + "/10000000/retry-later"
+	return protocol.Step{
+		Name: name, State: core.Compensating, Attempt: many, CompleteBy: far, EndState: core.Compensating,
+		Claim: protocol.Claim{
+			By: strings.Repeat("i", core.MaxName), Agent: "b", Undo: true, Cause: cause, At: far, StopBy: far,
+			Allowance: 30 * 365 * core.Day,
+		},
+		First: protocol.First{Nth: many, At: far}, Wait: protocol.StepWait{At: far, Until: far},
+		Stops:    protocol.Stops{Do: far, Undo: far},
+		Failures: protocol.Failures{Do: many, Undo: many, Queued: 30 * 365 * core.Day},
+		Finish:   protocol.Finish{At: far, Seq: many, Cause: cause}, NoEffect: far,
+		Error: &protocol.StepError{
+			Code: strings.Repeat("c", core.MaxShortCode), At: far, Attempt: many, Since: far, Polling: far,
+		},
+		Resolved: &core.Resolved{Fact: core.NotHappened, Command: many, At: far},
+	}
+}
+
+func longestAnswers(value json.RawMessage, votes int) *protocol.Answers {
+	name := strings.Repeat("x", core.MaxAnswerBy)
+	return &protocol.Answers{
+		Round: many, Need: core.MaxVoters, Who: persons(), NotSelf: name, Reminded: many, RemindedAt: born,
+		Moved: true, Votes: slices.Repeat([]protocol.Vote{{By: name, Value: value, At: born}}, votes),
+		Verdicts: slices.Repeat([]protocol.Verdict{{
+			ID: strings.Repeat("x", core.MaxID), Command: "answer", Reason: strings.Repeat("r", 36), At: born,
+		}}, protocol.MaxVerdicts),
+	}
+}
+
+// P28: a workflow of 300 steps fits.
+func TestThreeHundredStepsFit(t *testing.T) {
+	def := &core.Definition{Notify: []core.StatusKind{core.StatusStepFinished}}
+	for i := range 300 {
+		def.Steps = append(def.Steps, core.StepDefinition{Name: fmt.Sprintf("%032d", i)})
+	}
+	require.LessOrEqual(t, protocol.Reserve(def), port.MaxDocument)
 }
 
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
@@ -641,13 +688,13 @@ func TestNoRoomToSpare(t *testing.T) {
 		}},
 	}
 	def.Link()
-	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: protocol.SizeLimit{Size: state.Size}}
+	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: 0}
 	def.Hash = core.DefinitionHash(nil)
-	at.SizeLimit.Limit = at.SizeLimit.Reserve(def) + 50
+	at.SizeLimit = protocol.SizeLimit(protocol.Reserve(def) + 50)
 	decide := func(task *protocol.Task, ev core.Event) protocol.Decision {
 		t.Helper()
 		d, err := protocol.Decide(def, []byte(`{}`), task, ev, at)
-		if err != nil || state.Size(d.Task) > at.SizeLimit.Limit {
+		if err != nil || state.Size(d.Task) > int(at.SizeLimit) {
 			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
 		}
 		return d
@@ -662,7 +709,7 @@ func TestNoRoomToSpare(t *testing.T) {
 		d.Task.Reason.Code != "output-too-large" {
 		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.Reason.Code)
 	}
-	at.SizeLimit.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
+	at.SizeLimit = protocol.SizeLimit(protocol.Reserve(def)) // a verdict fits, and a short text
 	for range 2 {
 		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
 		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
@@ -734,7 +781,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 				Step: "two", Attempt: c.attempt,
 				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
 			},
-				protocol.At{Now: now, SizeLimit: state.Room})
+				protocol.At{Now: now, SizeLimit: port.MaxDocument})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -789,7 +836,7 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			Step: "pay", Attempt: attempt,
 			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
 		},
-			protocol.At{Now: now, SizeLimit: state.Room})
+			protocol.At{Now: now, SizeLimit: port.MaxDocument})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,9 +35,6 @@ type Config struct {
 	CacheTasks int
 	// Limit is the size of the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
-	// Inline is the size of the longest order that is stored within its document, in bytes. 0 means the
-	// result of protocol.InlineOrder.
-	Inline int
 	// Tombstones means that the store keeps the hash of each ended order after the order has expired (P26,
 	// an ID never runs twice). Commit gives the store this hash when an ended order comes to rest.
 	Tombstones bool
@@ -57,7 +54,7 @@ type Store struct {
 
 // New returns a Store.
 func New(cfg Config) *Store {
-	cfg.Limit = cmp.Or(cfg.Limit, Room.Limit)
+	cfg.Limit = cmp.Or(cfg.Limit, port.MaxDocument)
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
 	if cfg.CacheTasks > 0 {
 		s.cache = newCache(cfg.CacheTasks, cfg.CacheBytes)
@@ -65,12 +62,9 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room is the size limit of a store whose documents have at most port.MaxDocument bytes.
-var Room = protocol.SizeLimit{Limit: port.MaxDocument, Size: Size}
-
 // Room returns the size limit of this store's documents. Decisions must observe the limit.
 func (s *Store) Room() protocol.SizeLimit {
-	return protocol.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
+	return protocol.SizeLimit(s.cfg.Limit)
 }
 
 // Size returns the length of a task's document. It returns 0 if the document cannot be encoded, because

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -78,7 +79,7 @@ func (v *Task) Pinned(t *protocol.Task, def, deployed *core.Definition, now time
 		core.Move{ID: trial, Command: t.Commands.Number, To: to},
 	} {
 		d, err := protocol.Decide(def, nil, t, ev, protocol.At{
-			Now: core.TimeOf(now), SizeLimit: state.Room,
+			Now: core.TimeOf(now), SizeLimit: port.MaxDocument,
 			Tokens: core.HiddenTokens{},
 		})
 		if !acceptedBy(d, err) {

@@ -307,9 +307,9 @@ func TestPlanOf(t *testing.T) {
 		reason string
 	}{
 		{"the document has room", 400_000, ""},
-		{"the reserve does not fit", 20_000, "do not fit into a document of 20000 bytes"},
+		{"the reserve does not fit", protocol.Reserve(&other) - 1, "do not fit into a document of"},
 	} {
-		room := protocol.SizeLimit{Limit: c.limit, Size: func(t *protocol.Task) int { return 15_000 * len(t.Steps) }}
+		room := protocol.SizeLimit(c.limit)
 		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`),
 			(t0 + 70_000).Std(), room)
 		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {

@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -47,7 +46,7 @@ func (b *builder) meaning() {
 // room checks that a task's document has room for the largest states of all steps. Without this room, an
 // order could get stuck (P28, what is too large fails once).
 func (b *builder) room() {
-	needs := protocol.SizeLimit{Size: state.Size}.Reserve(b.def)
+	needs := protocol.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
 		b.report.error(steps.at,
 			fmt.Sprintf(

@@ -60,7 +60,7 @@ func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage
 ) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
-		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
+		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: port.MaxDocument})
 	switch {
 	case err != nil:
 		return world.Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)

@@ -58,7 +58,7 @@ func application(w *world.Simulation) {
 		}
 		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
-				bytes.Repeat([]byte(" "), protocol.InlineOrder(w.Def))...)
+				bytes.Repeat([]byte(" "), protocol.InlineOrder)...)
 		}
 		o.Api = w.Embedded || w.Choose("api", id, 2, 0.4) == 1
 		if w.Choose("silent", id, 2, 0.2) == 0 {

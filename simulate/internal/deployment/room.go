@@ -7,7 +7,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -32,14 +31,10 @@ func drawRoom(w *world.Simulation) world.Room {
 	}
 	r := world.Room{Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// Reserve assumes the longest order ID, reply-to and content. spared is the part of this size that an
-		// empty ID, an empty reply-to and the content of this run do not need.
-		spared := 2*128 + protocol.InlineOrder(d) - len(content(w))
-		least := protocol.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits
 		// (P49, move pins another definition).
 		if d == w.Def || d == w.Newer {
-			r.Limit = max(r.Limit, least+len("o1")+len(world.Shop)+rooms[v])
+			r.Limit = max(r.Limit, protocol.Reserve(d)+rooms[v])
 		}
 	}
 	return r
