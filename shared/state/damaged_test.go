@@ -96,7 +96,7 @@ func TestAChangedOrderIsNoRemains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			record := port.Record{
 				ID: "o-1", Version: 3, State: "Processing", Workflow: whole.Workflow, Hash: state.HashOf(whole),
-				Document: bytes.Replace(doc, []byte(c.from), []byte(c.to), 1), Changed: true,
+				Document: bytes.Replace(doc, []byte(c.from), []byte(c.to), 1), Damage: "its checksum is another one",
 			}
 			require.NotEqual(t, doc, record.Document)
 			got, err := state.TaskOf(&record)
