@@ -14,9 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -43,7 +40,6 @@ const (
 type overHTTP struct {
 	base   string
 	client *http.Client
-	sdk    aws.Config // configuration for the server's queues, which use the protocol of SQS
 }
 
 func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
@@ -58,14 +54,7 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 			ResponseHeaderTimeout: pollWait + answerTimeout,
 		}}
 	}
-	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
-	queues := *h.client
-	queues.Transport = &wire.Transport{Next: h.client.Transport}
-	h.sdk = aws.Config{
-		Region: "local", BaseEndpoint: &h.base, HTTPClient: &queues,
-		Credentials: aws.AnonymousCredentials{},
-	}
-	return h, nil
+	return &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}, nil
 }
 
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
@@ -149,14 +138,26 @@ func call[T any](ctx context.Context, h *overHTTP, method, path, contentType str
 		return answer, err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	data, err := readAnswer(ctx, resp)
 	if err != nil {
-		return answer, broken(ctx, err)
+		return answer, err
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return answer, fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
 	}
 	return answer, nil
+}
+
+// readAnswer reads the body of a response, which is bounded.
+func readAnswer(ctx context.Context, resp *http.Response) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, broken(ctx, err)
+	case len(data) > maxAnswer:
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrAnswer, maxAnswer)
+	}
+	return data, nil
 }
 
 func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
