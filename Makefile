@@ -25,7 +25,7 @@ export RAPID_SEED ?= 1
 # The program that tests of processes start.
 PROGRAM  := STEPKEEPER_PROGRAM=$(CURDIR)/$(BIN)/stepkeeper
 # Tests that build modules or start the program, and so are no part of `make test`.
-BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles|TestRegressionTest)$$
+BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles)$$
 
 .DEFAULT_GOAL := help
 

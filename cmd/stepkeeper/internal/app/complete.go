@@ -80,25 +80,15 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 }
 
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // After an error there are no suggestions.
+	c, err := a.Client(ctx)
+	if err != nil {
+		return nil
+	}
+	all, _ := c.Workflows(ctx) // After an error there are no suggestions. A stack cannot list its workflows.
 	for _, w := range all {
 		names = append(names, w.Name)
 	}
 	return names
-}
-
-// Workflows returns the server's workflows. It returns an error for a stack.
-func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
-	if a.Stack != "" {
-		return nil, failure.New(failure.Usage,
-			"leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
-			"the workflows of stack %s are inside its functions and cannot be listed", a.Stack)
-	}
-	c, err := a.Client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Workflows(ctx)
 }
 
 // KnownWorkflow returns an error if the server or the stack has no workflow with the given name. Commands call it

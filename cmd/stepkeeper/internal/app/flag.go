@@ -31,7 +31,6 @@ type Flag struct {
 	Least, Most string   // limits for a number or a duration; "" means no limit
 	Of          []string // values that the flag accepts; empty means all values
 	Offer       Offer
-	Hidden      bool
 }
 
 // Section is a title above flags in the help of a command.
@@ -54,12 +53,13 @@ const (
 	LogFlags      Section = "Log"
 	SearchFlags   Section = "Search"
 	OutputFlags   Section = "Output"
+	Target        Section = "Server or stack"
 	EveryCommand  Section = "Every command"
 )
 
 // sections lists the sections in the sequence of a command's help.
 var sections = []Section{
-	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags, RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, EveryCommand,
+	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags, RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, Target, EveryCommand,
 }
 
 // Whole is a flag that the user may repeat. Commas do not split its values.
@@ -95,7 +95,6 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
 		// With this value the help prints no default. The text of the flag states the default.
 		f.DefValue = "0"
 	}
-	f.Hidden = about.Hidden
 	if about.Bare != "" {
 		f.NoOptDefVal = about.Bare
 	}
@@ -113,16 +112,22 @@ func (d *duration) Type() string   { return "duration" }
 func (d *duration) String() string { return time.Duration(*d).String() }
 
 func (d *duration) Set(text string) error {
-	text, minus := strings.CutPrefix(text, "-")
-	v, ok := core.ParseDuration(text)
-	if !ok || v > core.Duration(math.MaxInt64/time.Millisecond) {
+	v, ok := parseDuration(text)
+	if !ok {
 		return errors.New("it is no span of time")
 	}
-	*d = duration(v.Std())
-	if minus {
-		*d = -*d
-	}
+	*d = duration(v)
 	return nil
+}
+
+// parseDuration parses the value of a flag, or one of its limits.
+func parseDuration(text string) (time.Duration, bool) {
+	text, minus := strings.CutPrefix(text, "-")
+	v, ok := core.ParseDuration(text)
+	if minus {
+		v = -v
+	}
+	return v.Std(), ok && max(v, -v) <= core.Duration(math.MaxInt64/time.Millisecond)
 }
 
 // check returns an error if the flag's value is out of range or not in the list of values. If the value
@@ -165,7 +170,7 @@ func (about *Flag) check(f *pflag.Flag) error {
 
 // amount returns the value of a number, or the nanoseconds of a duration. It returns NaN for any other text.
 func amount(text string) float64 {
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, ok := parseDuration(text); ok {
 		return float64(d)
 	}
 	n, err := strconv.ParseFloat(text, 64)

@@ -44,7 +44,6 @@ func NewInit(a *app.App) *cobra.Command {
 		{In: app.FileFlags, Name: "aws", To: &o.aws, Text: "add what deploys the project to AWS"},
 		{In: app.FileFlags, Name: "module", To: &o.path, Text: "`path` of the project's Go module"},
 		moduleDirFlag(&o.moduleDir),
-		{In: app.FileFlags, Name: "replace", To: &o.moduleDir, Hidden: true, Text: "the same as --module-dir"},
 	},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {

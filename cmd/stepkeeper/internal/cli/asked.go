@@ -31,6 +31,7 @@ var undoText = app.Text{
 	Long:  "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.",
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newUndo(a *app.App) *cobra.Command {
@@ -48,6 +49,7 @@ accepts no further command. The order refuses the command while a step is in fli
 The application gets the reason.`,
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newClose(a *app.App) *cobra.Command {
@@ -68,6 +70,7 @@ of commands, and the hash of the content stay, so that the ID never runs again. 
 The order refuses the command until it and its parent have ended. Erase its child orders too.`,
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newErase(a *app.App) *cobra.Command {

@@ -68,7 +68,8 @@ func bulkCommandText(name string) app.Text {
 			"move":     "Pin many orders to another definition of their workflow",
 			"close":    "End many orders in Error as they stand",
 		}[name],
-		Long: "`stepkeeper bulk --help` explains the list, the canary and the pace.",
+		Long:  "`stepkeeper bulk --help` explains the list, the canary and the pace.",
+		Reach: app.Reach{Server: true, Stack: true},
 	}
 	args, flags := "", ""
 	switch name {
@@ -109,6 +110,7 @@ var bulkContinueText = app.Text{
 	Examples: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
 	Long:     "It continues at the list's own pace. The canary comes first if it was not fixed.",
 	Args:     app.Args{Least: 1, Most: 1, What: "the file of a list"},
+	Reach:    app.Reach{Server: true, Stack: true},
 }
 
 func newBulkContinue(a *app.App) *cobra.Command {
@@ -162,7 +164,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	}
 	o.file = cmp.Or(o.file, h.File())
 	if err := bulk.Create(o.file, h, orders); err != nil {
-		return failure.Wrap(err, failure.Usage, "choose another one with --file",
+		return failure.Wrap(err, failure.Usage, "choose another one with --journal",
 			"the list cannot be written")
 	}
 	return o.work(ctx, c)

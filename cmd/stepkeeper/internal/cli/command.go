@@ -270,6 +270,7 @@ var cancelText = app.Text{
 	Long:  "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.",
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newCancel(a *app.App) *cobra.Command {

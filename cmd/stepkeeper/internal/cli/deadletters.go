@@ -46,6 +46,7 @@ var deadLettersListText = app.Text{
   stepkeeper dead-letters list --stack shop`,
 	Long: `It prints the number of messages in each queue, and when the oldest of ten was sent. Queues keep messages for 14 days.
 With --output json each line is one queue.`,
+	Reach: app.ServerOrStack,
 }
 
 func newDeadLetters(a *app.App) *cobra.Command {
@@ -61,7 +62,8 @@ var deadLettersLookText = app.Text{
   stepkeeper dead-letters look quarantine --number 50 --body`,
 	Long: `It prints the order and step of each message, why it is in quarantine, and whether a redrive would work.
 Bodies may hold the data of orders. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Most: 1, What: "a queue"},
+	Args:  app.Args{Least: 1, Most: 1, What: "a queue"},
+	Reach: app.ServerOrStack,
 }
 
 func newDeadLettersLook(a *app.App) *cobra.Command {
@@ -90,7 +92,8 @@ Find the cause first, and redrive slowly.
 
 Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
 line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 var deadLettersDiscardText = app.Text{
@@ -102,7 +105,8 @@ var deadLettersDiscardText = app.Text{
 
 Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
 line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 func (o *deadLetterOptions) flags() []app.Flag {
@@ -114,7 +118,7 @@ func (o *deadLetterOptions) flags() []app.Flag {
 		},
 		yesFlag(&o.yes),
 		{In: app.PaceFlags, Name: "rate", To: &o.Rate, Least: "0.001", Most: "1000", Text: "messages a `second`"},
-		{In: app.RecordFlags, Name: "file", To: &o.file, Text: "`file` for the record of each action"},
+		{In: app.RecordFlags, Name: "journal", To: &o.file, Text: "`file` for the record of each action"},
 	}
 	return append(flags, recordFlags(&o.By, &o.Reason, "record")...)
 }
@@ -266,7 +270,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if !o.DryRun {
 		file, err := journal.Open(o.file)
 		if err != nil {
-			return failure.Wrap(err, failure.Usage, "name another one with --file",
+			return failure.Wrap(err, failure.Usage, "name another one with --journal",
 				"what is done cannot be recorded, and nothing was done")
 		}
 		defer func() { _ = file.Close() }() // Record has synced each line.

@@ -440,7 +440,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The folder of a demo is kept on request, and its name is printed. A demo can run other workflows. An
+// The folder of a demo is kept on request, and its name is printed. An
 // interrupt does not count as a failed proof.
 func TestDemoKeeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -450,10 +450,9 @@ func TestDemoKeeps(t *testing.T) {
 			got = o
 			return runner.Report{}, nil
 		}}
-		r := x.run(t, append([]string{"demo", "--keep", "--workflows", "mine"}, flags...)...)
+		r := x.run(t, append([]string{"demo", "--keep-files"}, flags...)...)
 		r.want(t, failure.OK, "kept in "+got.Dir)
 		info, err := os.Stat(got.Dir)
-		require.Equal(t, "mine", got.Workflows, "%v", flags)
 		require.NoError(t, err)
 		require.True(t, info.IsDir(), "%v", flags)
 		if len(flags) > 0 {
@@ -477,12 +476,16 @@ func TestDevClock(t *testing.T) {
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
 	dev(t.Context(), t, keep).want(t, failure.OK)
 	require.Nil(t, got.Clock)
-	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
+	shift := func(by string) result {
+		env := map[string]string{"STEPKEEPER_CLOCK_OFFSET": write(t, "offset", by)}
+		return call{env: env, runtime: keep}.run(t, "dev", "--data", "d", "--workflows", shipped, "--agents",
+			write(t, "agents.yaml", "agents: {}"))
+	}
+	shift("2h\n").want(t, failure.OK)
 	off := time.Until(got.Clock.Now())
 	require.GreaterOrEqual(t, off, time.Hour)
 	require.LessOrEqual(t, off, 3*time.Hour)
-	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage,
-		"duration")
+	shift("later\n").want(t, failure.Usage, "duration")
 }
 
 // A server or console that cannot write its ready line reports this on standard error, continues, and ends

@@ -25,6 +25,7 @@ var doctorText = app.Text{
 		"and the clock.\n\n" +
 		"It changes nothing. The exit code is 1 if a check fails. A check that lacks a permission is `unknown`\n" +
 		"and does not fail.",
+	Reach: app.ServerOrStack,
 }
 
 func newDoctor(a *app.App) *cobra.Command {

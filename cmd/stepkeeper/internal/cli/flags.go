@@ -62,7 +62,7 @@ func (o *bulkOptions) flags() []app.Flag {
 			In: app.PaceFlags, Name: "patience", To: &o.patience, Least: "1ms", Most: "8784h",
 			Text: "time after which an order that has not passed its step counts as unknown",
 		},
-		{In: app.FileFlags, Name: "file", To: &o.file, Text: "`file` for the list (default: bulk-ID.jsonl in this folder)"},
+		{In: app.FileFlags, Name: "journal", To: &o.file, Text: "`file` for the list (default: bulk-ID.jsonl in this folder)"},
 		dryRunFlag(&o.dryRun), yesFlag(&o.yes),
 	}
 	return append(flags, recordFlags(&o.action.By, &o.action.Reason, "command")...)

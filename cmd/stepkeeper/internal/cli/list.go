@@ -41,6 +41,7 @@ var listText = app.Text{
   stepkeeper list --workflow order --all --output json`,
 	Long: `It prints one page of --limit orders. Child orders appear only with --children, --damaged or --id.
 With --output json each line is an order in the shape of GET /v1/orders.`,
+	Reach: app.Reach{Server: true, Stack: true, Timeout: "how long to wait for an answer (default 30s; with --all no limit)"},
 }
 
 func newList(a *app.App) *cobra.Command {

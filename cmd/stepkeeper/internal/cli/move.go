@@ -30,10 +30,10 @@ var moveText = app.Text{
 		"prints the differences. An order in Error stays there; `resubmit --definition latest` moves and\n" +
 		"continues it in one command.\n\n" +
 		"--simulate first runs each order as the move would leave it, in virtual time and against every failure.\n" +
-		"It moves the order only if it ends and breaks no invariant. `simulate FILE --move ID` does this before\n" +
-		"FILE is deployed.",
+		"It moves the order only if it ends and breaks no invariant.",
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newMove(a *app.App) *cobra.Command {

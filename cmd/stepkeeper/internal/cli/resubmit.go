@@ -37,6 +37,7 @@ var resubmitText = app.Text{
 		"not-happened, because a service must not get two inputs under one key.",
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newResubmit(a *app.App) *cobra.Command {
@@ -135,6 +136,7 @@ var resolveText = app.Text{
 		"goes on.",
 	Args:  app.Args{Least: 3, Most: 3, What: "an order, a step, and what happened"},
 	Offer: app.Offer{Complete: "steps", Suggest: []string{"happened", "not-happened", "undone"}},
+	Reach: app.ServerOrStack,
 }
 
 func newResolve(a *app.App) *cobra.Command {

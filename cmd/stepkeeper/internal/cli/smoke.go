@@ -76,6 +76,7 @@ checks the account's limit of concurrent executions, and the consumers of the qu
 
 The exit code is 0 if all orders end Processed and the audit finds nothing, 6 if an order ended otherwise, and 1
 if the audit finds a problem or an order did not end.`,
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 func newSmoke(a *app.App) *cobra.Command {

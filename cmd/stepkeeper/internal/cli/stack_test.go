@@ -154,7 +154,7 @@ func TestStackFlags(t *testing.T) {
 			"--stack and --server are given together",
 		},
 		{failure.Usage, "show o --region eu-central-1", "--region is that of a stack"},
-		{failure.Usage, "workflow list --stack Shop --region eu-central-1", "inside its functions"},
+		{failure.Usage, "workflow list --stack Shop", "unknown flag: --stack"},
 		{failure.NotFound, "show o --stack Shpo --region eu-central-1", "no such stack"},
 	} {
 		onStack(w, "").run(t, strings.Fields(x.args)...).want(t, x.code, x.want)

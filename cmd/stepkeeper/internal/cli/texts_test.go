@@ -151,8 +151,8 @@ agent test pay
 agent test pay --do charge
 agent test pay --do charge --effects true --input {
 agent test pay --do charge --effects true --earns gold
-agent test pay --do charge --effects true --timeout 0s
-agent test pay --do charge --effects true --wait -1s
+agent test pay --do charge --effects true --call-timeout 0s
+agent test pay --do charge --effects true --timeout -1s
 agent test pay --do charge --effects true --between -1
 agent test pay --do charge --effects true --between 9223372036854775807
 answer asking approve yes --token t
@@ -168,7 +168,6 @@ dead-letters redrive intake --all --reason x --rate 0
 dead-letters redrive intake --all --reason x --rate 1e-10 --yes
 dead-letters redrive intake --all --reason x --rate NaN --yes
 dead-letters discard intake --all
-demo --orders nosuchfile.jsonl
 dev --listen nowhere
 dev --listen 0.0.0.0:1
 dev --listen example.com:1
@@ -185,7 +184,6 @@ dev --workflows testdata --agents testdata/list.txt --keep 1d
 dev --workflows testdata --agents testdata/list.txt --keep 36501d
 dev --workflows testdata --agents testdata/list.txt --redact nosuchfile
 dev --workflows testdata --agents testdata/list.txt --otlp nowhere
-dev --workflows testdata --agents testdata/list.txt --clock-offset nosuchfile
 dev --log-level loud
 dev --log-format xml
 dev --example nosuch
@@ -200,10 +198,9 @@ schedules --region x
 simulate ../../../../workflows/order.yaml --order nosuchfile
 simulate ../../../../workflows/order.yaml --services nosuchfile
 simulate --replay nosuchfile
-simulate ../../../../workflows/order.yaml --move stopped --seeds 0
 simulate ../../../../workflows/order.yaml --orders 9223372036854775807
-simulate ../../../../workflows/order.yaml --minutes NaN
-simulate ../../../../workflows/order.yaml --minutes 1e300
+simulate ../../../../workflows/order.yaml --for 0s
+simulate ../../../../workflows/order.yaml --for 1000000d
 simulate ../../../../workflows/order.yaml --services testdata/services.yaml
 smoke --orders 0
 smoke --orders 100001
@@ -216,10 +213,11 @@ version now
 watch --interval 9ms
 watch --limit 0
 watch --limit 1001
+workflow list --stack x
+workflow schema --server ftp://zz
 workflow graph testdata/list.txt
 workflow graph ../../../../examples/kyc
 workflow graph ../../../../workflows
-workflow graph ../../../../workflows/order.yaml --across
 workflow validate ../../../../workflows/order.yaml --agents nosuchfile
 workflow validate ../../../../workflows/order.yaml --agents testdata/list.txt
 workflow validate ../../../../workflows/order.yaml --order nosuchfile

@@ -249,14 +249,14 @@ func TestMovePage(t *testing.T) {
 		}, p.rows("differences"))
 		require.Equal(t, []string{"/orders/broken/command kind=move definition=" + deployed + " number=1 by reason [Move]"},
 			p.actions())
-		require.Contains(t, p.links(), "Simulate the move → /orders/broken/move?definition="+deployed+"&simulate=1")
+		require.Contains(t, p.text(), "stepkeeper move broken --definition "+deployed+" --simulate --dry-run")
 	})
 	t.Run("refused", func(t *testing.T) {
 		p := visit(t, h, "/orders/closed/move?definition="+strings.Repeat("3", 32))
 		require.Contains(t, p.text(), "The order cannot be moved: the order is <Closed>")
 		require.Contains(t, p.text(), "None. Both definitions treat an order the same.")
 		require.Empty(t, p.actions())
-		require.NotContains(t, p.text(), "Simulate")
+		require.NotContains(t, p.text(), "--simulate")
 	})
 }
 
