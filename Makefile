@@ -242,7 +242,7 @@ destroy: need-node infra/node_modules/.package-lock.json
 .PHONY: smoke
 smoke: build
 	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
-	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
+	$(BIN)/stepkeeper doctor --smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
 # Test the templates (needs Node).
 .PHONY: test-infra

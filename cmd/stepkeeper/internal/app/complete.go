@@ -17,6 +17,38 @@ import (
 
 const completionTime = 2 * time.Second
 
+var completionText = Text{
+	Use:   "completion SHELL",
+	Short: "Print the completions of a shell: bash, zsh, fish or powershell",
+	Examples: `  source <(stepkeeper completion bash)
+  stepkeeper completion zsh > "${fpath[1]}/_stepkeeper"
+  stepkeeper completion fish > ~/.config/fish/completions/stepkeeper.fish
+  stepkeeper completion powershell | Out-String | Invoke-Expression`,
+	Long: `It prints a script. The examples load it: bash and PowerShell in this session, zsh and fish in every new one.
+bash needs the package bash-completion.`,
+	Args:  Args{Least: 1, Most: 1, What: "a shell: bash, zsh, fish or powershell"},
+	Offer: Offer{Suggest: []string{"bash", "zsh", "fish", "powershell"}},
+}
+
+// completion returns the command `completion`.
+func (a *App) completion() *cobra.Command {
+	return a.Command(completionText, nil, func(cmd *cobra.Command, given []string) error {
+		root := cmd.Root()
+		switch given[0] {
+		case "bash":
+			return Written(root.GenBashCompletionV2(a.Streams.Out, true))
+		case "zsh":
+			return Written(root.GenZshCompletion(a.Streams.Out))
+		case "fish":
+			return Written(root.GenFishCompletion(a.Streams.Out, true))
+		case "powershell":
+			return Written(root.GenPowerShellCompletionWithDesc(a.Streams.Out))
+		}
+		return failure.New(failure.Usage, "give bash, zsh, fish or powershell", "there are no completions for %.40q",
+			given[0])
+	})
+}
+
 // complete returns a function that suggests words to a shell. The parameter most is the maximum number of
 // arguments. 0 means no limit. -1 means that the words are for the value of a flag.
 func (a *App) complete(s Offer, most int) cobra.CompletionFunc {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -88,10 +89,10 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
 	case Whole:
 		set.StringArrayVar(v.To, name, *v.To, about.Text)
 	case *map[string]string:
-		set.StringToStringVar(v, name, *v, about.Text)
+		set.Var(&pairs{to: v}, name, about.Text)
 	}
 	f := set.Lookup(name)
-	if _, isMap := about.To.(*map[string]string); isMap || f.DefValue == "-1" || f.DefValue == "0s" {
+	if f.DefValue == "-1" || f.DefValue == "0s" {
 		// With this value the help prints no default. The text of the flag states the default.
 		f.DefValue = "0"
 	}
@@ -102,6 +103,34 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
 	offer.Suggest = slices.Concat(offer.Suggest, about.Of)
 	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(offer, -1)) // The flag exists, so there is no error.
 	_ = set.SetAnnotation(name, titled, []string{string(about.In)})
+}
+
+// pairs is the value of a flag with keys and values. A key that is given twice is a mistake.
+type pairs struct{ to *map[string]string }
+
+func (p *pairs) Type() string   { return "stringToString" }
+func (p *pairs) String() string { return "" }
+
+func (p *pairs) Set(text string) error {
+	fields := []string{text}
+	if strings.Count(text, "=") > 1 {
+		var err error
+		fields, err = csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return err
+		}
+	}
+	if *p.to == nil {
+		*p.to = map[string]string{}
+	}
+	for _, field := range fields {
+		key, value, found := strings.Cut(field, "=")
+		if _, twice := (*p.to)[key]; !found || twice {
+			return errors.New("it is no pair, or its key is given twice")
+		}
+		(*p.to)[key] = value
+	}
+	return nil
 }
 
 // duration is the value of a flag. It reads the notation of workflow files, so that 7d works too, and a minus

@@ -39,9 +39,18 @@ func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root.AddGroup(groups...)
 	root.SilenceUsage = true
 	root.SilenceErrors = true
-	version := ReadVersion()
-	root.Version = version.Version
-	root.SetVersionTemplate(version.String())
+	version := false
+	a.addFlag(root, root.Flags(), Flag{
+		In: OutputFlags, Name: "version", To: &version, Text: "print the version, the commit and the Go release",
+	})
+	root.RunE = func(cmd *cobra.Command, given []string) error {
+		if version {
+			return runVersion(a, ReadVersion())
+		}
+		return runGroup(cmd, given)
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(a.completion())
 	return root
 }
 

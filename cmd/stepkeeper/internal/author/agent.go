@@ -40,7 +40,7 @@ type agentOptions struct {
 	moduleDir string
 }
 
-// written is the JSON output of the commands that write files: `agent new`, `init` and `aws init`.
+// written is the JSON output of the commands that write files: `agent new` and `init`.
 type written struct {
 	Agent  string   `json:"agent,omitempty"`
 	Folder string   `json:"folder"`

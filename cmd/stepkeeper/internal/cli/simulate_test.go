@@ -143,7 +143,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--for", "0s"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--for", "1000000d"}, failure.Usage, "365d"},
+		{[]string{"simulate", transfer, "--for", "366d"}, failure.Usage, "365d"},
 	} {
 		call{}.run(t, x.args...).want(t, x.code, x.want)
 	}

@@ -1,5 +1,5 @@
-// Package local implements the commands that run a server or keep files on this machine: dev, demo, console,
-// backup and token-key.
+// Package local implements the commands that run a server or keep files on this machine: dev, demo, console and
+// backup.
 package local
 
 import (
@@ -251,7 +251,7 @@ func (o *devOptions) checkKeep() error {
 	}
 	return failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %s: a "+
 		"request or a repeated order can arrive that late", workflow.Short(core.DurationOf(sqlite.MinKeep))),
-		"--keep %s is refused", workflow.Short(core.DurationOf(o.keep)))
+		"--keep %s is refused", o.keep)
 }
 
 // checkLoopback returns an error if the address is not on the loopback interface. Other machines must not
