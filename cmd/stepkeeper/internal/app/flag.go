@@ -60,7 +60,8 @@ const (
 
 // sections lists the sections in the sequence of a command's help.
 var sections = []Section{
-	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags, RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, Target, EveryCommand,
+	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags,
+	RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, Target, EveryCommand,
 }
 
 // Whole is a flag that the user may repeat. Commas do not split its values.

@@ -124,7 +124,7 @@ func NewDev(a *app.App) *cobra.Command {
 }
 
 func (o *devOptions) flags() []app.Flag {
-	return []app.Flag{
+	return append(o.reportFlags(), []app.Flag{
 		{
 			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
 			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues",
@@ -177,6 +177,12 @@ func (o *devOptions) flags() []app.Flag {
 			In: app.ServerFlags, Name: "sweep-every", To: &o.sweep, Least: "1ms", Most: "1h",
 			Text: "how often the Supervisor looks for overdue steps",
 		},
+	}...)
+}
+
+// reportFlags returns the flags of alerts, logs and spans.
+func (o *devOptions) reportFlags() []app.Flag {
+	return []app.Flag{
 		{
 			In: app.AlertFlags, Name: "alert-command", To: &o.command,
 			Text: "`program` with arguments that gets each alert as JSON on standard input; no shell",
