@@ -107,7 +107,7 @@ func TestCommandLine(t *testing.T) {
 	run(t, "", "list", "--server", "http://127.0.0.1:9", "--timeout", "300ms").wants(t,
 		"a server that is not there", 5)
 	p.run("", "submit", "--colour").wants(t, "an unknown flag", 2, "--colour")
-	p.run("", "workflow", "validate", s.path("workflows/trip.yaml")).wants(t, "validate", 0)
+	run(t, "", "workflow", "validate", s.path("workflows/trip.yaml")).wants(t, "validate", 0)
 
 	shop.hold()
 	under := p.submit("pair", "cancelled", 1)[0]

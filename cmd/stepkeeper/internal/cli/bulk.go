@@ -78,39 +78,43 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag,
 ) *cobra.Command {
 	text.Reach = eachOrder
 	pace := o.many.flags()
-	flags := slices.Concat(single, both, pace, []app.Flag{
-		whereFlag(&o.many.where, "; in Error unless it names a state"),
-		dryRunFlag(&o.dryRun), yesFlag(&o.yes),
-	})
-	rest := text.Args.Least // number of arguments after the IDs of orders
+	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
+		whereFlag(&o.many.where, "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
+	}))
+	single = append(single, app.Flag{Name: "command-id"})
 	text.Args.What += ", or --where"
-	cmd := o.orderCmd(text, "command", flags, nil)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		o.ids = given[:len(given)-rest]
-		if rest > 0 {
-			o.action.Step = given[len(given)-2]
-			o.action.Fact = core.Fact(given[len(given)-1])
+	return o.app.Command(text, flags, func(cmd *cobra.Command, given []string) error {
+		orders := len(given) - text.Args.Least // The step and the fact of resolve follow the orders.
+		o.ids = given[:orders]
+		if orders < len(given) {
+			o.action.Step = given[orders]
+			o.action.Fact = core.Fact(given[orders+1])
 		}
 		many := cmd.Flags().Changed("where")
-		switch {
-		case many && len(o.ids) > 0:
-			return failure.New(failure.Usage, "give the IDs of orders, or --where",
-				"--where selects the orders, and order %.140s is named too", o.ids[0])
-		case many:
-			if err := foreign(cmd, append(single, app.Flag{Name: "command-id"}), "an order that is named by its ID"); err != nil {
+		if many == (orders > 0) {
+			return o.whichOrders(cmd, text)
+		}
+		if many {
+			if err := foreign(cmd, single, "an order that is named by its ID"); err != nil {
 				return err
 			}
 			return o.runMany(cmd.Context())
-		case len(o.ids) == 0:
-			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
-				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(), text.Args.What)
 		}
 		if err := foreign(cmd, pace, "orders that --where selects"); err != nil {
 			return err
 		}
 		return run(cmd.Context())
+	})
+}
+
+// whichOrders returns the error for orders that are named and selected, or neither.
+func (o *orderCommand) whichOrders(cmd *cobra.Command, text app.Text) error {
+	if len(o.ids) > 0 {
+		return failure.New(failure.Usage, "give the IDs of orders, or --where",
+			"--where selects the orders, and order %.140s is named too", o.ids[0])
 	}
-	return cmd
+	return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(), cmd.CommandPath()),
+		"%s needs %s", cmd.CommandPath(), text.Args.What)
 }
 
 // foreign returns an error if the user gave a flag that belongs to other orders.

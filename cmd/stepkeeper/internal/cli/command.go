@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,15 +50,18 @@ type verdictLine struct {
 func (o *orderCommand) orderCmd(text app.Text, noun string, own []app.Flag,
 	run func(context.Context) error,
 ) *cobra.Command {
-	flags := append(own, app.Flag{
-		In: app.CommandFlags, Name: "command-id", To: &o.id,
-		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
-	})
-	flags = append(flags, recordFlags(&o.action.By, &o.action.Reason, noun)...)
-	return o.app.Command(text, flags, func(cmd *cobra.Command, given []string) error {
+	return o.app.Command(text, o.flags(noun, own), func(cmd *cobra.Command, given []string) error {
 		o.ids = given
 		return run(cmd.Context())
 	})
+}
+
+// flags adds the flags of every command to orders.
+func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
+	return slices.Concat(own, []app.Flag{{
+		In: app.CommandFlags, Name: "command-id", To: &o.id,
+		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
+	}}, recordFlags(&o.action.By, &o.action.Reason, noun))
 }
 
 func (o *orderCommand) checkDefinition() error {
