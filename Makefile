@@ -25,7 +25,7 @@ export RAPID_SEED ?= 1
 # The program that tests of processes start.
 PROGRAM  := STEPKEEPER_PROGRAM=$(CURDIR)/$(BIN)/stepkeeper
 # Tests that build modules or start the program, and so are no part of `make test`.
-BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles|TestRegressionTest)$$
+BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles)$$
 
 .DEFAULT_GOAL := help
 
@@ -242,7 +242,7 @@ destroy: need-node infra/node_modules/.package-lock.json
 .PHONY: smoke
 smoke: build
 	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
-	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
+	$(BIN)/stepkeeper doctor --smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
 # Test the templates (needs Node).
 .PHONY: test-infra

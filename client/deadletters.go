@@ -117,7 +117,7 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 		if d.Problem == "" {
 			c.Result = CheckFailed
 			c.Text = view.Count(d.Messages, "message")
-			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue +
+			c.Fix = "look at them with `stepkeeper dead-letters list " + d.Queue +
 				"`, then redrive or discard them"
 		}
 		if !d.Oldest.IsZero() {

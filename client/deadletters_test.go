@@ -167,7 +167,7 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	require.GreaterOrEqual(t, i, 0)
 	require.Equal(t, client.CheckFailed, checks[i].Result)
 	require.True(t, strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago"), checks[i].Text)
-	require.Contains(t, checks[i].Fix, "stepkeeper dead-letters look requests-shop")
+	require.Contains(t, checks[i].Fix, "stepkeeper dead-letters list requests-shop")
 }
 
 // The chosen messages go back to their queue, or are deleted, and no others.

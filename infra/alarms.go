@@ -50,7 +50,7 @@ func (s *Stepkeeper) addAlarms() {
 	s.deadAlarm("Quarantine", "the quarantine has messages that were refused; run stepkeeper "+
 		"dead-letters list", s.quarantine)
 	s.deadAlarm("MissedSweeps", "a sweep failed in all its attempts, or could not start; read the log of the "+
-		"Supervisor, and run stepkeeper dead-letters look missed-sweeps", s.missed)
+		"Supervisor, and run stepkeeper dead-letters list missed-sweeps", s.missed)
 	s.addAlarm(alarm{
 		id: "OldestOverdue",
 		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +

@@ -78,7 +78,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		for _, setting := range firsts(`-c ([a-z0-9-]+)=`, text) {
-			if !slices.Contains(settings, setting) && setting != "stage" { // the app of stepkeeper aws init
+			if !slices.Contains(settings, setting) && setting != "stage" { // the app of stepkeeper init --aws
 				t.Errorf("%s: infra/app has no setting %s", name, setting)
 			}
 		}
@@ -201,8 +201,8 @@ func TestCommandsInDocs(t *testing.T) {
 		for _, line := range firsts("(make smoke [^`\n]*--[^`\n]*)", text) {
 			for _, flag := range firsts(`(--[a-z-]+)`, line) {
 				checked++
-				if !strings.Contains(helpOf("smoke"), flag+" ") {
-					t.Errorf("%s: stepkeeper smoke has no flag %s", name, flag)
+				if !strings.Contains(helpOf("doctor"), flag+" ") {
+					t.Errorf("%s: stepkeeper doctor has no flag %s", name, flag)
 				}
 			}
 		}

@@ -71,8 +71,8 @@ func FaultNamed(name string) Fault { return world.FaultNamed(name) }
 // Invariants returns the invariants that every run must keep.
 func Invariants() []Invariant { return world.Invariants() }
 
-// Moved returns the scenario of a stored order after a Move to another definition. The parameter at is the
-// time of the Move.
-func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
-	return deployment.Moved(docs, hash, to, at)
+// Moved returns the scenario of a stored order after a Move to the definition with the hash. The
+// parameter at is the time of the Move.
+func Moved(docs *view.Documents, hash string, at core.Time) (Scenario, error) {
+	return deployment.Moved(docs, hash, at)
 }

@@ -150,13 +150,13 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// begun returns the command that simulates the move of a stored order with further flags, because move itself
-// has no such flags. It returns "" if the orders are new.
+// begun returns the command that simulates new orders with further flags, because move itself has no such flags. It
+// returns "" if the orders are new.
 func begun(sc Scenario) string {
 	if sc.Begun == nil {
 		return ""
 	}
-	return "stepkeeper simulate FILE --move ORDER "
+	return "stepkeeper simulate FILE "
 }
 
 // inTests returns the advice for Go tests, which simulate no stored order.

@@ -19,12 +19,12 @@ type Report struct {
 	Orders       int                `json:"orders"`
 	Events       int                `json:"events"`
 	Seconds      float64            `json:"seconds"`
-	OrdersPerS   float64            `json:"orders_per_s"` // orders per second and worker
-	FaultsByKind map[string]int     `json:"faults"`       // number of injected faults, by kind
-	Cells        map[string]int     `json:"cells"`        // number of occurrences of each fault at each site
-	CellCount    int                `json:"cells_in_all"` // number of possible pairs of a fault and a site
-	Invariants   map[string]int     `json:"invariants"`   // number of checks, by invariant
-	Ends         map[core.State]int `json:"ends"`         // number of ended orders, by state
+	OrdersPerS   float64            `json:"ordersPerS"` // orders per second and worker
+	FaultsByKind map[string]int     `json:"faults"`     // number of injected faults, by kind
+	Cells        map[string]int     `json:"cells"`      // number of occurrences of each fault at each site
+	CellCount    int                `json:"cellsInAll"` // number of possible pairs of a fault and a site
+	Invariants   map[string]int     `json:"invariants"` // number of checks, by invariant
+	Ends         map[core.State]int `json:"ends"`       // number of ended orders, by state
 	Violation    *Violation         `json:"violation,omitempty"`
 	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
 	Tape         *Tape              `json:"tape,omitempty"` // tape of the shrunk run

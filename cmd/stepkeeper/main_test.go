@@ -345,7 +345,7 @@ func exitCodes(t *testing.T, x *terminal) {
 		line string
 		want int
 	}{
-		{"stepkeeper version", 0},
+		{"stepkeeper --version", 0},
 		{"stepkeeper dev --data other --listen " + taken.Addr().String(), 1},
 		{"stepkeeper show", 2},
 		{"stepkeeper shwo o-1", 2},
@@ -367,7 +367,7 @@ func exitCodes(t *testing.T, x *terminal) {
 // unwritten checks that the program fails, as scripts expect, if its output is full or has no reader.
 func unwritten(t *testing.T, x *terminal) {
 	t.Helper()
-	for _, command := range []string{"version", "show o-1", "help", "list --output json"} {
+	for _, command := range []string{"--version", "show o-1", "help", "list --output json"} {
 		x.run(t, "{ sleep 0.3; stepkeeper "+command+" || echo failed >&2; } | true", 0, "failed")
 		if _, err := os.Stat("/dev/full"); err == nil {
 			x.run(t, "stepkeeper "+command+" >/dev/full", 1, "the output could not be written")

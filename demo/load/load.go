@@ -34,9 +34,9 @@ func (r Request) ID(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
 
 // Result is the result of one measurement.
 type Result struct {
-	OrdersPerS float64 `json:"orders_per_s"`
-	P50MS      float64 `json:"p50_ms"` // median time from the start of an order to its end
-	P99MS      float64 `json:"p99_ms"`
+	OrdersPerS float64 `json:"ordersPerS"`
+	P50MS      float64 `json:"p50Ms"` // median time from the start of an order to its end
+	P99MS      float64 `json:"p99Ms"`
 }
 
 // Run runs the orders 0, 1, 2 and so on. It blocks until all started orders have returned. After an order

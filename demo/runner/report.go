@@ -25,17 +25,17 @@ type Report struct {
 	// Unfinished is the number of acknowledged orders that have not ended, plus the number of lines without a
 	// response.
 	Unfinished      int     `json:"unfinished"`
-	AuditViolations int     `json:"audit_violations"`
+	AuditViolations int     `json:"auditViolations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
-	OrdersPerSecond float64 `json:"orders_per_s"` // number of ended orders per second
+	OrdersPerSecond float64 `json:"ordersPerS"` // number of ended orders per second
 
 	// Retries is the number of repeated calls of services, including calls of undo operations.
 	Retries            int                        `json:"retries"`
-	ResolvedByOperator int                        `json:"resolved_by_operator"`
-	RecoveryMS         Recovery                   `json:"recovery_ms"`
-	RefusedReasons     map[string]int             `json:"refused_reasons"`
-	UndoneReasons      map[string]int             `json:"undone_reasons"`
+	ResolvedByOperator int                        `json:"resolvedByOperator"`
+	RecoveryMS         Recovery                   `json:"recoveryMs"`
+	RefusedReasons     map[string]int             `json:"refusedReasons"`
+	UndoneReasons      map[string]int             `json:"undoneReasons"`
 	Services           map[string]services.Counts `json:"services"`
 	Effects            int                        `json:"effects"`   // number of dos in the ledgers
 	Reversals          int                        `json:"reversals"` // number of undos in the ledgers
@@ -44,10 +44,10 @@ type Report struct {
 
 // Recovery holds durations in milliseconds.
 type Recovery struct {
-	FirstReady int64           `json:"first_ready"` // time that the first start took
-	Restarts   []stage.Restart `json:"restarts"`    // restarts after the kills
+	FirstReady int64           `json:"firstReady"` // time that the first start took
+	Restarts   []stage.Restart `json:"restarts"`   // restarts after the kills
 	// PaymentOutage is the time from the end of the outage to the first charge or refund.
-	PaymentOutage *int64 `json:"payment_outage,omitempty"`
+	PaymentOutage *int64 `json:"paymentOutage,omitempty"`
 }
 
 // report returns the Report without the results of the audit.

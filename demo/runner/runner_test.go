@@ -94,7 +94,7 @@ func TestRightEngineIsProven(t *testing.T) {
 	}
 	for _, name := range []string{
 		"submitted", "processed", "undone", "refused", "error", "unfinished",
-		"audit_violations", "restarts", "seconds",
+		"auditViolations", "restarts", "seconds",
 	} {
 		if _, ok := written[name].(float64); !ok {
 			t.Errorf("the report has no number %q: %s", name, text)

@@ -9,13 +9,13 @@ type Counts struct {
 	Checks  int `json:"checks"`  // GET requests
 	Refused int `json:"refused"` // calls that were refused with 409 or 422
 	Slow    int `json:"slow"`
-	Before  int `json:"errors_before_effect"`
-	After   int `json:"errors_after_effect"`
-	TooMany int `json:"too_many_requests"`
+	Before  int `json:"errorsBeforeEffect"`
+	After   int `json:"errorsAfterEffect"`
+	TooMany int `json:"tooManyRequests"`
 	Hang    int `json:"hangs"`
-	Cut     int `json:"answers_lost"`
-	Late    int `json:"late_effects"`
-	Outage  int `json:"during_outage"`
+	Cut     int `json:"answersLost"`
+	Late    int `json:"lateEffects"`
+	Outage  int `json:"duringOutage"`
 }
 
 // tally counts calls, in total and for each operation and key.

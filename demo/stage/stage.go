@@ -33,22 +33,19 @@ type Restart struct {
 	Ready int64 `json:"ready"` // time that the start took
 	// AtWork is the time from the end of the start to the first call of a service. It is nil if there was no
 	// call.
-	AtWork *int64 `json:"at_work,omitempty"`
+	AtWork *int64 `json:"atWork,omitempty"`
 }
 
-// New starts the services and prepares the engine. The engine runs `stepkeeper dev` with the workflows, the
-// further arguments args, and the file agents.yaml. The caller must write agents.yaml to the folder before
-// Start.
-func New(ctx context.Context, dir, binary, workflows string, o services.Options,
-	args ...string,
-) (*Stage, error) {
+// New starts the services and prepares the engine. The engine runs `stepkeeper dev` with the workflows and the
+// file agents.yaml. The caller must write agents.yaml to the folder before Start.
+func New(ctx context.Context, dir, binary, workflows string, o services.Options) (*Stage, error) {
 	s := &Stage{Dir: dir}
 	s.Engine = &process.Process{
 		Name: "stepkeeper dev", Binary: binary, Log: s.File("stepkeeper.log"),
-		Args: append([]string{
+		Args: []string{
 			"dev", "--data", s.File("data"), "--listen", "127.0.0.1:0",
 			"--workflows", workflows, "--agents", s.File("agents.yaml"),
-		}, args...),
+		},
 	}
 	o.Dir = s.File("services")
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {

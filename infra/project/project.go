@@ -1,4 +1,4 @@
-// Package project finds the agents of a project. `stepkeeper aws init` writes a CDK app that uses this
+// Package project finds the agents of a project. `stepkeeper init --aws` writes a CDK app that uses this
 // package.
 package project
 

@@ -104,7 +104,7 @@ func TestCommandLine(t *testing.T) {
 			o := failing(t, 1)
 			// it is listed once its end has been reported
 			waitFor(t, "order in the list of those in Error", func() bool {
-				_, out := s.program(t, "", []string{"list", "--state", "Error"})
+				_, out := s.program(t, "", []string{"list", "--where", "state=Error"})
 				return strings.Contains(out, o.id)
 			})
 			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")

@@ -53,7 +53,7 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 		})
 		s.cli(t, "", code, []string{
 			"dead-letters", action, queue, l.ID, "--yes", "--reason", "tried by a test",
-			"--file", file,
+			"--journal", file,
 		}, l.ID+": "+want)
 	}
 

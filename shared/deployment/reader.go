@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -73,8 +74,9 @@ func (r *reader) duration(name string, least, most time.Duration) time.Duration 
 	if text == "" {
 		return 0
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < least || d > most {
+	parsed, ok := core.ParseDuration(text)
+	d := parsed.Std()
+	if !ok || d < least || d > most {
 		r.wrong(name, "is %.40q; it must be a time from %s to %s", text, least, most)
 		return 0
 	}

@@ -80,7 +80,7 @@ func (a Alert) For(deployment, options string) Alert {
 	}
 	if a.lasts() {
 		add("Check agents and intake", "doctor")
-		add("List running orders", "list", "--state", string(core.Processing))
+		add("List running orders", "list", "--where", "state="+string(core.Processing))
 		return a
 	}
 	if a.damaged() {
@@ -101,7 +101,7 @@ func (a Alert) For(deployment, options string) Alert {
 func (a Alert) one(add func(purpose string, words ...string)) {
 	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
+		add("List all undone orders", "list", "--where", "state="+string(core.Compensated)+",workflow="+a.Workflow)
 	}
 	if a.Accepts.Resubmit {
 		purpose := "When the cause is fixed, continue"
@@ -153,32 +153,25 @@ func Quoted(word string) string {
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {
-		add("List them", "list", "--state", string(core.Error))
+		add("List them", "list", "--where", "state="+string(core.Error))
 		return
 	}
-	where := []string{"workflow=" + a.Workflow}
+	list := "workflow=" + a.Workflow
 	if a.Step != "" {
-		where = append(where, "step="+a.Step)
+		list += ",step=" + a.Step
 	}
-	if a.Code != "" {
-		where = append(where, "code="+a.Code)
-	}
-	list := strings.Join(where, ",")
-	words := []string{"list", "--state", string(core.Error), "--workflow", a.Workflow}
-	if a.Step != "" {
-		words = append(words, "--step", a.Step)
-	}
-	if a.Code != "" {
-		words = append(words, "--code", a.Code)
-	}
-	add("List them", words...)
 	// The flag --where cannot express a code with a comma, an equals sign or a quotation mark.
-	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
+	odd := strings.ContainsAny(a.Code, `,="`)
+	if a.Code != "" && !odd {
+		list += ",code=" + a.Code
+	}
+	add("List them", "list", "--where", "state="+string(core.Error)+","+list)
+	if odd {
 		return
 	}
-	add("Check what a repair of all would do", "bulk", "resubmit", "--where", list, "--reason",
+	add("Check what a repair of all would do", "resubmit", "--where", list, "--reason",
 		"fixed", "--dry-run")
-	add("When the cause is fixed, repair all, five of them first", "bulk", "resubmit", "--where", list,
+	add("When the cause is fixed, repair all, five of them first", "resubmit", "--where", list,
 		"--reason", "fixed", "--canary", "5")
 }
 

@@ -74,10 +74,10 @@ func TestCommandsForMany(t *testing.T) {
 	}
 	many := []string{
 		"stepkeeper --stack Shop show o-1",
-		"stepkeeper --stack Shop list --state Error --workflow order --step pay --code declined",
-		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
+		"stepkeeper --stack Shop list --where state=Error,workflow=order,step=pay,code=declined",
+		"stepkeeper --stack Shop resubmit --where workflow=order,step=pay,code=declined --reason " +
 			"fixed --dry-run",
-		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
+		"stepkeeper --stack Shop resubmit --where workflow=order,step=pay,code=declined --reason " +
 			"fixed --canary 5",
 	}
 	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
@@ -90,12 +90,12 @@ func TestCommandsForMany(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := of(message.AlertMore, 7, "", false); !strings.HasSuffix(got[1],
-		"--workflow order --code declined") || !strings.Contains(got[2],
+		"--where state=Error,workflow=order,code=declined") || !strings.Contains(got[2],
 		"--where workflow=order,code=declined ") {
 		t.Errorf("%q", got)
 	}
 	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got,
-		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error"}) {
+		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --where state=Error"}) {
 		t.Errorf("%q", got)
 	}
 	if got := of(message.AlertOver, 0, "pay", false); got == nil || len(got) > 0 {
@@ -112,16 +112,16 @@ func TestCommandsOfOddCodes(t *testing.T) {
 		}}.For("", "").Commands
 	}
 	got := of("it's; rm -rf $HOME\n")
-	if want := `stepkeeper list --state Error --workflow order --step pay --code 'it'\''s; rm -rf $HOME'`; got[1] != want {
+	if want := `stepkeeper list --where 'state=Error,workflow=order,step=pay,code=it'\''s; rm -rf $HOME'`; got[1] != want {
 		t.Errorf("%s, want %s", got[1], want)
 	}
-	if want := `stepkeeper bulk resubmit --where 'workflow=order,step=pay,code=it'\''s; rm -rf $HOME' --reason fixed --dry-run`; got[2] != strings.Replace(want, "$HOME'", "$HOME'", 1) {
+	if want := `stepkeeper resubmit --where 'workflow=order,step=pay,code=it'\''s; rm -rf $HOME' --reason fixed --dry-run`; got[2] != strings.Replace(want, "$HOME'", "$HOME'", 1) {
 		t.Errorf("%s, want %s", got[2], want)
 	}
-	if got := of("~root"); !strings.HasSuffix(got[1], "--code '~root'") {
+	if got := of("~root"); !strings.HasSuffix(got[1], "code=~root'") {
 		t.Errorf("a shell would make a folder of the code: %q", got)
 	}
-	if got := of("no, never"); len(got) != 2 || !strings.HasSuffix(got[1], "--code 'no, never'") {
+	if got := of("no, never"); len(got) != 2 || !strings.HasSuffix(got[1], "step=pay") {
 		t.Errorf("--where cannot say a comma: %q", got)
 	}
 }

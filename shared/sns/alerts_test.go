@@ -154,7 +154,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 		{message.AlertFirst, "Stepkeeper Shop: order, step charge-payment: order o-1 was undone", undoneMail, undoneMachine},
 		{
 			message.AlertMore, "Stepkeeper Shop: order, step charge-payment: more orders were undone",
-			moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`,
+			moreUndone, `"stepkeeper --stack Shop list --where state=Compensated,workflow=order"`,
 		},
 	} {
 		p := &topic{}

@@ -57,34 +57,29 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 }
 
 // drawing describes the node of a step. box is the Mermaid syntax of the node, and label is its text.
-type drawing struct{ summary, label, box string }
-
-// Summary describes in a few words what a step does.
-func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
+type drawing struct{ label, box string }
 
 func drawingOf(s *core.StepDefinition) drawing {
 	switch {
 	case s.Wait != nil:
-		return drawing{"waits", escape("waits " + waitText(s)), `{{"%s"}}`}
+		return drawing{escape("waits " + waitText(s)), `{{"%s"}}`}
 	case s.Answer != nil && s.Answer.Event != "":
-		return drawing{"event " + s.Answer.Event, escape(answerText(s)), `{{"%s"}}`}
+		return drawing{escape(answerText(s)), `{{"%s"}}`}
 	case s.Answer != nil:
-		return drawing{"approval", escape(answerText(s)), `{{"%s"}}`}
+		return drawing{escape(answerText(s)), `{{"%s"}}`}
 	case s.Fail != nil:
-		text := "fails: " + s.Fail.Code
-		return drawing{text, escape(text) + stops(s), `>"%s"]`}
+		return drawing{escape("fails: "+s.Fail.Code) + stops(s), `>"%s"]`}
 	case s.Each != nil:
-		return drawing{"workflow " + s.Each.Workflow, escape(childText(s)) + stops(s), `[/"%s"\]`}
+		return drawing{escape(childText(s)) + stops(s), `[/"%s"\]`}
 	}
-	text := strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
-	label := escape(text) + stops(s)
+	label := escape(strings.Join(s.AllAgents(), " or ")+": "+s.Operation) + stops(s)
 	if !s.PointOfNoReturn {
-		return drawing{text, label, `["%s"]`}
+		return drawing{label, `["%s"]`}
 	}
 	if s.OnFailure == core.OnFailureUndo {
 		label += "<br>undoes the order if it is refused"
 	}
-	return drawing{text, label + "<br>point of no return", `[["%s"]]`}
+	return drawing{label + "<br>point of no return", `[["%s"]]`}
 }
 
 func stops(s *core.StepDefinition) string {

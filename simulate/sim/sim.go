@@ -155,7 +155,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 }
 
 // Replay plays a tape with the present workflow file. The tape is JSON. Replay fails the test if the run
-// still breaks an invariant. `stepkeeper simulate --regression-test` writes tests that call Replay.
+// still breaks an invariant. `stepkeeper simulate` writes tapes.
 func Replay(t testing.TB, workflow, tape string) {
 	t.Helper()
 	def := load(t, workflow)

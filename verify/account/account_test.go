@@ -306,11 +306,11 @@ func (c *check) redrive() {
 		c.stepkeeper("operator", name, "dead-letters", "list")
 		c.until("a redriven dead letter", func() bool {
 			text := c.stepkeeper("operator", name, "dead-letters", "redrive", "replies", "--all", "--yes",
-				"--reason", "account-check", "--file", c.file("redriven.jsonl"))
+				"--reason", "account-check", "--journal", c.file("redriven.jsonl"))
 			return strings.Contains(text, "redriven to replies")
 		})
 	}
-	c.operator("dead-letters", "look", "quarantine")
+	c.operator("dead-letters", "list", "quarantine")
 }
 
 // report prints the denied calls.
@@ -378,7 +378,7 @@ func TestALeftStackKeepsItsBootstrap(t *testing.T) {
 }
 
 func (c *check) smoke(role, workflow string) {
-	c.stepkeeper(role, c.prefix, "smoke", "--workflow", workflow, "--order", c.file("order.json"), "--orders",
+	c.stepkeeper(role, c.prefix, "doctor", "--smoke", "--workflow", workflow, "--order", c.file("order.json"), "--orders",
 		strconv.Itoa(orders))
 }
 

@@ -97,17 +97,17 @@ func TestCommandLine(t *testing.T) {
 
 	p.run("", "show", "a-1").wants(t, "show", 0, "a-1", "Processed", "pick", "send")
 	p.run("", "show", "nowhere").wants(t, "show of an unknown order", 4, "nowhere")
-	listed := p.run("", "list", "--output", "json", "--state", "Processed", "--workflow", "pair")
+	listed := p.run("", "list", "--output", "json", "--where", "state=Processed,workflow=pair")
 	listed.wants(t, "list", 0)
 	if n := len(lines(t, listed.out)); n != 3 {
 		t.Errorf("%d orders listed, want 3", n)
 	}
-	p.run("", "list", "--state", "Tired").wants(t, "list of an unknown state", 2, "Tired")
+	p.run("", "list", "--where", "state=Tired").wants(t, "list of an unknown state", 2, "Tired")
 	p.run("", "watch", "a-1").wants(t, "watch of an order that has ended", 0, "Processed")
 	run(t, "", "list", "--server", "http://127.0.0.1:9", "--timeout", "300ms").wants(t,
 		"a server that is not there", 5)
 	p.run("", "submit", "--colour").wants(t, "an unknown flag", 2, "--colour")
-	p.run("", "workflow", "validate", s.path("workflows/trip.yaml")).wants(t, "validate", 0)
+	run(t, "", "workflow", "validate", s.path("workflows/trip.yaml")).wants(t, "validate", 0)
 
 	shop.hold()
 	under := p.submit("pair", "cancelled", 1)[0]
@@ -141,7 +141,7 @@ func TestOperator(t *testing.T) {
 	for _, id := range ids {
 		p.end(id, "Error")
 	}
-	p.run("", "list", "--state", "Error").wants(t, "list", 0, ids...)
+	p.run("", "list", "--where", "state=Error").wants(t, "list", 0, ids...)
 	p.run("", "show", ids[0]).wants(t, "show", 0, "Error", "room", "resubmit")
 	p.run("", "watch", ids[0]).wants(t, "watch", 6, "Error")
 

@@ -20,7 +20,7 @@ import (
 const (
 	agentVariable = "STEPKEEPER_SOAK_AGENT" // name of the agent
 	fileVariable  = "STEPKEEPER_SOAK_AGENTS"
-	clockVariable = "STEPKEEPER_SOAK_CLOCK"
+	clockVariable = "STEPKEEPER_CLOCK_OFFSET"
 )
 
 // isAgent reports whether this process was started as an agent.

@@ -48,11 +48,11 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	workflows := filepath.Join(dir, "workflows")
 	clock := filepath.Join(dir, "engine.clock")
 	var err error
-	s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates},
-		"--clock-offset", clock)
+	s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates})
 	if err != nil {
 		return s, err
 	}
+	s.Engine.Env = append(s.Engine.Env, clockVariable+"="+clock)
 	s.Engine.Patience = readyPatience
 	for _, name := range services.Names() {
 		w := faultShares(name == services.Inventory, name != services.Shipping)

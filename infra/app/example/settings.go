@@ -15,6 +15,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 type settings struct {
@@ -59,11 +60,11 @@ func (c *settings) number(name string, otherwise int) int {
 
 func (c *settings) duration(name string, otherwise time.Duration) time.Duration {
 	text := c.text(name, otherwise.String())
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		c.wrong(name, text, "a time as in 1m or 5m")
+	d, ok := core.ParseDuration(text)
+	if !ok {
+		c.wrong(name, text, "a time as in 1m or 7d")
 	}
-	return d
+	return d.Std()
 }
 
 func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]string {

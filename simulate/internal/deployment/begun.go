@@ -23,11 +23,11 @@ const FirstID = "o1"
 
 // Moved returns the scenario of a stored order after a Move to another definition of its workflow (P49, move
 // pins another definition). The order gets the ID FirstID.
-//   - The parameter to is the new definition. If to is nil, Moved takes the definition in docs with the hash.
+//   - The parameter hash names the new definition, which is in docs.
 //   - The parameter at is the time of the Move. The scenario begins at this time.
 //
 // Moved returns an error if the order cannot be moved or simulated.
-func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
+func Moved(docs *view.Documents, hash string, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
 		return world.Scenario{}, err
@@ -42,9 +42,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 		}
 		return nil
 	}
-	if to == nil {
-		to = named(hash)
-	}
+	to := named(hash)
 	from := named(t.Definition)
 	if from == nil || to == nil {
 		return world.Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q",

@@ -97,8 +97,7 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	timeout := Flag{Least: "0s"}
-	return timeout.check(cmd.Flag("timeout"))
+	return nil
 }
 
 // Server returns the server's address: the flag --server, the environment variable, or DefaultServer.

@@ -17,6 +17,7 @@ type Text struct {
 
 	Args        Args
 	Offer       Offer
+	Reach       Reach
 	Environment map[string]string // environment variables that the command reads, beside those of every command
 }
 
@@ -62,7 +63,7 @@ func (a *App) Command(text Text, flags []Flag, run func(*cobra.Command, []string
 		return nil
 	}
 	byName := map[string]Flag{}
-	for _, f := range flags {
+	for _, f := range append(flags, a.reachFlags(text.Reach)...) {
 		a.addFlag(cmd, cmd.Flags(), f)
 		byName[f.Name] = f
 	}
@@ -74,7 +75,7 @@ func (a *App) Command(text Text, flags []Flag, run func(*cobra.Command, []string
 		})
 		return err
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, text.Environment) })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, text.Reach, text.Environment) })
 	return cmd
 }
 

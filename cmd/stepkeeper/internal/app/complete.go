@@ -17,6 +17,38 @@ import (
 
 const completionTime = 2 * time.Second
 
+var completionText = Text{
+	Use:   "completion SHELL",
+	Short: "Print the completions of a shell: bash, zsh, fish or powershell",
+	Examples: `  source <(stepkeeper completion bash)
+  stepkeeper completion zsh > "${fpath[1]}/_stepkeeper"
+  stepkeeper completion fish > ~/.config/fish/completions/stepkeeper.fish
+  stepkeeper completion powershell | Out-String | Invoke-Expression`,
+	Long: `It prints a script. The examples load it: bash and PowerShell in this session, zsh and fish in every new one.
+bash needs the package bash-completion.`,
+	Args:  Args{Least: 1, Most: 1, What: "a shell: bash, zsh, fish or powershell"},
+	Offer: Offer{Suggest: []string{"bash", "zsh", "fish", "powershell"}},
+}
+
+// completion returns the command `completion`.
+func (a *App) completion() *cobra.Command {
+	return a.Command(completionText, nil, func(cmd *cobra.Command, given []string) error {
+		root := cmd.Root()
+		switch given[0] {
+		case "bash":
+			return Written(root.GenBashCompletionV2(a.Streams.Out, true))
+		case "zsh":
+			return Written(root.GenZshCompletion(a.Streams.Out))
+		case "fish":
+			return Written(root.GenFishCompletion(a.Streams.Out, true))
+		case "powershell":
+			return Written(root.GenPowerShellCompletionWithDesc(a.Streams.Out))
+		}
+		return failure.New(failure.Usage, "give bash, zsh, fish or powershell", "there are no completions for %.40q",
+			given[0])
+	})
+}
+
 // complete returns a function that suggests words to a shell. The parameter most is the maximum number of
 // arguments. 0 means no limit. -1 means that the words are for the value of a flag.
 func (a *App) complete(s Offer, most int) cobra.CompletionFunc {
@@ -80,25 +112,15 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 }
 
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // After an error there are no suggestions.
+	c, err := a.Client(ctx)
+	if err != nil {
+		return nil
+	}
+	all, _ := c.Workflows(ctx) // After an error there are no suggestions. A stack cannot list its workflows.
 	for _, w := range all {
 		names = append(names, w.Name)
 	}
 	return names
-}
-
-// Workflows returns the server's workflows. It returns an error for a stack.
-func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
-	if a.Stack != "" {
-		return nil, failure.New(failure.Usage,
-			"leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
-			"the workflows of stack %s are inside its functions and cannot be listed", a.Stack)
-	}
-	c, err := a.Client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Workflows(ctx)
 }
 
 // KnownWorkflow returns an error if the server or the stack has no workflow with the given name. Commands call it

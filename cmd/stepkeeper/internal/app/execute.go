@@ -45,27 +45,22 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	return reported.Code
 }
 
-// refuseUnknown makes cobra's own commands help and completion refuse a name that they do not know, instead of
-// printing a help text with exit code 0.
+// refuseUnknown makes cobra's own command help refuse a name that it does not know, instead of printing a help text
+// with exit code 0.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "completion":
-			c.Args = cobra.ArbitraryArgs
-			c.RunE = runGroup
-		case "help":
-			c.Run = nil
-			c.RunE = func(_ *cobra.Command, args []string) error {
-				about, rest, err := root.Find(args)
-				if err != nil || about.HasSubCommands() && len(rest) > 0 {
-					return runGroup(about, rest)
-				}
-				about.InitDefaultHelpFlag()
-				about.InitDefaultVersionFlag()
-				return about.Help()
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run = nil
+		c.RunE = func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err != nil || about.HasSubCommands() && len(rest) > 0 {
+				return runGroup(about, rest)
 			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
 		}
 	}
 }
@@ -115,7 +110,7 @@ func wantsJSON(args []string) bool {
 var kinds = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
 	"duration": "a time like 500ms, 90s, 1h30m or 7d", "bool": "true or false",
-	"stringToString": "KEY=VALUE, and several separated by commas",
+	"stringToString": "KEY=VALUE, each key once, and several separated by commas",
 }
 
 // asFailure returns err with an exit code and advice. If the command has not started, the reason is a mistake

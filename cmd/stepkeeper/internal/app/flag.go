@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -31,7 +32,6 @@ type Flag struct {
 	Least, Most string   // limits for a number or a duration; "" means no limit
 	Of          []string // values that the flag accepts; empty means all values
 	Offer       Offer
-	Hidden      bool
 }
 
 // Section is a title above flags in the help of a command.
@@ -54,12 +54,14 @@ const (
 	LogFlags      Section = "Log"
 	SearchFlags   Section = "Search"
 	OutputFlags   Section = "Output"
+	Target        Section = "Server or stack"
 	EveryCommand  Section = "Every command"
 )
 
 // sections lists the sections in the sequence of a command's help.
 var sections = []Section{
-	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags, RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, EveryCommand,
+	WhichOrders, WhichMessages, OrderFlags, AnswerFlags, RunFlags, WorkflowFlags, CommandFlags, PaceFlags,
+	RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, Target, EveryCommand,
 }
 
 // Whole is a flag that the user may repeat. Commas do not split its values.
@@ -88,14 +90,13 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
 	case Whole:
 		set.StringArrayVar(v.To, name, *v.To, about.Text)
 	case *map[string]string:
-		set.StringToStringVar(v, name, *v, about.Text)
+		set.Var(&pairs{to: v}, name, about.Text)
 	}
 	f := set.Lookup(name)
-	if _, isMap := about.To.(*map[string]string); isMap || f.DefValue == "-1" || f.DefValue == "0s" {
+	if f.DefValue == "-1" || f.DefValue == "0s" {
 		// With this value the help prints no default. The text of the flag states the default.
 		f.DefValue = "0"
 	}
-	f.Hidden = about.Hidden
 	if about.Bare != "" {
 		f.NoOptDefVal = about.Bare
 	}
@@ -103,6 +104,34 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, about Flag) {
 	offer.Suggest = slices.Concat(offer.Suggest, about.Of)
 	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(offer, -1)) // The flag exists, so there is no error.
 	_ = set.SetAnnotation(name, titled, []string{string(about.In)})
+}
+
+// pairs is the value of a flag with keys and values. A key that is given twice is a mistake.
+type pairs struct{ to *map[string]string }
+
+func (p *pairs) Type() string   { return "stringToString" }
+func (p *pairs) String() string { return "" }
+
+func (p *pairs) Set(text string) error {
+	fields := []string{text}
+	if strings.Count(text, "=") > 1 {
+		var err error
+		fields, err = csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return err
+		}
+	}
+	if *p.to == nil {
+		*p.to = map[string]string{}
+	}
+	for _, field := range fields {
+		key, value, found := strings.Cut(field, "=")
+		if _, twice := (*p.to)[key]; !found || twice {
+			return errors.New("it is no pair, or its key is given twice")
+		}
+		(*p.to)[key] = value
+	}
+	return nil
 }
 
 // duration is the value of a flag. It reads the notation of workflow files, so that 7d works too, and a minus
@@ -113,16 +142,22 @@ func (d *duration) Type() string   { return "duration" }
 func (d *duration) String() string { return time.Duration(*d).String() }
 
 func (d *duration) Set(text string) error {
-	text, minus := strings.CutPrefix(text, "-")
-	v, ok := core.ParseDuration(text)
-	if !ok || v > core.Duration(math.MaxInt64/time.Millisecond) {
+	v, ok := parseDuration(text)
+	if !ok {
 		return errors.New("it is no span of time")
 	}
-	*d = duration(v.Std())
-	if minus {
-		*d = -*d
-	}
+	*d = duration(v)
 	return nil
+}
+
+// parseDuration parses the value of a flag, or one of its limits.
+func parseDuration(text string) (time.Duration, bool) {
+	text, minus := strings.CutPrefix(text, "-")
+	v, ok := core.ParseDuration(text)
+	if minus {
+		v = -v
+	}
+	return v.Std(), ok && max(v, -v) <= core.Duration(math.MaxInt64/time.Millisecond)
 }
 
 // check returns an error if the flag's value is out of range or not in the list of values. If the value
@@ -165,7 +200,7 @@ func (about *Flag) check(f *pflag.Flag) error {
 
 // amount returns the value of a number, or the nanoseconds of a duration. It returns NaN for any other text.
 func amount(text string) float64 {
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, ok := parseDuration(text); ok {
 		return float64(d)
 	}
 	n, err := strconv.ParseFloat(text, 64)

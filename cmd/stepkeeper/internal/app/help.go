@@ -24,8 +24,8 @@ type flagGroup struct {
 	Text  string
 }
 
-func help(cmd *cobra.Command, environment map[string]string) {
-	all := maps.Clone(everyEnvironment)
+func help(cmd *cobra.Command, reach Reach, environment map[string]string) {
+	all := reach.environment()
 	maps.Copy(all, environment)
 	_ = helpPage.Execute(cmd.OutOrStdout(), map[string]any{
 		"Cmd": cmd, "Flags": flagGroups(cmd), "Environment": all,

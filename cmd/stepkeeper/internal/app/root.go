@@ -30,13 +30,6 @@ var groups = []*cobra.Group{
 	{ID: "author", Title: "Develop:"},
 }
 
-// everyEnvironment has the environment variables that every command reads.
-var everyEnvironment = map[string]string{
-	ServerVariable:            "address of the server; --server wins",
-	"NO_COLOR":                "turns colours off",
-	"AWS_REGION, AWS_PROFILE": "Region and credentials for --stack",
-}
-
 // Root returns the root command with the global flags and the given subcommands.
 func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root := a.Group(rootText, commands...)
@@ -46,31 +39,27 @@ func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root.AddGroup(groups...)
 	root.SilenceUsage = true
 	root.SilenceErrors = true
-	version := ReadVersion()
-	root.Version = version.Version
-	root.SetVersionTemplate(version.String())
+	version := false
+	a.addFlag(root, root.Flags(), Flag{
+		In: OutputFlags, Name: "version", To: &version, Text: "print the version, the commit and the Go release",
+	})
+	root.RunE = func(cmd *cobra.Command, given []string) error {
+		if version {
+			return runVersion(a, ReadVersion())
+		}
+		return runGroup(cmd, given)
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(a.completion())
 	return root
 }
 
 func (a *App) globalFlags() []Flag {
 	return []Flag{
-		{In: EveryCommand, Name: "server", To: &a.server, Text: "`URL` of the server (default " + DefaultServer + ")"},
-		{
-			In: EveryCommand, Name: "stack", To: &a.Stack,
-			Text: "CloudFormation stack (`NAME`) to use instead of a server, with your AWS credentials",
-		},
-		{
-			In: EveryCommand, Name: "region", To: &a.region,
-			Text: "AWS `region` of the stack (default: that of your environment or profile)",
-		},
 		{
 			In: EveryCommand, Name: "output", To: &a.output, Offer: Offer{Suggest: []string{outputText, outputJSON}},
 			Text: "`format` of the output: text, or json (JSON Lines for lists)",
 		},
 		{In: EveryCommand, Name: "no-color", To: &a.noColour, Text: "print no colours; only a terminal gets them"},
-		{
-			In: EveryCommand, Name: "timeout", To: &a.Timeout, Least: "0s",
-			Text: "how long to wait for an answer (default 30s; submit and watch have no limit)",
-		},
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
-// Version is the JSON output of `stepkeeper version`.
+// Version is the JSON output of `stepkeeper --version`.
 type Version struct {
 	Version  string `json:"version"` // version of the Go module; "(devel)" if built from a working copy
 	Commit   string `json:"commit,omitempty"`
@@ -41,14 +39,6 @@ func ReadVersion() Version {
 	return v
 }
 
-var versionText = Text{Use: "version", Short: "Print the version, the commit and the Go release"}
-
-// NewVersion returns the command `version`.
-func NewVersion(a *App) *cobra.Command {
-	return a.Command(versionText, nil,
-		func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) })
-}
-
 func runVersion(a *App, v Version) error {
 	if a.JSON() {
 		return a.PrintJSON(v)
@@ -57,7 +47,7 @@ func runVersion(a *App, v Version) error {
 	return Written(err)
 }
 
-// String returns the text that `stepkeeper version` and `stepkeeper --version` print.
+// String returns the text that `stepkeeper --version` prints.
 func (v Version) String() string {
 	text := "stepkeeper " + v.Version + "\n"
 	if v.Commit != "" {

@@ -40,7 +40,7 @@ type agentOptions struct {
 	moduleDir string
 }
 
-// written is the JSON output of the commands that write files: `agent new`, `init` and `aws init`.
+// written is the JSON output of the commands that write files: `agent new` and `init`.
 type written struct {
 	Agent  string   `json:"agent,omitempty"`
 	Folder string   `json:"folder"`
@@ -77,7 +77,6 @@ func newAgentNew(a *app.App) *cobra.Command {
 			Text: "`path` of the new Go module (default: example.com/agents/NAME)",
 		},
 		moduleDirFlag(&o.moduleDir),
-		{In: app.FileFlags, Name: "replace", To: &o.moduleDir, Hidden: true, Text: "the same as --module-dir"},
 	},
 		func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]

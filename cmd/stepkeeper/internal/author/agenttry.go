@@ -76,9 +76,9 @@ func newAgentTry(a *app.App) *cobra.Command {
 			In: app.RunFlags, Name: "refuse", To: &o.refuse,
 			Text: "`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)",
 		},
-		{In: app.RunFlags, Name: "timeout", To: &o.probe.Timeout, Least: "1ms", Text: "limit of one call"},
+		{In: app.RunFlags, Name: "call-timeout", To: &o.probe.Timeout, Least: "1ms", Text: "limit of one call"},
 		{
-			In: app.RunFlags, Name: "wait", To: &o.wait, Least: "1ms",
+			In: app.RunFlags, Name: "timeout", To: &o.wait, Least: "1ms",
 			Text: "how long the agent may take to start, and to finish a request",
 		},
 		{In: app.WorkflowFlags, Name: "do", To: &o.probe.Do, Text: "`name` of the operation that has the effect"},

@@ -95,8 +95,8 @@ func NewAWS(a *app.App) *cobra.Command {
 			}
 			return runDeploy(cmd.Context(), o)
 		})
-	return a.Group(awsText, newAWSInit(a), newAWSTemplate(a), newSwitch(a, awsPauseText, operate.Pause),
-		newSwitch(a, awsResumeText, operate.Resume), a.Group(awsLocalText,
+	return a.Group(awsText, newAWSTemplate(a), newSwitch(a, awsPauseText, operate.Pause),
+		newSwitch(a, awsResumeText, operate.Resume), newTokenKey(a), a.Group(awsLocalText,
 			a.Command(awsLocalUpText, nil, script(runUp)), deploy,
 			a.Command(awsLocalDownText, nil, script(runDown))))
 }
@@ -155,7 +155,7 @@ func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	switch {
 	case errors.Is(err, stack.ErrNoApp):
 		return nil, failure.Wrap(err, failure.NotFound,
-			"write one with `stepkeeper aws init`, or name its folder",
+			"write one with `stepkeeper init --aws`, or name its folder",
 			"there is no template")
 	case err != nil:
 		return nil, failure.Wrap(err, failure.General, "", "there is no template")

@@ -27,6 +27,7 @@ var awsPauseText = app.Text{
 disabled. Messages stay in their queues, orders for 14 days (Tuning.IntakeRetention). Functions that run now end within their timeouts. External agents continue. A
 deployment does not end the pause, unless it changes a mapping or the schedule itself. While a stack is paused,
 the alarm on missing sweeps goes off. The command can be repeated after an error.`,
+	Reach: app.Reach{Stack: true, Timeout: "how long to wait until all are disabled (default 5m)"},
 }
 
 var awsResumeText = app.Text{
@@ -36,6 +37,7 @@ var awsResumeText = app.Text{
 	Long: `It enables the event source mappings and the schedule of the Supervisor, also those that somebody disabled by
 hand, and waits up to 5 minutes until they are enabled. It refuses a stack that was deployed with Paused, because that may be the
 standby of another Region: deploy it without.`,
+	Reach: app.Reach{Stack: true, Timeout: "how long to wait until all are enabled (default 5m)"},
 }
 
 // newSwitch returns the command `aws pause` or `aws resume`.

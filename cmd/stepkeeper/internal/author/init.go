@@ -29,10 +29,12 @@ var initText = app.Text{
 	Short: "Write a small project that works",
 	Examples: `  stepkeeper init shop
   stepkeeper init shop --module example.com/shop
-  stepkeeper init shop --aws`,
+  stepkeeper init shop --aws
+  stepkeeper init --aws`,
 	Long: "The project has a workflow of two steps, an agents file, a Go program that stands in for the services,\n" +
 		"an order, and a test. `stepkeeper dev` runs it. Existing files are not overwritten.\n\n" +
-		"With --aws it also has what `stepkeeper aws init` writes.",
+		"--aws adds the folder aws, with a CDK app in Go that deploys the project's workflows and agents, and\n" +
+		".github/workflows/aws.yaml, also to a project that is there. aws/README.md explains them.",
 	Args:  app.Args{Most: 1, What: "one folder at most"},
 	Offer: app.Folders,
 }
@@ -44,7 +46,6 @@ func NewInit(a *app.App) *cobra.Command {
 		{In: app.FileFlags, Name: "aws", To: &o.aws, Text: "add what deploys the project to AWS"},
 		{In: app.FileFlags, Name: "module", To: &o.path, Text: "`path` of the project's Go module"},
 		moduleDirFlag(&o.moduleDir),
-		{In: app.FileFlags, Name: "replace", To: &o.moduleDir, Hidden: true, Text: "the same as --module-dir"},
 	},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
@@ -54,6 +55,7 @@ func NewInit(a *app.App) *cobra.Command {
 		})
 }
 
+// moduleDirFlag returns the flag of the commands that write a Go module.
 func moduleDirFlag(to *string) app.Flag {
 	return app.Flag{
 		In: app.FileFlags, Name: "module-dir", To: to, Offer: app.Folders,
@@ -65,6 +67,12 @@ func runInit(o *initOptions) error {
 	module, err := scaffold.FindModule(o.moduleDir)
 	if err != nil && (o.moduleDir != "" || o.aws) {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the project cannot be written")
+	}
+	if o.aws {
+		files, err := scaffold.AWS{Go: goRelease(runtime.Version()), Stepkeeper: module}.Write(o.dir)
+		if !errors.Is(err, scaffold.ErrNoProject) {
+			return o.added(files, err)
+		}
 	}
 	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module, AWS: o.aws}
 	if err := p.Check(); err != nil {
@@ -110,40 +118,9 @@ func notWritten(err error, dir, another string) error {
 	return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", dir)
 }
 
-var awsInitText = app.Text{
-	Use:   "init [DIR]",
-	Short: "Add a CDK app and a GitHub Actions workflow to a project",
-	Examples: `  stepkeeper aws init
-  stepkeeper aws init shop`,
-	Long: `It writes the folder aws, with a CDK app in Go that deploys the project's workflows and agents, and
-.github/workflows/aws.yaml. aws/README.md explains them. Existing files are not overwritten.`,
-	Args:  app.Args{Most: 1, What: "one folder at most"},
-	Offer: app.Folders,
-}
-
-func newAWSInit(a *app.App) *cobra.Command {
-	o := &initOptions{app: a, dir: "."}
-	return a.Command(awsInitText, []app.Flag{
-		moduleDirFlag(&o.moduleDir),
-	},
-		func(_ *cobra.Command, given []string) error {
-			if len(given) == 1 {
-				o.dir = given[0]
-			}
-			return runAWSInit(o)
-		})
-}
-
-func runAWSInit(o *initOptions) error {
-	module, err := scaffold.FindModule(o.moduleDir)
-	if err != nil {
-		return failure.Wrap(err, failure.Usage, moduleAdvice, "the CDK app cannot be written")
-	}
-	files, err := scaffold.AWS{Go: goRelease(runtime.Version()), Stepkeeper: module}.Write(o.dir)
+// added prints which files --aws added to a project.
+func (o *initOptions) added(files []string, err error) error {
 	switch {
-	case errors.Is(err, scaffold.ErrNoProject):
-		return failure.New(failure.Usage, "name its folder: stepkeeper aws init DIR; or write one: "+
-			"stepkeeper init DIR --aws", "nothing was written: %v", err)
 	case err != nil:
 		return notWritten(err, o.dir, "move it away, or change it by hand")
 	case o.app.JSON():

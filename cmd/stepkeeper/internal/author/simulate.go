@@ -30,11 +30,9 @@ type simulateOptions struct {
 	orders   int
 	seeds    int
 	first    uint64
-	minutes  float64
+	time     time.Duration // how long to search; 0 means the default
 	replay   string
 	tape     string
-	test     string
-	move     string // ID of an order whose move is simulated; "" means new orders
 
 	scene    simulate.Scenario
 	findings []simulate.Finding // problems that the run without faults found
@@ -45,10 +43,9 @@ var simulateText = app.Text{
 	Group: "author",
 	Short: "Run a workflow against every failure, in virtual time",
 	Examples: `  stepkeeper simulate workflows/order.yaml --order order.json
-  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5
+  stepkeeper simulate workflows/order.yaml --services services.yaml --for 5m
   stepkeeper simulate workflows/expense.yaml --answer approve=yes --order expense.json
   stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000
-  stepkeeper simulate workflows/order.yaml --move order-1001
   stepkeeper simulate --replay counterexample.json
   stepkeeper simulate corrected.yaml --replay counterexample.json`,
 	Long: `It runs the real Scheduler, Supervisor and agents in virtual time, with crashes, duplicates, delays, lost answers,
@@ -67,10 +64,7 @@ A file for --services states what the services truly offer, if the workflow decl
     hotels: {reserve: {output: {price: 270}}}
     cars: {reserve: {schema: {type: object, required: [price], properties: {price: {type: number}}}}}
 
-The last two state what operations return: an output, or a JSON Schema of random outputs.
-
---move begins with an order of the server or stack, in the state in which a move to FILE would leave it. A call in
-doubt may have happened or not; each seed draws it.`,
+The last two state what operations return: an output, or a JSON Schema of random outputs.`,
 	Args:  app.Args{Most: 1, What: "one workflow file"},
 	Offer: app.Files("yaml", "yml"),
 }
@@ -93,10 +87,6 @@ func (o *simulateOptions) flags() []app.Flag {
 			Text: "`file` with the content of every order, JSON (default: drawn from the schema of the workflow, or an empty object)",
 		},
 		{
-			In: app.FileFlags, Name: "regression-test", To: &o.test,
-			Text: "`file` for a Go test of a broken invariant, with its tape",
-		},
-		{
 			In: app.FileFlags, Name: "replay", To: &o.replay, Offer: app.Files("json"),
 			Text: "play this `tape` instead",
 		},
@@ -114,12 +104,8 @@ func (o *simulateOptions) flags() []app.Flag {
 			Text: "`kinds` of faults, separated by commas (default: all): " + strings.Join(faultNames(), ", "),
 		},
 		{
-			In: app.SearchFlags, Name: "minutes", To: &o.minutes, Least: "0.001", Most: "525600",
+			In: app.SearchFlags, Name: "for", To: &o.time, Least: "50ms", Most: "365d",
 			Text: "how long to search (default: a minute, or until the last seed with --seeds)",
-		},
-		{
-			In: app.SearchFlags, Name: "move", To: &o.move,
-			Text: "begin with this `order`, as a move to FILE leaves it; it moves nothing",
 		},
 		{
 			In: app.SearchFlags, Name: "orders", To: &o.orders, Least: "1", Most: "1000",
@@ -128,7 +114,7 @@ func (o *simulateOptions) flags() []app.Flag {
 		{In: app.SearchFlags, Name: "seed", To: &o.first, Text: "the first seed"},
 		{
 			In: app.SearchFlags, Name: "seeds", To: &o.seeds, Least: "1",
-			Text: "`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --minutes)",
+			Text: "`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --for)",
 		},
 	}
 }
@@ -145,13 +131,12 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if o.replay != "" {
 		return o.play()
 	}
-	sc, err := o.scenario(ctx)
+	sc, err := o.scenario()
 	if err != nil {
 		return err
 	}
 	search := simulate.Search{
-		Seeds: o.seeds, First: o.first,
-		Time: time.Duration(o.minutes * float64(time.Minute)),
+		Seeds: o.seeds, First: o.first, Time: o.time,
 	}
 	if search.Seeds == 0 && search.Time == 0 {
 		search.Seeds = 20_000
@@ -180,7 +165,7 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	return o.find(ctx, sc, s)
 }
 
-func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
+func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
 		return sc, failure.New(failure.Usage, "name one, or a tape with --replay",
@@ -191,19 +176,6 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		return sc, err
 	}
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
-	if o.move != "" {
-		if o.order != "" || o.test != "" {
-			return sc, failure.New(failure.Usage, "leave them out", "--order and --regression-test do not "+
-				"fit to --move: the order has its content, and its test would hold its data")
-		}
-		c, err := o.app.Client(ctx)
-		if err == nil {
-			sc, err = moved(ctx, o.app, c, o.move, "", def)
-		}
-		if err != nil {
-			return sc, err
-		}
-	}
 	if o.order != "" {
 		sc.Order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder)
 		if err != nil {
@@ -250,21 +222,10 @@ func beside(file string) (all []*core.Definition) {
 	return all
 }
 
-// moved returns a scenario in which an order continues after a move. The order moves to def. If def is nil,
-// the order moves to the definition that hash names.
-func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
-	def *core.Definition,
-) (sc simulate.Scenario, err error) {
+// moved returns a scenario in which an order continues after a move to the definition that hash names.
+func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	if def != nil {
-		t, err := c.Get(ctx, id)
-		if err != nil {
-			return sc, a.Explain(err, "order "+id)
-		}
-		// The server needs the hash of a stored definition. The order's present definition is always stored.
-		hash = t.Definition
-	}
 	plan, err := c.PlanMoveDocuments(ctx, id, hash)
 	switch {
 	case err != nil:
@@ -275,7 +236,7 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 		return sc, failure.New(failure.General, "run the server and this program in the same version",
 			"the server does not return the stored data of order %s", id)
 	}
-	sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now()))
+	sc, err = simulate.Moved(plan.Documents, plan.Definition, core.TimeOf(a.Now()))
 	if err != nil {
 		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+
 			" --definition latest --dry-run`", "the move of order %s cannot be simulated", id)
@@ -289,7 +250,7 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	seeds int,
 ) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
-	sc, err := moved(ctx, a, c, id, hash, nil)
+	sc, err := moved(ctx, a, c, id, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package author
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -53,9 +52,6 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed,
 		len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
-	if o.test != "" {
-		fmt.Fprintf(out, "regression test: %s\n", o.test)
-	}
 	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 	return broken(r.Violation)
 }
@@ -145,8 +141,7 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// If the report has a tape, keepTape writes the tape to a file. If the user asked for a regression test,
-// keepTape also writes the test.
+// If the report has a tape, keepTape writes the tape to a file.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -154,21 +149,6 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if err := r.Tape.Write(o.tape); err != nil {
 		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
 			"the tape cannot be written")
-	}
-	return o.keepTest(r)
-}
-
-func (o *simulateOptions) keepTest(r *simulate.Report) error {
-	if o.test == "" {
-		return nil
-	}
-	text, err := regressionTest(o.test, o.file, r)
-	if err == nil {
-		err = os.WriteFile(o.test, text, 0o600)
-	}
-	if err != nil {
-		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written",
-			"the regression test cannot be written")
 	}
 	return nil
 }
@@ -208,7 +188,7 @@ func (o *simulateOptions) play() error {
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
-			o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
+			o.scene), "ends": r.Ends, "choicesMissed": max(0, missed)}); err != nil {
 			return err
 		}
 		return broken(r.Violation)

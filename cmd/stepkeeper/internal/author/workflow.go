@@ -16,7 +16,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -41,6 +40,7 @@ var workflowListText = app.Text{
   stepkeeper workflow list --output json`,
 	Long: `It lists the workflows that new orders can name, and problems of newer files. The server refuses a broken file, and the
 version before it stays in force.`,
+	Reach: app.Reach{Server: true, Timeout: "how long to wait for an answer (default 30s)"},
 }
 
 var workflowSchemaText = app.Text{
@@ -258,26 +258,21 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 }
 
 var workflowGraphText = app.Text{
-	Use:   "graph FILE",
-	Short: "Draw a workflow",
-	Examples: `  stepkeeper workflow graph workflows/order.yaml > order.mmd
-  stepkeeper workflow graph --svg workflows/order.yaml > order.svg`,
-	Long: `It writes a Mermaid flowchart, which many editors and code hosts show as a picture, or with --svg a picture.
-With --output json the text is in the field mermaid or svg.`,
+	Use:      "graph FILE",
+	Short:    "Draw a workflow",
+	Examples: "  stepkeeper workflow graph workflows/order.yaml > order.mmd",
+	Long: `It writes a Mermaid flowchart, which many editors and code hosts show as a picture.
+With --output json the text is in the field mermaid.`,
 	Args:  app.Args{Least: 1, Most: 1, What: "one workflow file"},
 	Offer: app.Files("yaml", "yml"),
 }
 
 func newGraph(a *app.App) *cobra.Command {
-	var asSVG, across bool
-	return a.Command(workflowGraphText, []app.Flag{
-		{In: app.OutputFlags, Name: "across", To: &across, Text: "with --svg: draw from left to right"},
-		{In: app.OutputFlags, Name: "svg", To: &asSVG, Text: "write SVG"},
-	},
-		func(_ *cobra.Command, given []string) error { return runGraph(a, given[0], asSVG, across) })
+	return a.Command(workflowGraphText, nil,
+		func(_ *cobra.Command, given []string) error { return runGraph(a, given[0]) })
 }
 
-func runGraph(a *app.App, file string, asSVG, across bool) error {
+func runGraph(a *app.App, file string) error {
 	files, err := workflowFiles([]string{file}, source.Options{})
 	if err != nil {
 		return err
@@ -285,36 +280,22 @@ func runGraph(a *app.App, file string, asSVG, across bool) error {
 	if len(files) != 1 || files[0].Name != file {
 		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
 	}
-	if across && !asSVG {
-		return failure.New(failure.Usage, "add --svg", "--across is for --svg")
-	}
 	def, err := definitionOf(file)
 	if err != nil {
 		return err
 	}
-	kind := "mermaid"
 	text := workflow.Graph(def)
-	if asSVG {
-		direction := diagram.Down
-		if across {
-			direction = diagram.Across
-		}
-		kind = "svg"
-		text = diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true) + "\n"
-	}
 	if a.JSON() {
-		return a.PrintJSON(map[string]string{"workflow": def.Name, kind: text})
+		return a.PrintJSON(map[string]string{"workflow": def.Name, "mermaid": text})
 	}
 	_, err = io.WriteString(a.Streams.Out, text)
 	return app.Written(err)
 }
 
 func runWorkflowList(ctx context.Context, a *app.App) error {
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	all, err := a.Workflows(ctx)
+	all, err := app.Ask(ctx, a, "list of workflows", (*client.Client).Workflows)
 	if err != nil {
-		return a.Explain(err, "list of workflows")
+		return err
 	}
 	style := a.Streams.Style()
 	err = app.PrintList(a, all, []string{"WORKFLOW", "STATE", "HASH"}, func(w *client.Workflow) []string {

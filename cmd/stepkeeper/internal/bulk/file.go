@@ -90,7 +90,7 @@ func (h *Header) Check() error {
 	case !within(h.StopAt, 0, 1):
 		return fmt.Errorf("the share to stop at is %v; it must be between 0 and 1", h.StopAt)
 	case h.Patience == 0 || !within(h.Patience, 0, maxPatience):
-		return fmt.Errorf("the patience is %v s; it must be more than 0 and at most %v days", h.Patience,
+		return fmt.Errorf("the time to wait for an order is %v s; it must be more than 0 and at most %v days", h.Patience,
 			maxPatience/day)
 	}
 	return nil
@@ -164,7 +164,7 @@ func (l *List) read(name string) (whole int64, err error) {
 	for number := 1; lines.Scan(); number++ {
 		if number == 1 {
 			if err := json.Unmarshal(lines.Bytes(), &l.Header); err != nil || l.Bulk == "" {
-				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w",
+				return 0, fmt.Errorf("line 1 is not the header of a journal: %w",
 					errors.Join(err))
 			}
 			continue

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,20 +37,27 @@ type Action struct {
 	Reason     string      `json:"reason,omitempty"`
 }
 
-// Where selects the orders that match all its values. The valid keys are in Keys. An empty Where is an error.
+// Where selects the orders that match all its values. The valid keys are in Keys.
 type Where map[string]string
 
 // Keys lists the valid keys of a Where.
 var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
 
-// query returns the query of a valid Where. Without the key state, the query selects orders in Error.
+// query returns the query for a command. Without the key state, it selects orders in Error. An empty Where is an
+// error.
 func (w Where) query() (client.Query, error) {
-	q := client.Query{State: core.Error, PageSize: 1000}
 	if len(w) == 0 {
-		return q, fmt.Errorf("no orders are selected; select them with --where and some of %s",
+		return client.Query{}, fmt.Errorf("no orders are selected; select them with --where and some of %s",
 			strings.Join(Keys, ", "))
 	}
-	for key, value := range w {
+	return w.Query(core.Error)
+}
+
+// Query returns the query of a valid Where. The argument state is that of a Where without the key state.
+func (w Where) Query(state core.State) (client.Query, error) {
+	q := client.Query{State: state, PageSize: 1000}
+	for _, key := range slices.Sorted(maps.Keys(w)) {
+		value := w[key]
 		if strings.TrimSpace(value) == "" {
 			return q, fmt.Errorf("%s is empty", key)
 		}
@@ -89,7 +97,9 @@ func (w Where) query() (client.Query, error) {
 }
 
 // States lists the values of the key state. The first value is the default.
-var States = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
+var States = []core.State{
+	core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed, core.Cancelled, core.Closed,
+}
 
 // Order is an order of the list. It contains the state of the order when the list was made, and the result of
 // the command.

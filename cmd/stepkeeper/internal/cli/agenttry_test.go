@@ -62,7 +62,7 @@ func TestAgentTry(t *testing.T) {
 		t.Helper()
 		all := append([]string{
 			"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
-			"5", "--timeout", "1s",
+			"5", "--call-timeout", "1s",
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`,
 		}, flags...)
 		return call{}.run(t, append(all, "--", "env", deskVariable+"="+folder, self, "-test.run=^TestDeskAgent$")...)
@@ -99,7 +99,7 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
 		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},
 		{
-			"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General,
+			"--do=lend --timeout=10ms --call-timeout=1ms --effects=echo${IFS}0", failure.General,
 			"did not finish with its requests",
 		},
 	} {

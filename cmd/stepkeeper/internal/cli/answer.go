@@ -37,6 +37,7 @@ var answerText = app.Text{
 		"answered. The same answer twice changes nothing. After the decision the order refuses another answer.",
 	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step unless a token names it, and the value"},
 	Offer: app.Steps,
+	Reach: app.ServerOrStack,
 }
 
 func newAnswer(a *app.App) *cobra.Command {

@@ -153,7 +153,7 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 		})
 	}
 	c := call{server: serve(t, b).URL}
-	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {
+	for args, want := range map[string]int{"": 1, "--children": 2, "--where id=parcel": 2, "--where state=Error": 1} {
 		r := c.run(t, append([]string{"list"}, strings.Fields(args)...)...)
 		r.want(t, failure.OK, "parcel")
 		require.Equal(t, want, strings.Count(r.out, "parcel"), args)

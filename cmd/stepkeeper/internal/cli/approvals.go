@@ -21,6 +21,7 @@ var approvalsText = app.Text{
   stepkeeper approvals --workflow expense`,
 	Long: "It lists the steps that wait for an approval, with the question, the words to choose from, and who may\n" +
 		"answer. `stepkeeper answer` answers one. With --output json each line is one approval.",
+	Reach: app.ServerOrStack,
 }
 
 func newApprovals(a *app.App) *cobra.Command {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,20 +17,21 @@ import (
 // their effect cannot be reverted.
 type askedOptions struct {
 	orderCommand
-	yes    bool
 	signed bool   // true if the command needs a sender and a reason
 	doubt  string // question to the user; "%s" stands for the orders
 	done   string // past participle of the command, for messages
 }
 
 var undoText = app.Text{
-	Use:   "undo ID...",
+	Use:   "undo ID...|--where KEY=VALUE,...",
 	Group: "operator",
 	Short: "Give up orders in Error and undo what they did",
 	Examples: `  stepkeeper undo order-1001
-  stepkeeper undo order-1001 order-1002 --yes`,
-	Long:  "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.",
-	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+  stepkeeper undo order-1001 order-1002 --yes
+  stepkeeper undo --where workflow=trip,older=7d --reason "the trips are over" --dry-run`,
+	Long: "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.\n\n" +
+		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
 }
 
@@ -38,15 +40,17 @@ func newUndo(a *app.App) *cobra.Command {
 }
 
 var closeText = app.Text{
-	Use:   "close ID... --reason TEXT",
+	Use:   "close ID...|--where KEY=VALUE,... --reason TEXT",
 	Group: "operator",
 	Short: "End orders in Error as they stand",
 	Examples: `  stepkeeper close order-1001 --reason "refunded by hand, ticket 4711"
-  stepkeeper close order-1001 order-1002 --reason "settled by hand" --yes`,
+  stepkeeper close order-1001 order-1002 --reason "settled by hand" --yes
+  stepkeeper close --where step=charge-payment,code=http-503 --reason "refunded by hand" --dry-run`,
 	Long: `Use it for an order that you settled by hand. Its steps keep their states, without an undo. A Closed order
 accepts no further command. The order refuses the command while a step is in flight, or a call may still take effect.
-The application gets the reason.`,
-	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+The application gets the reason.` +
+		"\n\nWith --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
 }
 
@@ -68,6 +72,7 @@ of commands, and the hash of the content stay, so that the ID never runs again. 
 The order refuses the command until it and its parent have ended. Erase its child orders too.`,
 	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newErase(a *app.App) *cobra.Command {
@@ -80,8 +85,12 @@ func newErase(a *app.App) *cobra.Command {
 func newAsked(a *app.App, text app.Text, o askedOptions) *cobra.Command {
 	name, _, _ := strings.Cut(text.Use, " ")
 	o.orderCommand = orderCommand{app: a, action: bulk.Action{Command: name}, number: -1}
-	return o.orderCmd(text, "command", []app.Flag{numberFlag(&o.number), yesFlag(&o.yes)},
-		func(ctx context.Context) error { return runAsked(ctx, &o) })
+	single := []app.Flag{numberFlag(&o.number)}
+	run := func(ctx context.Context) error { return runAsked(ctx, &o) }
+	if !slices.Contains(bulk.Commands, name) {
+		return o.orderCmd(text, "command", append(single, yesFlag(&o.yes)), run)
+	}
+	return o.selectable(text, single, nil, run)
 }
 
 func (o *askedOptions) check() error {
@@ -105,7 +114,7 @@ func runAsked(ctx context.Context, o *askedOptions) error {
 	if len(o.ids) > 1 {
 		what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
 	}
-	if err := confirm(o.app, o.yes, fmt.Sprintf(o.doubt, what), "nothing was "+o.done); err != nil {
+	if err := confirm(o.app, o.yes || o.dryRun, fmt.Sprintf(o.doubt, what), "nothing was "+o.done); err != nil {
 		return err
 	}
 	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {

@@ -111,25 +111,22 @@ func TestPipelineTestsAgents(t *testing.T) {
 // An existing project gets the same files. None of its own files is changed.
 func TestAWSInit(t *testing.T) {
 	t.Chdir(t.TempDir())
-	call{}.run(t, "aws", "init").want(t, failure.Usage, "nothing was written", "holds no project",
-		"stepkeeper init DIR --aws")
-	call{}.run(t, "aws", "init", "nowhere").want(t, failure.Usage, "nowhere: it holds no project")
 	call{}.run(t, "init", "shop").want(t, failure.OK)
-	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
+	call{}.run(t, "init", "--aws", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
 		"--module-dir FOLDER")
 	require.NoError(t, os.MkdirAll("shop/.github/workflows", 0o700))
 	overwrite(t, "shop/.github/workflows/aws.yaml", "mine")
-	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage,
+	call{}.run(t, "init", "--aws", "shop").want(t, failure.Usage,
 		"nothing was written: shop/.github/workflows/aws.yaml is there already", "move it away")
 	require.NoDirExists(t, "shop/aws")
 	require.NoError(t, os.Remove("shop/.github/workflows/aws.yaml"))
-	r := call{}.run(t, "aws", "init", "shop", "--output", "json")
+	r := call{}.run(t, "init", "--aws", "shop", "--output", "json")
 	r.want(t, failure.OK)
 	d := decodeLines(t, r.out)
 	require.Len(t, d, 1)
 	require.Equal(t, "shop", d[0]["folder"])
 	require.Len(t, d[0]["files"].([]any), 9)
-	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage, "is there already")
+	call{}.run(t, "init", "--aws", "shop").want(t, failure.Usage, "is there already")
 }
 
 // The user gets the CDK's command line that this repository is tested with.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -23,169 +24,198 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type bulkOptions struct {
-	app      *app.App
-	where    map[string]string
-	action   bulk.Action
-	pace     bulk.Pace
-	patience time.Duration
-	file     string
-	dryRun   bool
-	yes      bool
+// selection holds the flags of a command to orders that --where selects.
+type selection struct {
+	where   map[string]string
+	pace    bulk.Pace
+	journal string
 }
 
-var bulkText = app.Text{
-	Use:   "bulk",
-	Group: "operator",
-	Short: "Send one command to many orders",
-	Long: "A bulk command first writes the list of orders into a file, with the command number of each. An order\n" +
-		"that changes meanwhile refuses it. The command goes to a few orders first, the canary, and to the rest\n" +
-		"when those are fixed: they have passed the step at which they stopped. It stops when too large a share\n" +
-		"fails again. The file holds the result of each order; `stepkeeper bulk continue FILE` continues an\n" +
-		"interrupted list and sends nothing twice. FILE.lock beside it keeps a second command from the list.\n" +
-		"Delete both files together.\n\n" +
-		"--where selects orders by state, workflow, step, code, id and older, and all of them must match. It\n" +
-		"selects orders in Error unless it names another state.",
+// effectTimeout is the default time after which an order that has not passed its step counts as unknown.
+const effectTimeout = 5 * time.Minute
+
+// eachOrder is the reach of the commands that take orders by their IDs or by --where.
+var eachOrder = app.Reach{
+	Server: true, Stack: true,
+	Timeout: "how long to wait for each order (default 30s; with --where 5m, then it counts as unknown)",
 }
 
-func newBulk(a *app.App) *cobra.Command {
-	commands := []*cobra.Command{newBulkContinue(a)}
-	for _, name := range bulk.Commands {
-		commands = append(commands, newBulkCommand(a, name))
+func whereFlag(to *map[string]string, text string) app.Flag {
+	words := make([]string, len(render.States))
+	for i, state := range render.States {
+		words[i] = "state=" + state
 	}
-	return a.Group(bulkText, commands...)
+	return app.Flag{
+		In: app.WhichOrders, Name: "where", To: to, Offer: app.Offer{Suggest: words},
+		Text: "select orders by `KEY=VALUE,...`: " + strings.Join(bulk.Keys, ", ") + text,
+	}
 }
 
-// bulkCommandText returns the help of a command to many orders.
-func bulkCommandText(name string) app.Text {
-	text := app.Text{
-		Use: name + " --where KEY=VALUE,... --reason TEXT",
-		Short: map[string]string{
-			"resubmit": "Continue many orders in Error",
-			"undo":     "Give up many orders and undo what they did",
-			"cancel":   "Stop many orders and undo what they did",
-			"resolve":  "State what happened to a step of many orders",
-			"move":     "Pin many orders to another definition of their workflow",
-			"close":    "End many orders in Error as they stand",
-		}[name],
-		Long: "`stepkeeper bulk --help` explains the list, the canary and the pace.",
+// flags returns the flags that set the pace of a selection.
+func (s *selection) flags() []app.Flag {
+	s.pace = bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}
+	return []app.Flag{
+		{
+			In: app.PaceFlags, Name: "canary", To: &s.pace.Canary, Least: "0",
+			Text: "first send to this `number` of orders; the rest follows when those pass the step; 0 means no canary",
+		},
+		{In: app.PaceFlags, Name: "rate", To: &s.pace.Rate, Least: "0.001", Most: "1000", Text: "commands a `second`"},
+		{
+			In: app.PaceFlags, Name: "stop-at", To: &s.pace.StopAt, Least: "0", Most: "1",
+			Text: "stop when a larger `share` of orders fails again, 0 to 1",
+		},
+		{
+			In: app.PaceFlags, Name: "journal", To: &s.journal,
+			Text: "`file` for the list of orders and their results (default: bulk-ID.jsonl in this folder)",
+		},
 	}
-	args, flags := "", ""
-	switch name {
-	case "resolve":
-		args = " charge-payment not-happened"
-		text.Use = "resolve STEP happened|not-happened|undone --where KEY=VALUE,... --reason TEXT"
-		text.Args = app.Args{Least: 2, Most: 2, What: "a step, and what happened"}
-	case "move":
-		flags = " --definition latest"
-	}
-	example := "  stepkeeper bulk " + name + args + " --where step=charge-payment,code=http-503" + flags +
-		` --reason "the bank was down"`
-	text.Examples = example + " --dry-run\n" + example + " --yes"
-	return text
 }
 
-func newBulkCommand(a *app.App, name string) *cobra.Command {
-	o := &bulkOptions{
-		app: a, action: bulk.Action{Command: name}, patience: 5 * time.Minute,
-		pace: bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2},
-	}
-	flags := o.flags()
-	if name == "move" || name == "resubmit" {
-		flags = append(flags, definitionFlag(&o.action.Definition))
-	}
-	return a.Command(bulkCommandText(name), flags, func(cmd *cobra.Command, given []string) error {
-		if name == "resolve" {
-			o.action.Step = given[0]
-			o.action.Fact = core.Fact(given[1])
+// selectable returns the cobra command for a command to orders that the user names by their IDs, or selects by
+// --where. The flags in single belong to named orders, and those in both to either.
+func (o *orderCommand) selectable(text app.Text, single, both []app.Flag,
+	run func(context.Context) error,
+) *cobra.Command {
+	text.Reach = eachOrder
+	pace := o.many.flags()
+	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
+		whereFlag(&o.many.where, "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
+	}))
+	single = append(single, app.Flag{Name: "command-id"})
+	text.Args.What += ", or --where"
+	return o.app.Command(text, flags, func(cmd *cobra.Command, given []string) error {
+		orders := len(given) - text.Args.Least // The step and the fact of resolve follow the orders.
+		o.ids = given[:orders]
+		if orders < len(given) {
+			o.action.Step = given[orders]
+			o.action.Fact = core.Fact(given[orders+1])
 		}
-		return runBulk(cmd.Context(), o)
+		many := cmd.Flags().Changed("where")
+		if many == (orders > 0) {
+			return o.whichOrders(cmd, text)
+		}
+		if many {
+			if err := foreign(cmd, single, "an order that is named by its ID"); err != nil {
+				return err
+			}
+			return o.runMany(cmd.Context())
+		}
+		if err := foreign(cmd, pace, "orders that --where selects"); err != nil {
+			return err
+		}
+		return run(cmd.Context())
 	})
 }
 
-var bulkContinueText = app.Text{
-	Use:      "continue FILE",
-	Short:    "Continue an interrupted list",
-	Examples: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
-	Long:     "It continues at the list's own pace. The canary comes first if it was not fixed.",
-	Args:     app.Args{Least: 1, Most: 1, What: "the file of a list"},
+// whichOrders returns the error for orders that are named and selected, or neither.
+func (o *orderCommand) whichOrders(cmd *cobra.Command, text app.Text) error {
+	if len(o.ids) > 0 {
+		return failure.New(failure.Usage, "give the IDs of orders, or --where",
+			"--where selects the orders, and order %.140s is named too", o.ids[0])
+	}
+	return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(), cmd.CommandPath()),
+		"%s needs %s", cmd.CommandPath(), text.Args.What)
 }
 
-func newBulkContinue(a *app.App) *cobra.Command {
-	o := &bulkOptions{app: a}
-	return a.Command(bulkContinueText, nil, func(cmd *cobra.Command, given []string) error {
-		o.file = given[0]
+// foreign returns an error if the user gave a flag that belongs to other orders.
+func foreign(cmd *cobra.Command, flags []app.Flag, others string) error {
+	for _, f := range flags {
+		if cmd.Flags().Changed(f.Name) {
+			return failure.New(failure.Usage, "leave it out", "--%s belongs to %s", f.Name, others)
+		}
+	}
+	return nil
+}
+
+var continueText = app.Text{
+	Use:      "continue JOURNAL",
+	Group:    "operator",
+	Short:    "Continue an interrupted command to many orders",
+	Examples: "  stepkeeper continue bulk-20261124-101500-k3f9.jsonl",
+	Long: "A command with --where first prints what would happen to each order, and asks. Then it writes the list of\n" +
+		"orders into a journal, with the command number of each. An order that changes meanwhile refuses the\n" +
+		"command. The command goes to a few orders first, the canary, and to the rest when those are fixed: they\n" +
+		"have passed the step at which they stopped. It stops when too large a share fails again. The journal\n" +
+		"holds the result of each order.\n\n" +
+		"`continue` continues such a list at its own pace and sends nothing twice. The canary comes first if it\n" +
+		"was not fixed. JOURNAL.lock beside it keeps a second command from the list on Windows.",
+	Args:  app.Args{Least: 1, Most: 1, What: "the journal of a command with --where"},
+	Offer: app.Files("jsonl"),
+	Reach: app.Reach{Server: true, Stack: true},
+}
+
+func newContinue(a *app.App) *cobra.Command {
+	return a.Command(continueText, nil, func(cmd *cobra.Command, given []string) error {
 		c, err := a.Client(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return o.work(cmd.Context(), c)
+		return work(cmd.Context(), a, c, given[0])
 	})
 }
 
-func runBulk(ctx context.Context, o *bulkOptions) error {
+func (o *orderCommand) runMany(ctx context.Context) error {
 	if strings.TrimSpace(o.action.Reason) == "" {
 		return noReason("nothing was sent")
 	}
-	o.action.By = sender(o.action.By)
-	if err := checkTexts(o.action.By, o.action.Reason); err != nil {
+	if err := o.checkSender(); err != nil {
 		return err
 	}
-	o.pace.Patience = o.patience.Seconds()
-	h := bulk.Header{Action: o.action, Where: o.where, Pace: o.pace}
+	m := &o.many
+	m.pace.Patience = cmp.Or(o.app.Timeout, effectTimeout).Seconds()
+	h := bulk.Header{Action: o.action, Where: m.where, Pace: m.pace}
 	if err := h.Named(o.app.Now()); err != nil {
-		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`",
+		return failure.Wrap(err, failure.Usage, "see `stepkeeper "+o.action.Command+" --help`",
 			"nothing was sent")
 	}
 	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
-	orders, err := bulk.Select(ctx, c, o.where, o.action)
+	orders, err := bulk.Select(ctx, c, m.where, o.action)
 	if err != nil {
 		return o.app.Explain(err, "list of orders")
 	}
 	if len(orders) == 0 {
-		if err := o.app.KnownWorkflow(ctx, c, o.where["workflow"]); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, m.where["workflow"]); err != nil {
 			return err
 		}
+		return failure.New(failure.NotFound, "check the selection with `stepkeeper list --where`; a command "+
+			"selects orders in Error unless it names a state", "no order matches, so nothing was sent")
 	}
 	if o.dryRun {
-		return o.printPlan(orders, true)
+		return o.printPlan(orders)
 	}
-	if len(orders) == 0 {
-		return failure.New(failure.NotFound, "check the filters with `stepkeeper list`",
-			"no order matches, so nothing was sent")
-	}
-	if err := o.confirm(orders); err != nil {
+	if err := o.confirmMany(orders); err != nil {
 		return err
 	}
-	o.file = cmp.Or(o.file, h.File())
-	if err := bulk.Create(o.file, h, orders); err != nil {
-		return failure.Wrap(err, failure.Usage, "choose another one with --file",
-			"the list cannot be written")
+	journal := cmp.Or(m.journal, h.File())
+	if err := bulk.Create(journal, h, orders); err != nil {
+		return failure.Wrap(err, failure.Usage, "choose another one with --journal",
+			"the journal cannot be written")
 	}
-	return o.work(ctx, c)
+	return work(ctx, o.app, c, journal)
 }
 
-func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
-	l, err := bulk.Open(o.file)
+// work sends the commands of a journal and prints the results.
+func work(ctx context.Context, a *app.App, c *client.Client, journal string) error {
+	l, err := bulk.Open(journal)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.Wrap(err, failure.NotFound, "name the file that `stepkeeper bulk` wrote",
-			"the list %s", o.file)
+		return failure.Wrap(err, failure.NotFound, "name the file that a command with --where wrote",
+			"the journal %s", journal)
 	case errors.Is(err, bulk.ErrBusy):
 		return failure.Wrap(err, failure.Refused,
-			"wait until the other process ends, or end it; then continue the list", "the list %s", o.file)
+			"wait until the other process ends, or end it; then continue it", "the journal %s", journal)
 	case err != nil:
 		return failure.Wrap(err, failure.Usage,
-			"name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
+			"name the file that a command with --where wrote, or make a new list", "the journal %s", journal)
 	}
-	if !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Err, "%s: %s %s, list in %s\n", l.Bulk, l.Command,
-			view.Count(l.Orders, "order"), o.file)
+	if !a.JSON() {
+		fmt.Fprintf(a.Streams.Err, "%s: %s %s, journal %s\n", l.Bulk, l.Command,
+			view.Count(l.Orders, "order"), journal)
 	}
-	bar := o.app.Streams.Progress(l.Command, int64(l.Orders))
+	bar := a.Streams.Progress(l.Command, int64(l.Orders))
 	done := 0
 	r, err := l.Run(ctx, c, func(n bulk.Report) {
 		if now := len(n.Fixed) + len(n.Again) + len(n.Refused); now > done {
@@ -196,15 +226,14 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	bar.Done()
 	err = errors.Join(err, l.Close())
 	if err != nil {
-		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+message.Quoted(o.file)+"`",
-			"the list %s", o.file)
+		return failure.Wrap(err, failure.General, "make room, then `stepkeeper continue "+message.Quoted(journal)+"`",
+			"the journal %s", journal)
 	}
-	return o.report(&r)
+	return reportMany(a, journal, &r)
 }
 
-// report prints the results. If an order was not fixed, report returns an error with the code Refused.
-func (o *bulkOptions) report(r *bulk.Report) error {
-	a := o.app
+// reportMany prints the results. If an order was not fixed, reportMany returns an error with the code Refused.
+func reportMany(a *app.App, journal string, r *bulk.Report) error {
 	if a.JSON() {
 		if err := a.PrintLine(r); err != nil {
 			return err
@@ -226,7 +255,7 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 		if r.Stopped != "" {
 			fmt.Fprintf(a.Streams.Out, "stopped: %s\n", render.Clean(r.Stopped))
 		}
-		o.advise(r)
+		advise(a, journal, r)
 	}
 	if len(r.Fixed) != r.Orders {
 		return failure.Silent(failure.Refused, "not every order was fixed")
@@ -234,19 +263,19 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 	return nil
 }
 
-func (o *bulkOptions) advise(r *bulk.Report) {
-	out := o.app.Streams.Out
-	program := o.app.Program()
+func advise(a *app.App, journal string, r *bulk.Report) {
+	out := a.Streams.Out
+	program := a.Program()
 	if len(r.Again) > 0 {
 		fmt.Fprintln(out, "fix the cause first")
 	}
 	if n := len(r.NotSent) + len(r.Unknown); n > 0 {
-		fmt.Fprintf(out, "`%s bulk continue %s` sends to the %s not sent or unknown\n", program, message.Quoted(o.file),
+		fmt.Fprintf(out, "`%s continue %s` sends to the %s not sent or unknown\n", program, message.Quoted(journal),
 			view.Count(n, "order"))
 	}
 	if n := len(r.Again); n > 0 {
-		fmt.Fprintf(out, "for the %s that failed again, run the same `%s bulk %s …` once more: "+
-			"bulk continue does not repeat them\n", view.Count(n, "order"), program, r.Command)
+		fmt.Fprintf(out, "for the %s that failed again, run the same `%s %s --where …` once more: "+
+			"continue does not repeat them\n", view.Count(n, "order"), program, r.Command)
 	}
 }
 
@@ -259,51 +288,43 @@ func some(ids []string) string {
 	return strings.Join(ids, " ")
 }
 
-// planLine is the JSON output of a dry run for one order.
-type planLine struct {
-	OrderID  string `json:"orderId"`
-	Command  string `json:"command"`
-	Accepted bool   `json:"accepted"`
-	Reason   string `json:"reason"`
-	DryRun   bool   `json:"dryRun"`
-}
-
-// printPlan prints how many orders have each expected effect. whole is true for a dry run. The JSON output of
-// a dry run has one line for each order.
-func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
+// printPlan prints what would happen to each order of a dry run.
+func (o *orderCommand) printPlan(orders []bulk.Order) error {
 	a := o.app
-	if a.JSON() {
-		for i := 0; i < len(orders) && whole; i++ {
-			d := &orders[i]
-			if err := a.PrintLine(planLine{
-				d.OrderID, o.action.Command, d.Result == "", d.Would,
-				true,
-			}); err != nil {
-				return err
-			}
-		}
+	if !a.JSON() {
+		fmt.Fprintf(a.Streams.Out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
+		printGroups(a.Streams.Out, orders)
 		return nil
 	}
-	out := a.Streams.Err
-	if whole {
-		out = a.Streams.Out
-		fmt.Fprintf(out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
+	for i := range orders {
+		d := &orders[i]
+		line := verdictLine{
+			OrderID: d.OrderID, Command: o.action.Command, Accepted: d.Result == "", Reason: d.Would, DryRun: true,
+		}
+		if !line.Accepted {
+			line.Exit = failure.Refused
+		}
+		if err := a.PrintLine(line); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// printGroups prints how many orders have each expected effect.
+func printGroups(out io.Writer, orders []bulk.Order) {
 	for _, g := range bulk.Groups(orders) {
 		if g.Refused {
 			g.Would = "refused: " + g.Would
 		}
 		fmt.Fprintf(out, "%5d %s: %s\n", len(g.IDs), render.Clean(g.Would), some(g.IDs))
 	}
-	return nil
 }
 
-// confirm shows what would happen and asks the user. With --yes it does neither.
-func (o *bulkOptions) confirm(orders []bulk.Order) error {
-	if !o.yes {
-		if err := o.printPlan(orders, false); err != nil {
-			return err
-		}
+// confirmMany shows what would happen and asks the user. With --yes it does neither.
+func (o *orderCommand) confirmMany(orders []bulk.Order) error {
+	if !o.yes && !o.app.JSON() {
+		printGroups(o.app.Streams.Err, orders)
 	}
 	n := view.Count(len(orders), "order")
 	return confirm(o.app, o.yes, fmt.Sprintf("Send %s to %s?", o.action.Command, n),

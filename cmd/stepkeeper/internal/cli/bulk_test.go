@@ -35,11 +35,6 @@ func bulkOver(t *testing.T) (*backend, call) {
 	return b, call{server: serve(t, b).URL}
 }
 
-func (c call) bulk(t *testing.T, args ...string) result {
-	t.Helper()
-	return c.run(t, append([]string{"bulk"}, args...)...)
-}
-
 func TestBulkSelectsOrders(t *testing.T) {
 	_, c := bulkOver(t)
 	for where, want := range map[string][]string{
@@ -53,7 +48,11 @@ func TestBulkSelectsOrders(t *testing.T) {
 		"id=st":                     {"stopped"},
 	} {
 		t.Run(where, func(t *testing.T) {
-			r := c.bulk(t, "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
+			r := c.run(t, "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
+			if want == nil {
+				r.want(t, failure.NotFound, "no order matches")
+				return
+			}
 			r.want(t, failure.OK)
 			var reported []string
 			for _, d := range decodeLines(t, r.out) {
@@ -104,7 +103,7 @@ func TestBulkSendsNothing(t *testing.T) {
 			c := c
 			c.terminal = x.in != ""
 			c.in = x.in
-			c.bulk(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
+			c.run(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
 			require.Empty(t, b.commands)
 			files, err := os.ReadDir(".")
 			require.NoError(t, err)
@@ -115,11 +114,11 @@ func TestBulkSendsNothing(t *testing.T) {
 	require.Empty(t, b.commands)
 }
 
-// Sent commands are recorded in a file, from which bulk continues: what was sent is not sent again.
+// Sent commands are recorded in a file, from which `continue` continues: what was sent is not sent again.
 func TestBulkSendsAndContinues(t *testing.T) {
 	b, c := bulkOver(t)
-	c.bulk(t, "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file", "mine.jsonl",
-		"--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl", "2 fixed: stopped other")
+	c.run(t, "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--journal", "mine.jsonl",
+		"--yes").want(t, failure.OK, "close 2 orders, journal mine.jsonl", "2 fixed: stopped other")
 	require.Len(t, b.commands, 2)
 	sent := core.CommandOf(b.commands[0].Event)
 	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.From)
@@ -129,9 +128,9 @@ func TestBulkSendsAndContinues(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"mine.jsonl"}, left)
 
-	c.bulk(t, "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t,
-		failure.Usage, "mine.jsonl", "--file")
-	r := c.bulk(t, "continue", "mine.jsonl", "--output", "json")
+	c.run(t, "close", "--where", "state=Error", "--reason", "settled", "--journal", "mine.jsonl", "--yes").want(t,
+		failure.Usage, "mine.jsonl", "--journal")
+	r := c.run(t, "continue", "mine.jsonl", "--output", "json")
 	r.want(t, failure.OK)
 	report := decodeLines(t, r.out)
 	require.Len(t, report, 1)
@@ -142,19 +141,19 @@ func TestBulkSendsAndContinues(t *testing.T) {
 
 func TestBulkReportsWhatFailedAgain(t *testing.T) {
 	_, c := bulkOver(t)
-	c.bulk(t, "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused,
-		"1 failed again: stopped", "list in bulk-20260301-")
-	c.bulk(t, "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--file",
+	c.run(t, "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused,
+		"1 failed again: stopped", "journal bulk-20260301-")
+	c.run(t, "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--journal",
 		"two.jsonl").want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
-		"fix the cause first\n", "bulk continue two.jsonl` sends to the 1 order not sent or unknown\n",
-		"for the 1 order that failed again, run the same `stepkeeper bulk resubmit …` once more")
+		"fix the cause first\n", "`stepkeeper continue two.jsonl` sends to the 1 order not sent or unknown\n",
+		"for the 1 order that failed again, run the same `stepkeeper resubmit --where …` once more")
 	t.Run("and continues from a list that no other process runs", func(t *testing.T) {
 		busy, err := bulk.Open("two.jsonl")
 		require.NoError(t, err)
 		defer busy.Close()
-		c.bulk(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
+		c.run(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
 			"wait until the other process ends")
 	})
-	c.bulk(t, "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl", "name the file")
-	c.bulk(t, "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
+	c.run(t, "continue", "none.jsonl").want(t, failure.NotFound, "the journal none.jsonl", "name the file")
+	c.run(t, "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
 }

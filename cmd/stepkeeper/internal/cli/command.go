@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type orderCommand struct {
 	id     string // ID of the command; "" means a new ID
 	number int    // command number to send; -1 means the order's present number
 	dryRun bool
+	yes    bool
+	many   selection
 }
 
 // verdictLine is the JSON output for the verdict on one order.
@@ -47,15 +50,18 @@ type verdictLine struct {
 func (o *orderCommand) orderCmd(text app.Text, noun string, own []app.Flag,
 	run func(context.Context) error,
 ) *cobra.Command {
-	flags := append(own, app.Flag{
-		In: app.CommandFlags, Name: "command-id", To: &o.id,
-		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
-	})
-	flags = append(flags, recordFlags(&o.action.By, &o.action.Reason, noun)...)
-	return o.app.Command(text, flags, func(cmd *cobra.Command, given []string) error {
+	return o.app.Command(text, o.flags(noun, own), func(cmd *cobra.Command, given []string) error {
 		o.ids = given
 		return run(cmd.Context())
 	})
+}
+
+// flags adds the flags of every command to orders.
+func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
+	return slices.Concat(own, []app.Flag{{
+		In: app.CommandFlags, Name: "command-id", To: &o.id,
+		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
+	}}, recordFlags(&o.action.By, &o.action.Reason, noun))
 }
 
 func (o *orderCommand) checkDefinition() error {
@@ -262,13 +268,15 @@ type cancelOptions struct {
 }
 
 var cancelText = app.Text{
-	Use:   "cancel ID...",
+	Use:   "cancel ID...|--where KEY=VALUE,...",
 	Group: "operator",
 	Short: "Stop orders and undo what they did",
 	Examples: `  stepkeeper cancel order-1001
-  stepkeeper cancel order-1001 --unknown`,
-	Long:  "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.",
-	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+  stepkeeper cancel order-1001 --unknown
+  stepkeeper cancel --where state=Processing,workflow=trip --reason "the season is over" --dry-run`,
+	Long: "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.\n\n" +
+		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
 }
 
@@ -277,18 +285,22 @@ func newCancel(a *app.App) *cobra.Command {
 		app: a, action: bulk.Action{Command: "cancel"},
 		number: -1,
 	}}
-	return o.orderCmd(cancelText, "command", []app.Flag{
+	return o.selectable(cancelText, []app.Flag{
 		{
 			In: app.CommandFlags, Name: "unknown", To: &o.unknown,
 			Text: "cancel an order that has not arrived too; it will not run when it arrives",
 		},
-	},
+	}, nil,
 		func(ctx context.Context) error { return runCancel(ctx, o) })
 }
 
 func runCancel(ctx context.Context, o *cancelOptions) error {
 	if err := cmp.Or(o.checkSender(), o.checkOrders()); err != nil {
 		return err
+	}
+	if o.unknown && o.dryRun {
+		return failure.New(failure.Usage, "leave one of them out",
+			"--dry-run asks the order, and --unknown is for one that has not arrived")
 	}
 	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		if o.unknown {

@@ -304,7 +304,13 @@ func TestCommandsThatAsk(t *testing.T) {
 		{"undo", "stopped"},
 		{"close", "stopped", "--reason", "why"},
 		{"erase", "stopped", "--reason", "why"},
-		{"bulk", "undo", "--where", "state=Error", "--reason", "why"},
+		{"undo", "--where", "state=Error", "--reason", "why"},
+		{"resubmit", "--where", "state=Error", "--reason", "why"},
+		{"cancel", "--where", "state=Error", "--reason", "why"},
+		{"resolve", "zone", "happened", "--where", "state=Error", "--reason", "why"},
+		{"move", "--where", "state=Error", "--definition", "latest", "--reason", "why"},
+		{"close", "--where", "state=Error", "--reason", "why"},
+		{"dead-letters", "redrive", "replies", "--all", "--reason", "why"},
 		{"dead-letters", "discard", "replies", "x", "--reason", "why"},
 	} {
 		c.terminal = false

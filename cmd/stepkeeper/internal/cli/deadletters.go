@@ -22,10 +22,10 @@ type deadLetterOptions struct {
 	app    *app.App
 	action string // "redrive" or "discard"
 	client.Handling
-	number int
-	body   bool
-	file   string
-	yes    bool
+	limit int
+	body  bool
+	file  string
+	yes   bool
 }
 
 var deadLettersText = app.Text{
@@ -40,43 +40,42 @@ Looking at a queue hides its messages from others for up to half a minute.`,
 }
 
 var deadLettersListText = app.Text{
-	Use:   "list",
-	Short: "List the queues with their numbers of messages",
+	Use:   "list [QUEUE]",
+	Short: "List the queues with their numbers of messages, or the messages of a queue",
 	Examples: `  stepkeeper dead-letters list
-  stepkeeper dead-letters list --stack shop`,
-	Long: `It prints the number of messages in each queue, and when the oldest of ten was sent. Queues keep messages for 14 days.
-With --output json each line is one queue.`,
+  stepkeeper dead-letters list quarantine --limit 50 --body`,
+	Long: `Without QUEUE it prints the number of messages in each queue, and when the oldest of ten was sent. Queues keep
+messages for 14 days. With --output json each line is one queue.
+
+With QUEUE it prints the order and step of each message, why it is in quarantine, and whether a redrive would work.
+Bodies may hold the data of orders. With --output json each line is one message.`,
+	Args:  app.Args{Most: 1, What: "one queue at most"},
+	Reach: app.ServerOrStack,
 }
 
 func newDeadLetters(a *app.App) *cobra.Command {
-	return a.Group(deadLettersText, a.Command(deadLettersListText, nil,
-		func(cmd *cobra.Command, _ []string) error { return runDeadLettersList(cmd.Context(), a) }),
-		newDeadLettersLook(a), newHandling(a, "redrive"), newHandling(a, "discard"))
+	return a.Group(deadLettersText, newDeadLettersList(a), newHandling(a, "redrive"), newHandling(a, "discard"))
 }
 
-var deadLettersLookText = app.Text{
-	Use:   "look QUEUE",
-	Short: "Look at messages of a queue",
-	Examples: `  stepkeeper dead-letters look requests-payment
-  stepkeeper dead-letters look quarantine --number 50 --body`,
-	Long: `It prints the order and step of each message, why it is in quarantine, and whether a redrive would work.
-Bodies may hold the data of orders. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Most: 1, What: "a queue"},
-}
-
-func newDeadLettersLook(a *app.App) *cobra.Command {
-	o := &deadLetterOptions{app: a, number: 10}
-	return a.Command(deadLettersLookText, []app.Flag{
-		{In: app.OutputFlags, Name: "body", To: &o.body, Text: "print the bodies"},
+func newDeadLettersList(a *app.App) *cobra.Command {
+	o := &deadLetterOptions{app: a, limit: 10}
+	flags := []app.Flag{
+		{In: app.OutputFlags, Name: "body", To: &o.body, Text: "print the bodies of the messages of QUEUE"},
 		{
-			In: app.OutputFlags, Name: "number", To: &o.number, Least: "1", Most: "1000",
-			Text: "`number` of messages to look at",
+			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1", Most: "1000",
+			Text: "print at most this `number` of messages of QUEUE",
 		},
-	},
-		func(cmd *cobra.Command, given []string) error {
+	}
+	return a.Command(deadLettersListText, flags, func(cmd *cobra.Command, given []string) error {
+		if len(given) == 1 {
 			o.Queue = given[0]
 			return runDeadLettersLook(cmd.Context(), o)
-		})
+		}
+		if err := foreign(cmd, flags, "the messages of one QUEUE"); err != nil {
+			return err
+		}
+		return runDeadLettersList(cmd.Context(), a)
+	})
 }
 
 var deadLettersRedriveText = app.Text{
@@ -90,7 +89,8 @@ Find the cause first, and redrive slowly.
 
 Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
 line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 var deadLettersDiscardText = app.Text{
@@ -102,7 +102,8 @@ var deadLettersDiscardText = app.Text{
 
 Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
 line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args: app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 func (o *deadLetterOptions) flags() []app.Flag {
@@ -114,7 +115,7 @@ func (o *deadLetterOptions) flags() []app.Flag {
 		},
 		yesFlag(&o.yes),
 		{In: app.PaceFlags, Name: "rate", To: &o.Rate, Least: "0.001", Most: "1000", Text: "messages a `second`"},
-		{In: app.RecordFlags, Name: "file", To: &o.file, Text: "`file` for the record of each action"},
+		{In: app.RecordFlags, Name: "journal", To: &o.file, Text: "`file` for the record of each action"},
 	}
 	return append(flags, recordFlags(&o.By, &o.Reason, "record")...)
 }
@@ -180,7 +181,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	if err != nil {
 		return err
 	}
-	all, err := c.DeadLetters(ctx, o.Queue, o.number)
+	all, err := c.DeadLetters(ctx, o.Queue, o.limit)
 	if err != nil {
 		return explainQueue(a, err, o.Queue)
 	}
@@ -244,7 +245,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
 	o.By = sender(o.By)
 	if o.All == (len(o.IDs) > 0) {
-		return failure.New(failure.Usage, "look at them with `"+a.Program()+" dead-letters look "+o.Queue+
+		return failure.New(failure.Usage, "look at them with `"+a.Program()+" dead-letters list "+o.Queue+
 			"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
 	}
 	if strings.TrimSpace(o.Reason) == "" {
@@ -266,7 +267,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if !o.DryRun {
 		file, err := journal.Open(o.file)
 		if err != nil {
-			return failure.Wrap(err, failure.Usage, "name another one with --file",
+			return failure.Wrap(err, failure.Usage, "name another one with --journal",
 				"what is done cannot be recorded, and nothing was done")
 		}
 		defer func() { _ = file.Close() }() // Record has synced each line.

@@ -116,26 +116,26 @@ func TestDeadLettersAreShown(t *testing.T) {
 		require.Nil(t, listed[0]["oldest"])
 		require.Equal(t, "quarantine", listed[1]["queue"])
 		require.EqualValues(t, 2, listed[1]["messages"])
-		run("look", "replies").want(t, failure.OK,
+		run("list", "replies").want(t, failure.OK,
 			"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
 			"would be redriven to replies")
-		r = run("look", "quarantine")
+		r = run("list", "quarantine")
 		r.want(t, failure.OK, "in quarantine: no workflow <b>",
 			"would not be redriven to intake: the workflow refund is not deployed in this stack",
 			"would be redriven to intake\n")
 		require.NotContains(t, r.out, "4111111111111111")
 		require.NotContains(t, r.out, "\x1b")
-		run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
-		l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
+		run("list", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
+		l := decodeLines(t, run("list", "quarantine", "--body", "--output", "json").out)
 		require.Len(t, l, 2)
 		require.Equal(t, "q-order", l[0]["orderId"])
 		require.Equal(t, "intake", l[0]["queue"])
 		require.Contains(t, fmt.Sprint(l[0]["body"]), "4111111111111111")
 		require.Equal(t, "submission", l[0]["kind"])
-		l = decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out)
+		l = decodeLines(t, run("list", "quarantine", "--limit", "1", "--output", "json").out)
 		require.Len(t, l, 1)
 		require.Nil(t, l[0]["body"])
-		r = run("look", "missed-sweeps")
+		r = run("list", "missed-sweeps")
 		require.Equal(t, failure.OK, r.code)
 		require.Equal(t, "no message is visible\n", r.err)
 		dead, err := queues.Queue(port.Dead(port.Replies))
@@ -143,16 +143,16 @@ func TestDeadLettersAreShown(t *testing.T) {
 			err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
 		}
 		require.NoError(t, err)
-		run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
-		l = decodeLines(t, run("look", "replies", "--body", "--output", "json").out)
+		run("list", "replies", "--body").want(t, failure.OK, "of no order that can be read")
+		l = decodeLines(t, run("list", "replies", "--body", "--output", "json").out)
 		require.Len(t, l, 3)
 		require.Equal(t, "/w==", l[2]["bodyBase64"])
 		require.Nil(t, l[2]["body"])
 		require.Nil(t, l[0]["bodyBase64"])
-		run("look", "replys").want(t, failure.NotFound,
+		run("list", "replys").want(t, failure.NotFound,
 			`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
 			"dead-letters list")
-		run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
+		run("list", "replies", "--limit", "0").want(t, failure.Usage, "1 to 1000")
 		call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
 	})
 }
@@ -219,7 +219,7 @@ func TestDeadLettersThatFail(t *testing.T) {
 				return &failing{q, x.sends, x.deletes, map[string]bool{}}
 			})
 			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over",
-				"--file", filepath.Join(t.TempDir(), "f"))
+				"--journal", filepath.Join(t.TempDir(), "f"))
 			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
 			require.LessOrEqual(t, waiting(t, queues, port.Dead(port.Replies)), 1)
 		})
@@ -231,19 +231,19 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	queues, c := givenUp(t)
 	run := func(args ...string) result { return c.deadLetters(t, args...) }
 	file := filepath.Join(t.TempDir(), "handled.jsonl")
-	id := fmt.Sprint(decodeLines(t, run("look", "replies", "--output", "json").out)[0]["id"])
-	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--file", file}
+	id := fmt.Sprint(decodeLines(t, run("list", "replies", "--output", "json").out)[0]["id"])
+	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--journal", file}
 	do := func(args ...string) result { return run(slices.Concat(args[:1], why, args[1:])...) }
 
 	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies",
-		"dead-letters look replies")
+		"dead-letters list replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
 	do("redrive", "replies", "--all").want(t, failure.Usage, "add --yes")
 	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage,
 		"--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
-	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage,
-		"cannot be recorded, and nothing was done", "--file")
+	do("redrive", "replies", id, "--journal", filepath.Join(file, "no", "folder")).want(t, failure.Usage,
+		"cannot be recorded, and nothing was done", "--journal")
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK,
 		id+": would be redriven to replies (order o-1)\n", "(order o-2)")
 	asked := c

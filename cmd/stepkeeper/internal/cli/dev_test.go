@@ -20,10 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
-	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // dev calls `stepkeeper dev` over a runtime of the test's.
@@ -166,7 +164,7 @@ func TestDevExample(t *testing.T) {
 		text, err := io.ReadAll(page.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "<code>stepkeeper --server "+s[0]+
-			" bulk resubmit --where state=compensated", "the console's command lines do not lead to this server")
+			" resubmit --where state=compensated", "the console's command lines do not lead to this server")
 	case r := <-done:
 		t.Fatalf("it ended: %+v", r)
 	}
@@ -240,7 +238,7 @@ func TestDevExamples(t *testing.T) {
 
 func TestDevKeeps(t *testing.T) {
 	for keep, want := range map[string]time.Duration{
-		"": 0, "30d": 30 * 24 * time.Hour,
+		"30d": 30 * 24 * time.Hour,
 		"18d": 18 * 24 * time.Hour, "720h": 30 * 24 * time.Hour,
 	} {
 		got := time.Duration(-1)
@@ -250,10 +248,10 @@ func TestDevKeeps(t *testing.T) {
 		}, "--keep", keep).want(t, failure.OK)
 		require.Equal(t, want, got, keep)
 	}
-	for _, keep := range []string{"17d", "0d", "-30d", "30", "d", "1000000d"} {
+	for _, keep := range []string{"17d", "-30d", "30", "d", "1000000d"} {
 		dev(t.Context(), t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil },
 			"--keep", keep).
-			want(t, failure.Usage, keep)
+			want(t, failure.Usage, "--keep ")
 	}
 }
 
@@ -411,78 +409,22 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestDemo(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want failure.Code
-	}{{nil, failure.OK}, {runner.ErrNotProven, failure.General}, {runner.ErrStack, failure.General}} {
-		var got runner.Options
-		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
-			got = o
-			if files, err := source.LoadDir(o.Workflows, source.Options{}); err != nil ||
-				len(files) != 1 {
-				t.Errorf("the built-in workflow is not there: %v %v", files, err)
-			}
-			return runner.Report{Submitted: 3}, c.err
-		}}
-		x.run(t, "demo", "--seed", "7").want(t, c.want)
-		require.EqualValues(t, 7, got.Seed)
-		require.NotEmpty(t, got.Binary)
-		require.NotNil(t, got.Out)
-		require.Empty(t, got.Dir)
-		r := x.run(t, "demo", "--output", "json")
-		if errors.Is(c.err, runner.ErrStack) {
-			continue
-		}
-		d := decodeLines(t, r.out)
-		require.Len(t, d, 1, "the output is the report alone")
-		require.EqualValues(t, 3, d[0]["submitted"])
-	}
-}
-
-// The folder of a demo is kept on request, and its name is printed. A demo can run other workflows. An
-// interrupt does not count as a failed proof.
-func TestDemoKeeps(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	for _, flags := range [][]string{{}, {"--output", "json"}} {
-		var got runner.Options
-		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
-			got = o
-			return runner.Report{}, nil
-		}}
-		r := x.run(t, append([]string{"demo", "--keep", "--workflows", "mine"}, flags...)...)
-		r.want(t, failure.OK, "kept in "+got.Dir)
-		info, err := os.Stat(got.Dir)
-		require.Equal(t, "mine", got.Workflows, "%v", flags)
-		require.NoError(t, err)
-		require.True(t, info.IsDir(), "%v", flags)
-		if len(flags) > 0 {
-			require.NotContains(t, r.out, "kept in", "%v", flags)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	x := call{ctx: ctx, demo: func(context.Context, runner.Options) (runner.Report, error) {
-		cancel()
-		return runner.Report{}, errors.New("ended")
-	}}
-	r := x.run(t, "demo")
-	require.Equal(t, failure.General, r.code)
-	require.Contains(t, r.err, "interrupted")
-	require.NotContains(t, r.err, "--seed")
-}
-
 // TestDevClock: dev uses the clock of the machine, unless the file of a test gives an offset.
 func TestDevClock(t *testing.T) {
 	var got embedded.Options
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
 	dev(t.Context(), t, keep).want(t, failure.OK)
 	require.Nil(t, got.Clock)
-	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
+	shift := func(by string) result {
+		env := map[string]string{"STEPKEEPER_CLOCK_OFFSET": write(t, "offset", by)}
+		return call{env: env, runtime: keep}.run(t, "dev", "--data", "d", "--workflows", shipped, "--agents",
+			write(t, "agents.yaml", "agents: {}"))
+	}
+	shift("2h\n").want(t, failure.OK)
 	off := time.Until(got.Clock.Now())
 	require.GreaterOrEqual(t, off, time.Hour)
 	require.LessOrEqual(t, off, 3*time.Hour)
-	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage,
-		"duration")
+	shift("later\n").want(t, failure.Usage, "duration")
 }
 
 // A server or console that cannot write its ready line reports this on standard error, continues, and ends

@@ -18,18 +18,40 @@ var doctorText = app.Text{
 	Short: "Check a server or a stack, and print how to fix what is wrong",
 	Examples: `  stepkeeper doctor
   stepkeeper doctor --stack Shop
-  stepkeeper doctor --stack Shop --output json`,
+  stepkeeper doctor --stack Shop --smoke --orders 200 --workflow booking --order booking.json`,
 	Long: "For a server it checks the intake, the message path, the version, the store, the workflow files, the\n" +
 		"agents and the clock. For a stack it checks access to the tables, the right to send, the version, the\n" +
 		"consumers of queues, dead letters, the Supervisor's last run and its delay, stored definitions, quotas\n" +
 		"and the clock.\n\n" +
 		"It changes nothing. The exit code is 1 if a check fails. A check that lacks a permission is `unknown`\n" +
-		"and does not fail.",
+		"and does not fail.\n\n" +
+		"With --smoke it submits real orders instead, waits for their ends, and checks each order: it ended, its\n" +
+		"steps agree with its end, and its content is what was sent. The agents call their services, so use\n" +
+		"services for tests. For a stack it first checks the account's limit of concurrent executions, and the\n" +
+		"consumers of the queues. The exit code is 0 if all orders end Processed and the audit finds nothing, 6\n" +
+		"if an order ended otherwise, and 1 if the audit finds a problem or an order did not end.",
+	Reach: app.Reach{
+		Server: true, Stack: true,
+		Timeout: "how long to wait for an answer (default 30s), with --smoke for the last end (5m, and 1s for each order)",
+	},
 }
 
 func newDoctor(a *app.App) *cobra.Command {
-	return a.Command(doctorText, nil,
-		func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) })
+	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
+	smoke := false
+	own := o.flags()
+	flags := append(own, app.Flag{
+		In: app.RunFlags, Name: "smoke", To: &smoke, Text: "send orders through the deployment, and audit the result",
+	})
+	return a.Command(doctorText, flags, func(cmd *cobra.Command, _ []string) error {
+		if smoke {
+			return runSmoke(cmd.Context(), o)
+		}
+		if err := foreign(cmd, own, "--smoke"); err != nil {
+			return err
+		}
+		return runDoctor(cmd.Context(), a)
+	})
 }
 
 func runDoctor(ctx context.Context, a *app.App) error {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
@@ -404,7 +403,7 @@ var alternatives = regexp.MustCompile(`(\w+)(\|\w+)+`)
 var pathName = regexp.MustCompile(`^(cmd|client|demo|dev|docs|examples|functions|infra|localstack|shared|verify|workflows|workflowtest)/[a-z0-9_./-]+\.(go|ya?ml|jsonl?|md|sh|py)$`)
 
 func knownFlags(t *testing.T) map[string]bool {
-	known := map[string]bool{"help": true, "version": true} // cobra's own
+	known := map[string]bool{"help": true} // cobra's own
 	for _, c := range commands(t) {
 		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(c.LocalFlags().FlagUsages()+
 			c.PersistentFlags().FlagUsages(), -1) {
@@ -417,7 +416,7 @@ func knownFlags(t *testing.T) map[string]bool {
 // TestExamplesOfHelp: what `--help` shows as an example is a command line that parses.
 func TestExamplesOfHelp(t *testing.T) {
 	for _, c := range commands(t) {
-		if c.Example == "" || isCompletion(c) {
+		if c.Example == "" {
 			continue
 		}
 		if err := checkShell("README.md", c.Example); err != nil &&
@@ -425,11 +424,6 @@ func TestExamplesOfHelp(t *testing.T) {
 			t.Errorf("%s: %v", c.CommandPath(), err)
 		}
 	}
-}
-
-// isCompletion reports whether the command is part of completion, whose texts come from cobra.
-func isCompletion(c *cobra.Command) bool {
-	return strings.HasPrefix(c.CommandPath(), "stepkeeper completion")
 }
 
 // TestGuideShowsTheProject: the workflow in the guide is the one that `stepkeeper init` writes.

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -19,78 +20,60 @@ import (
 const pageSize = 1000 // size of the largest page that the server returns
 
 type listOptions struct {
-	app       *app.App
-	state     string
-	workflow  string
-	step      string
-	code      string
-	prefix    string
-	olderThan time.Duration
-	limit     int
-	all       bool
-	children  bool
-	damaged   bool
+	app      *app.App
+	where    map[string]string
+	limit    int
+	all      bool
+	children bool
+	damaged  bool
 }
 
 var listText = app.Text{
 	Use:   "list",
 	Group: "orders",
 	Short: "List orders, newest first",
-	Examples: `  stepkeeper list --state Error --step charge-payment --code declined
-  stepkeeper list --state Processing --older-than 10m
-  stepkeeper list --workflow order --all --output json`,
-	Long: `It prints one page of --limit orders. Child orders appear only with --children, --damaged or --id.
-With --output json each line is an order in the shape of GET /v1/orders.`,
+	Examples: `  stepkeeper list --where state=Error,step=charge-payment,code=declined
+  stepkeeper list --where state=Processing,older=10m
+  stepkeeper list --where workflow=order --all --output json`,
+	Long: "It prints one page of --limit orders. Child orders appear only with --children, --damaged or the key id.\n" +
+		"With --output json each line is an order in the shape of GET /v1/orders.\n\n" +
+		"All keys of --where must match: `step` is where an order stopped or waits, `code` that of its error, `id` the\n" +
+		"beginning of its ID, and `older` how long ago it was received. The commands to many orders select with the\n" +
+		"same words, for example `stepkeeper resubmit --where`.",
+	Reach: app.Reach{Server: true, Stack: true, Timeout: "how long to wait for an answer (default 30s; with --all no limit)"},
 }
 
 func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
 	return a.Command(listText, []app.Flag{
+		whereFlag(&o.where, ""),
 		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
-		{In: app.WhichOrders, Name: "code", To: &o.code, Text: "orders with an error of this `code`"},
 		{
 			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
 			Text: "only orders that were set aside because they cannot be read, child orders too",
-		},
-		{In: app.WhichOrders, Name: "id", To: &o.prefix, Text: "orders whose ID begins with this `text`"},
-		{
-			In: app.WhichOrders, Name: "older-than", To: &o.olderThan, Least: "0s",
-			Text: "orders received longer ago than this",
-		},
-		{
-			In: app.WhichOrders, Name: "state", To: &o.state, Of: render.States,
-			Text: "orders in this `state`: " + strings.Join(render.States, ", "),
-		},
-		{
-			In: app.WhichOrders, Name: "step", To: &o.step,
-			Text: "orders that stopped at this step (`name`), or wait in it",
-		},
-		{
-			In: app.WhichOrders, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
-			Text: "orders of this workflow (`name`)",
 		},
 		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
 		{
 			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1",
 			Text: "print at most this `number` of orders",
 		},
-	},
-		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
+	}, func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
 func runList(ctx context.Context, o *listOptions) error {
+	q, err := bulk.Where(o.where).Query("")
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, "see `stepkeeper list --help`", "the orders cannot be listed")
+	}
 	ctx, cancel := o.app.Bounded(ctx, o.patience())
 	defer cancel()
 	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
-	q := client.Query{
-		State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
-		IDPrefix: o.prefix, OlderThan: o.olderThan, Damaged: o.damaged, PageSize: pageSize,
-	}
-	children := o.children || o.damaged || o.prefix != ""
-	if !o.all && o.step+o.code+o.prefix == "" { // The client applies these filters after it has read a page.
+	q.Damaged = o.damaged
+	children := o.children || o.damaged || q.IDPrefix != ""
+	if !o.all && q.Step+q.Code+q.IDPrefix == "" { // The client applies these filters after it has read a page.
 		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
@@ -118,7 +101,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		}
 	}
 	if count == 0 {
-		if err := o.app.KnownWorkflow(ctx, c, o.workflow); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, q.Workflow); err != nil {
 			return err
 		}
 	}
@@ -130,7 +113,7 @@ func runList(ctx context.Context, o *listOptions) error {
 			view.Count(left, "child order"))
 	}
 	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
-	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {
+	if left := c.Unlisted(); left != "" && q.State == "" && !o.app.JSON() {
 		fmt.Fprintln(o.app.Streams.Err, left)
 	}
 	return nil

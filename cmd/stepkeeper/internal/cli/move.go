@@ -20,33 +20,33 @@ type moveOptions struct {
 }
 
 var moveText = app.Text{
-	Use:   "move ID... --definition latest|HASH",
+	Use:   "move ID...|--where KEY=VALUE,... --definition latest|HASH",
 	Group: "operator",
 	Short: "Pin orders to another definition of their workflow",
 	Examples: `  stepkeeper move order-1001 --definition latest --dry-run
-  stepkeeper move order-1001 --definition latest --simulate`,
+  stepkeeper move order-1001 --definition latest --simulate
+  stepkeeper move --where workflow=trip --definition latest --reason "the price was wrong" --dry-run`,
 	Long: "An order runs the definition that was deployed when it arrived. If that definition has a bug, deploy a\n" +
 		"corrected file and move the order. Completed steps must be the same in both definitions: --dry-run\n" +
 		"prints the differences. An order in Error stays there; `resubmit --definition latest` moves and\n" +
 		"continues it in one command.\n\n" +
 		"--simulate first runs each order as the move would leave it, in virtual time and against every failure.\n" +
-		"It moves the order only if it ends and breaks no invariant. `simulate FILE --move ID` does this before\n" +
-		"FILE is deployed.",
-	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+		"It moves the order only if it ends and breaks no invariant.\n\n" +
+		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
 }
 
 func newMove(a *app.App) *cobra.Command {
 	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}, number: -1}}
-	return o.orderCmd(moveText, "command", []app.Flag{
+	single := []app.Flag{
 		numberFlag(&o.number),
-		definitionFlag(&o.action.Definition),
-		dryRunFlag(&o.dryRun),
 		{
 			In: app.CommandFlags, Name: "simulate", To: &o.seeds, Bare: "2000", Least: "0",
 			Text: "first simulate the moved order with this number of `seeds`; 2000 without a number",
 		},
-	},
+	}
+	return o.selectable(moveText, single, []app.Flag{definitionFlag(&o.action.Definition)},
 		func(ctx context.Context) error { return runMove(ctx, o) })
 }
 

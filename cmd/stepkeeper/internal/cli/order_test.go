@@ -208,19 +208,19 @@ func TestList(t *testing.T) {
 	r.want(t, failure.OK)
 	golden.Assert(t, r.out, "list.jsonl")
 	for _, x := range []struct{ flags, want string }{
-		{"--state error", "stopped"},
-		{"--state Processed", "processed"},
-		{"--workflow provision", "stopped"},
-		{"--older-than 30m", "processed"},
-		{"--older-than 1d", ""},
+		{"--where state=error", "stopped"},
+		{"--where state=Processed", "processed"},
+		{"--where workflow=provision", "stopped"},
+		{"--where older=30m", "processed"},
+		{"--where older=1d", ""},
 		{"--limit 1", "stopped"},
 		{"--limit 3", "stopped processed running"},
 		{"--limit 1 --all", "stopped processed running"},
-		{"--workflow provision --state processed", ""},
-		{"--step zone", "stopped"},
-		{"--code http-422 --state error", "stopped"},
-		{"--code nothing", ""},
-		{"--id pro --limit 1", "processed"},
+		{"--where workflow=provision,state=processed", ""},
+		{"--where step=zone", "stopped"},
+		{"--where code=http-422 --where state=error", "stopped"},
+		{"--where code=nothing", ""},
+		{"--where id=pro --limit 1", "processed"},
 	} {
 		r := c.run(t, append([]string{"list", "--output", "json"}, strings.Fields(x.flags)...)...)
 		r.want(t, failure.OK)
@@ -241,17 +241,17 @@ func TestList(t *testing.T) {
 			Claim: protocol.Claim{At: at},
 		}},
 	})
-	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
+	c.run(t, "list", "--where", "id=half").want(t, failure.OK, "Error (undo)",
 		"charge: "+strings.Repeat("long ", 19)+"long")
 	screen := c
 	screen.terminal = true
-	screen.run(t, "list", "--id", "half").want(t, failure.OK,
+	screen.run(t, "list", "--where", "id=half").want(t, failure.OK,
 		"charge: "+(strings.Repeat("long ", 20))[:51]+"…")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
-	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
+	c.run(t, "list", "--where", "workflow=provision,state=processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {
-		for _, command := range []string{"list", "approvals"} {
-			r := c.run(t, command, "--workflow", "provisoin", "--output", format)
+		for _, command := range []string{"list --where workflow=provisoin", "approvals --workflow provisoin"} {
+			r := c.run(t, append(strings.Fields(command), "--output", format)...)
 			r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?",
 				"workflow list")
 		}

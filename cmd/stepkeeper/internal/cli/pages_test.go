@@ -26,7 +26,7 @@ import (
 func TestFlagsPage(t *testing.T) {
 	of := map[string][]string{} // commands, by a row of the table without them
 	for _, c := range commands(t) {
-		if isCompletion(c) || c.Name() == "help" {
+		if c.Name() == "help" {
 			continue
 		}
 		name := cmp.Or(
@@ -34,7 +34,7 @@ func TestFlagsPage(t *testing.T) {
 			"every command",
 		)
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" || f.Name == "version" {
+			if f.Name == "help" || f.Name == "version" {
 				return
 			}
 			value, _ := pflag.UnquoteUsage(f)
@@ -44,9 +44,6 @@ func TestFlagsPage(t *testing.T) {
 			row := fmt.Sprintf("| `%s` | %%s |", strings.TrimSpace("--"+f.Name+" "+value))
 			if !slices.Contains([]string{"", "0", "0s", "[]", "false"}, f.DefValue) {
 				row += " `" + f.DefValue + "`"
-			}
-			if strings.HasPrefix(name, "bulk ") {
-				name = "bulk"
 			}
 			if !slices.Contains(of[row], "`"+name+"`") {
 				of[row] = append(of[row], "`"+name+"`")

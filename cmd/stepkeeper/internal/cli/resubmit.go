@@ -25,17 +25,19 @@ type resubmitOptions struct {
 }
 
 var resubmitText = app.Text{
-	Use:   "resubmit ID...",
+	Use:   "resubmit ID...|--where KEY=VALUE,...",
 	Group: "operator",
 	Short: "Continue orders in Error, or restart undone orders",
 	Examples: `  stepkeeper resubmit order-1001
   stepkeeper resubmit order-1001 --deadline 2h
+  stepkeeper resubmit --where step=charge-payment,code=http-503 --reason "the bank was down" --dry-run
   stepkeeper resubmit order-1001 --input charge-payment=corrected.json --reason "the currency was missing"`,
 	Long: "Fix the cause first. An order in Error continues at the step that stopped it, forward or with its undo.\n" +
-		"A Compensated order starts again from the beginning. `stepkeeper bulk resubmit` continues many orders.\n\n" +
+		"A Compensated order starts again from the beginning.\n\n" +
 		"--input gives a step another input for this run. The step must not have been asked, or be resolved as\n" +
-		"not-happened, because a service must not get two inputs under one key.",
-	Args:  app.Args{Least: 1, Any: true, What: "the ID of an order, or several"},
+		"not-happened, because a service must not get two inputs under one key.\n\n" +
+		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
 	Offer: app.Orders,
 }
 
@@ -44,7 +46,7 @@ func newResubmit(a *app.App) *cobra.Command {
 		app: a, action: bulk.Action{Command: "resubmit"},
 		number: -1,
 	}}
-	return o.orderCmd(resubmitText, "command", []app.Flag{
+	single := []app.Flag{
 		{
 			In: app.OrderFlags, Name: "deadline", To: &o.deadline,
 			Text: "new deadline: a `time` in RFC 3339, or a duration from now (default: no deadline)",
@@ -54,9 +56,8 @@ func newResubmit(a *app.App) *cobra.Command {
 			Text: "input of a step: `STEP=FILE` with a JSON value; FILE - reads standard input",
 		},
 		numberFlag(&o.number),
-		definitionFlag(&o.action.Definition),
-		dryRunFlag(&o.dryRun),
-	},
+	}
+	return o.selectable(resubmitText, single, []app.Flag{definitionFlag(&o.action.Definition)},
 		func(ctx context.Context) error { return runResubmit(ctx, o) })
 }
 
@@ -122,18 +123,20 @@ type resolveOptions struct {
 }
 
 var resolveText = app.Text{
-	Use:   "resolve ID STEP happened|not-happened|undone",
+	Use:   "resolve [ID] STEP happened|not-happened|undone",
 	Group: "operator",
 	Short: "State what happened to a step in doubt, or end a wait",
 	Examples: `  stepkeeper resolve order-1001 charge-payment happened
   stepkeeper resolve order-1001 charge-payment happened --step-output charged.json
-  stepkeeper resolve order-1001 cool-off happened`,
+  stepkeeper resolve order-1001 cool-off happened
+  stepkeeper resolve charge-payment not-happened --where step=charge-payment --reason "the bank was down"`,
 	Long: "Look at the remote service first. The order stays in Error; `resubmit` or `undo` continues it. The\n" +
 		"command is refused while the last attempt may still take effect; `show` prints until when.\n\n" +
 		"Give --step-output if later steps read what the step returned. A step or an order that is being undone\n" +
 		"takes none. A step that waits for a time ends at once if it is stated to have happened, and the order\n" +
-		"goes on.",
-	Args:  app.Args{Least: 3, Most: 3, What: "an order, a step, and what happened"},
+		"goes on.\n\n" +
+		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step, and what happened"},
 	Offer: app.Offer{Complete: "steps", Suggest: []string{"happened", "not-happened", "undone"}},
 }
 
@@ -142,19 +145,14 @@ func newResolve(a *app.App) *cobra.Command {
 		app: a, action: bulk.Action{Command: "resolve"},
 		number: -1,
 	}}
-	return o.orderCmd(resolveText, "command", []app.Flag{
+	single := []app.Flag{
 		{
 			In: app.OrderFlags, Name: "step-output", To: &o.output,
 			Text: "`file` with the JSON value that the step returned; - reads standard input",
 		},
 		numberFlag(&o.number),
-	},
-		func(ctx context.Context) error {
-			o.action.Step = o.ids[1]
-			o.action.Fact = core.Fact(o.ids[2])
-			o.ids = o.ids[:1]
-			return runResolve(ctx, o)
-		})
+	}
+	return o.selectable(resolveText, single, nil, func(ctx context.Context) error { return runResolve(ctx, o) })
 }
 
 func facts() []string {

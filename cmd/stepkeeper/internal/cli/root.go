@@ -32,8 +32,8 @@ With --output json an error is one JSON document on standard error:
 func Root(a *app.App) *cobra.Command {
 	return a.Root(author.NewInit(a), local.NewDev(a), local.NewDemo(a), newSubmit(a), newShow(a), newList(a),
 		newWatch(a), newAnswer(a), newApprovals(a), newSchedules(a), local.NewConsole(a), newResubmit(a),
-		newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newErase(a), newBulk(a),
-		newDeadLetters(a), local.NewBackup(a), local.NewTokenKey(a), newDoctor(a), newSmoke(a),
+		newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newErase(a), newContinue(a),
+		newDeadLetters(a), local.NewBackup(a), newDoctor(a),
 		author.NewWorkflow(a), author.NewAgent(a), author.NewAWS(a), author.NewSimulate(a),
-		app.NewVersion(a), a.Command(exitCodesText, nil, nil))
+		a.Command(exitCodesText, nil, nil))
 }

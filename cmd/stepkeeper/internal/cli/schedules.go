@@ -23,6 +23,7 @@ var schedulesText = app.Text{
   stepkeeper schedules --output json`,
 	Long: `It prints the next time, the last start, and the number of skipped times, with the last reason.
 With --output json each line is one workflow with its last 20 starts and skipped times.`,
+	Reach: app.ServerOrStack,
 }
 
 func newSchedules(a *app.App) *cobra.Command {

@@ -40,6 +40,7 @@ var showText = app.Text{
 the commands that the order accepts now, or from a printed time on. For an order on AWS it estimates the cost.`,
 	Args:  app.Args{Least: 1, Most: 1, What: "the ID of an order"},
 	Offer: app.Orders,
+	Reach: app.ServerOrStack,
 }
 
 func newShow(a *app.App) *cobra.Command {

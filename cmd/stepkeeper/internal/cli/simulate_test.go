@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,7 +52,7 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 func TestSimulateReportsWhatWasDone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	r := call{ctx: ctx}.run(t, "simulate", transfer, "--minutes", "60")
+	r := call{ctx: ctx}.run(t, "simulate", transfer, "--for", "1h")
 	r.want(t, failure.General, "stopped early", "transfer: ", "invariants checked")
 }
 
@@ -71,68 +70,6 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 		"recorded of the workflow transfer")
 	put(t, tape, read(t, tape)[:200])
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
-}
-
-// regression writes a workflow that breaks an invariant, and lets the command write a test of it into the
-// same folder.
-func regression(t *testing.T) (bad, test string) {
-	t.Helper()
-	folder := filepath.Join(t.TempDir(), "Shop 2")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	bad = filepath.Join(folder, "transfer.yaml")
-	test = filepath.Join(folder, "regression_test.go")
-	put(t, bad, read(t, transfer))
-	call{}.run(t, "simulate", bad, "--services", filepath.Join(filepath.Dir(transfer), "unfenced.yaml"),
-		"--tape", filepath.Join(folder, "tape.json"),
-		"--regression-test", test).want(t, failure.NotProcessed, "regression test: "+test)
-	return bad, test
-}
-
-func TestRegressionTestIsWritten(t *testing.T) {
-	_, test := regression(t)
-	text := read(t, test)
-	for _, want := range []string{
-		"package shop2_test\n",
-		"func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n",
-	} {
-		require.Contains(t, text, want)
-	}
-}
-
-// TestRegressionTest: the generated test compiles, fails with the workflow that it was made from, and passes
-// with the corrected one.
-func TestRegressionTest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles a test")
-	}
-	bad, test := regression(t)
-	folder := filepath.Dir(bad)
-	binary := filepath.Join(folder, "regression.test")
-	// The folder belongs to a package of this module, so nothing is written there.
-	put(t, test, strings.Replace(read(t, test), "package shop2_test", "package simulate_test", 1))
-	there, err := filepath.Abs(filepath.Join(filepath.Dir(transfer), "written_regression_test.go"))
-	require.NoError(t, err)
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {there: test}})
-	require.NoError(t, err)
-	put(t, filepath.Join(folder, "overlay.json"), string(overlay))
-	compile := exec.Command("go", "test", "-c", "-o", binary, "-overlay",
-		filepath.Join(folder, "overlay.json"), ".")
-	compile.Dir = filepath.Dir(there)
-	out, err := compile.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	run := func() (string, error) {
-		c := exec.Command(binary, "-test.run=^TestTransferInvariant11$", "-test.v")
-		c.Dir = folder
-		out, err := c.CombinedOutput()
-		return string(out), err
-	}
-	printed, err := run()
-	require.Error(t, err, printed)
-	require.Contains(t, printed, "invariant 11")
-	put(t, bad, strings.Replace(read(t, bad), "grade: fenced", "grade: idempotent", 1))
-	printed, err = run()
-	require.NoError(t, err, printed)
-	require.Contains(t, printed, "--- PASS: TestTransferInvariant11")
 }
 
 func read(t *testing.T, file string) string {
@@ -205,9 +142,8 @@ func TestSimulateRefuses(t *testing.T) {
 		},
 		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--minutes", "NaN"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--minutes", "1e300"}, failure.Usage, "525600"},
+		{[]string{"simulate", transfer, "--for", "0s"}, failure.Usage, "out of range"},
+		{[]string{"simulate", transfer, "--for", "366d"}, failure.Usage, "365d"},
 	} {
 		call{}.run(t, x.args...).want(t, x.code, x.want)
 	}

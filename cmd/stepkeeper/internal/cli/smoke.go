@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -36,10 +36,9 @@ type smokeOptions struct {
 	orders   int
 	workflow string
 	file     string
-	within   time.Duration
 }
 
-// smokeReport is the JSON output of `smoke`.
+// smokeReport is the JSON output of `doctor --smoke`.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
 	Prefix   string             `json:"prefix"`
@@ -64,42 +63,22 @@ type smokeProblem struct {
 	What    string `json:"what"`
 }
 
-var smokeText = app.Text{
-	Use:   "smoke",
-	Group: "operator",
-	Short: "Send orders through a deployment, and audit the result",
-	Examples: `  stepkeeper smoke --stack Shop
-  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json`,
-	Long: `It submits real orders, waits for their ends, and checks each order: it ended, its steps agree with its end, and
-its content is what was sent. The agents call their services, so use services for tests. For a stack it first
-checks the account's limit of concurrent executions, and the consumers of the queues.
-
-The exit code is 0 if all orders end Processed and the audit finds nothing, 6 if an order ended otherwise, and 1
-if the audit finds a problem or an order did not end.`,
-}
-
-func newSmoke(a *app.App) *cobra.Command {
-	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
-	return a.Command(smokeText, []app.Flag{
+// flags returns the flags of `doctor --smoke`.
+func (o *smokeOptions) flags() []app.Flag {
+	return []app.Flag{
 		{
-			In: app.OrderFlags, Name: "order", To: &o.file, Offer: app.Files("json", "jsonl"),
-			Text: "`file` with the contents of orders, used in turn; needed for any workflow but order",
+			In: app.RunFlags, Name: "orders", To: &o.orders, Least: "1", Most: "100000",
+			Text: "with --smoke: `number` of orders to send",
 		},
 		{
-			In: app.OrderFlags, Name: "orders", To: &o.orders, Least: "1", Most: "100000",
-			Text: "`number` of orders to send",
+			In: app.RunFlags, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			Text: "with --smoke: `name` of the workflow",
 		},
-		{In: app.OrderFlags, Name: "workflow", To: &o.workflow, Text: "`name` of the workflow"},
 		{
-			In: app.RunFlags, Name: "within", To: &o.within, Least: "1ms",
-			Text: "time until the last end (default 5m, and 1s for each order)",
+			In: app.RunFlags, Name: "order", To: &o.file, Offer: app.Files("json", "jsonl"),
+			Text: "with --smoke: `file` with the contents of orders, used in turn; needed for any workflow but order",
 		},
-	}, func(cmd *cobra.Command, _ []string) error {
-		if o.within == 0 { // An emulator on one machine can finish only a few orders per second.
-			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
-		}
-		return runSmoke(cmd.Context(), o)
-	})
+	}
 }
 
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
@@ -148,12 +127,17 @@ type smoke struct {
 	took   []time.Duration
 }
 
+// within returns the time until the last end. An emulator on one machine can finish only a few orders a second.
+func (o *smokeOptions) within() time.Duration {
+	return cmp.Or(o.app.Timeout, 5*time.Minute+time.Duration(o.orders)*time.Second)
+}
+
 func runSmoke(ctx context.Context, o *smokeOptions) error {
 	contents, err := o.contents()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.within)
+	ctx, cancel := context.WithTimeout(ctx, o.within())
 	defer cancel()
 	ctx, quiet := o.app.ReportOutages(ctx)
 	defer quiet()
@@ -254,7 +238,7 @@ func (s *smoke) one(ctx context.Context, i int) {
 		s.report.Open++
 		what := "no end: " + err.Error()
 		if errors.Is(err, context.DeadlineExceeded) {
-			what = "no end within " + s.within.String()
+			what = "no end within " + s.within().String()
 		}
 		s.problem(i, what)
 		return

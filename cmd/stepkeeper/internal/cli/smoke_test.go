@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// smoked calls `stepkeeper smoke` over a stack of its own.
+// smoked calls `stepkeeper doctor --smoke` over a stack of its own.
 func smoked(t *testing.T, args ...string) result {
 	t.Helper()
 	return smokedBy(t, onStack(stacktest.New(t, stacktest.Memory()), ""), args...)
@@ -25,7 +25,7 @@ func smoked(t *testing.T, args ...string) result {
 
 func smokedBy(t *testing.T, c call, args ...string) result {
 	t.Helper()
-	return c.run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"}, args...)...)
+	return c.run(t, append([]string{"doctor", "--smoke", "--stack", "Shop", "--region", "eu-central-1"}, args...)...)
 }
 
 func TestSmoke(t *testing.T) {
@@ -50,11 +50,11 @@ func TestSmoke(t *testing.T) {
 			require.Contains(t, report, "tookMaxSeconds")
 		},
 		"an order without an end": func(t *testing.T) {
-			smoked(t, "--orders", "1", "--order", never, "--within", "3s").want(t, failure.General,
+			smoked(t, "--orders", "1", "--order", never, "--timeout", "3s").want(t, failure.General,
 				"no end within 3s", "1 without an end", "given up after", "audit: 1 problem\n")
 		},
 		"orders without an end are reported one after the other": func(t *testing.T) {
-			r := smoked(t, "--orders", "5", "--order", never, "--within", "3s", "--output", "json")
+			r := smoked(t, "--orders", "5", "--order", never, "--timeout", "3s", "--output", "json")
 			var stuck []string
 			for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
 				stuck = append(stuck, p.(map[string]any)["orderId"].(string))
@@ -86,7 +86,7 @@ func TestSmokeRefuses(t *testing.T) {
 		says string
 	}{
 		"no orders":                {[]string{"--orders", "0"}, failure.Usage, "out of range"},
-		"no time":                  {[]string{"--within", "0s"}, failure.Usage, "out of range"},
+		"no time":                  {[]string{"--timeout", "0s"}, failure.Usage, "out of range"},
 		"a workflow without order": {[]string{"--workflow", "booking"}, failure.Usage, "add --order FILE"},
 		"a file as a folder": {
 			[]string{"--order", filepath.Join(orders, "below")},

@@ -69,7 +69,7 @@ func TestCommandsOnAStack(t *testing.T) {
 		run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
 			"reserve, attempt 1")
 		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"kind": "alert"`)
-		run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
+		run("", "list", "--where", "state=Error").want(t, failure.OK, "o-4")
 		run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
 			"o-4: undo refused: the order has accepted another command")
 		w.Broken.Store(false)
@@ -83,8 +83,8 @@ func TestCommandsOnAStack(t *testing.T) {
 			}
 		}
 		w.Parts.Outputs.Workflows = map[string]string{"Order": "67d6291b301412df4a6ca7808aeafac9"}
-		for _, command := range []string{"approvals", "list"} {
-			run("", command, "--workflow", "nope").want(t, failure.NotFound,
+		for _, command := range []string{"approvals --workflow nope", "list --where workflow=nope"} {
+			run("", strings.Fields(command)...).want(t, failure.NotFound,
 				`there is no workflow "nope", and no order of it`, "look at what was deployed in the stack Shop")
 		}
 		run("", "approvals", "--workflow", "order").want(t, failure.OK, "no approval is open")
@@ -154,7 +154,7 @@ func TestStackFlags(t *testing.T) {
 			"--stack and --server are given together",
 		},
 		{failure.Usage, "show o --region eu-central-1", "--region is that of a stack"},
-		{failure.Usage, "workflow list --stack Shop --region eu-central-1", "inside its functions"},
+		{failure.Usage, "workflow list --stack Shop", "unknown flag: --stack"},
 		{failure.NotFound, "show o --stack Shpo --region eu-central-1", "no such stack"},
 	} {
 		onStack(w, "").run(t, strings.Fields(x.args)...).want(t, x.code, x.want)
@@ -324,7 +324,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	}
 	run("", "list").want(t, failure.OK, reported, "o-1")
 	run("", "show", "o-1").want(t, failure.OK, reported)
-	run("", "smoke", "--orders", "1").want(t, failure.OK, reported, "audit: nothing found")
+	run("", "doctor", "--smoke", "--orders", "1").want(t, failure.OK, reported, "audit: nothing found")
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
@@ -339,13 +339,13 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	}
 	require.Equal(t, "requests-shop", first(run("", "show", "o-1", "--output", "json").out, "queue"))
 	require.Equal(t, "shop", first(run("", "list", "--output", "json").err, "agent"))
-	require.Equal(t, reason, first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"))
+	require.Equal(t, reason, first(run("", "doctor", "--smoke", "--orders", "1", "--output", "json").out, "reason"))
 
 	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""
 	const unknown = "not known whether something takes from requests-shop: the permission " +
 		"lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
-	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
+	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"doctor", "--smoke", "--orders", "1"}} {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
 		require.Equal(t, 1, strings.Count(r.err, "not known"), "%v", args)
@@ -356,7 +356,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	require.True(t, strings.HasPrefix(
 		decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string), unknown), decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]["unchecked"].(string))
 	mappings["m-shop"] = "Enabled"
-	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
+	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"doctor", "--smoke", "--orders", "1"}} {
 		r := run(line("o-5"), args...)
 		require.Equal(t, failure.OK, r.code, "%v", args)
 		require.NotContains(t, r.out+r.err, "no consumer", "%v", args)

@@ -43,6 +43,7 @@ Submitting the same file again does no harm: an order that exists is not started
 reported with its line and the fix, and the other records are submitted.`,
 	Args:  app.Args{Least: 1, Any: true, What: "a file with orders, or - for standard input"},
 	Offer: app.Files("json", "jsonl", "ndjson"),
+	Reach: app.Untimed,
 }
 
 func newSubmit(a *app.App) *cobra.Command {

@@ -278,7 +278,7 @@ func TestAnOutageIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 	}
 	for name, args := range map[string][]string{
-		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"smoke", "--within", "4s"},
+		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"doctor", "--smoke"},
 	} {
 		virtually(t, name, func(t *testing.T) {
 			r := call{in: orderLine("n-1", "")}.run(t, append(args, "--timeout", "4s")...)

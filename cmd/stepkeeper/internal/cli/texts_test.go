@@ -59,7 +59,7 @@ approvals --workflow order
 cancel running --command-id c1
 close stopped --yes --by ann --reason refunded --command-id c1
 dead-letters list
-list --state Error
+list --where state=Error
 move stopped --definition latest --dry-run
 resolve stopped zone happened --command-id c1
 resubmit stopped --command-id c1
@@ -69,7 +69,9 @@ resubmit processed --command-id c1
 show asking
 show processed
 undo stopped running --yes
-bulk close --where state=Error --reason settled --dry-run
+close --where state=Error --reason settled --dry-run
+close stopped --reason settled --dry-run
+resolve zone happened --where step=zone --reason settled --dry-run
 watch processed
 watch stopped
 workflow graph ../../../../workflows/provision.yaml
@@ -85,25 +87,40 @@ resubmit
 show ..
 submit --workflow order --id .. testdata/input.json
 submit --workflow order --id -o testdata/input.json
-bulk
-bulk resubmt
-bulk resubmit --reason fixed --yes
-bulk resubmit --where stp=zone --reason fixed --yes
-bulk resubmit --where zone --reason fixed --yes
-bulk resubmit --where state=Broken --reason fixed --yes
-bulk resubmit --where step=zone --yes
-bulk resubmit --where step=zone --reason fixed --rate 0 --yes
-bulk resubmit --where step=zone --reason fixed --stop-at 5 --yes
-bulk resubmit --where step=zone --reason fixed --rate 1e-10 --yes
-bulk resubmit --where step=zone --reason fixed --rate NaN --yes
-bulk resubmit --where step=zone --reason fixed --stop-at NaN --yes
-bulk resubmit --where step=zone --reason fixed --patience 2562047h --yes
-bulk move --where step=zone --reason fixed --yes
-bulk move --where step=zone --reason fixed --definition newest --yes
-bulk resolve zone --where step=zone --reason fixed --yes
-bulk resolve zone perhaps --where step=zone --reason fixed --yes
-bulk continue
-bulk continue nothing.jsonl
+resubmit --reason fixed --yes
+resubmit --where stp=zone --reason fixed --yes
+resubmit --where zone --reason fixed --yes
+resubmit --where state=Broken --reason fixed --yes
+resubmit --where step=zone --yes
+resubmit --where step=zone --reason fixed --rate 0 --yes
+resubmit --where step=zone --reason fixed --stop-at 5 --yes
+resubmit --where step=zone --reason fixed --rate 1e-10 --yes
+resubmit --where step=zone --reason fixed --rate NaN --yes
+resubmit --where step=zone --reason fixed --stop-at NaN --yes
+resubmit --where step=zone --reason fixed --timeout 9000h --yes
+move --where step=zone --reason fixed --yes
+move --where step=zone --reason fixed --definition newest --yes
+resolve zone --where step=zone --reason fixed --yes
+resolve zone perhaps --where step=zone --reason fixed --yes
+continue
+continue nothing.jsonl
+resubmit stopped --where step=zone --reason fixed --yes
+resolve stopped zone happened --where step=zone --reason fixed --yes
+resubmit --where step=nothing --reason fixed --yes
+resubmit --where step=nothing --reason fixed --dry-run
+resubmit --where step=zone,step=charge --reason fixed --yes
+resubmit --where step=zone --where step=charge --reason fixed --yes
+resubmit --where step= --reason fixed --yes
+resubmit --where step=zone --reason fixed --input zone=testdata/input.json --yes
+resubmit --where step=zone --reason fixed --deadline 2h --yes
+resubmit stopped --canary 5
+undo stopped --journal x.jsonl --yes
+undo --where step=zone --reason fixed --command 4 --yes
+cancel --where step=zone --reason fixed --unknown --yes
+cancel stopped --unknown --dry-run
+move --where step=zone --definition latest --reason fixed --simulate --yes
+resolve zone happened --where step=zone --reason fixed --step-output testdata/input.json --yes
+resubmit --where step=zone --reason fixed
 resubmit stopped running --command 1
 resubmit stopped running --command-id x
 resubmit stopped --deadline yesterday
@@ -123,10 +140,12 @@ close stopped --reason x --by
 answer asking approve
 answer asking pay yes
 answer asking approve yes --by a<b
-list --state Sleeping
+list --where state=Sleeping
+list --where stat=Error
+list --where state
 list --limit 0
-list --limit 9223372036854775807 --state Compensating
-list --older-than -1h
+list --limit 9223372036854775807 --where state=Compensating
+list --where older=-1h
 list --output yaml
 show
 show missing
@@ -151,8 +170,8 @@ agent test pay
 agent test pay --do charge
 agent test pay --do charge --effects true --input {
 agent test pay --do charge --effects true --earns gold
-agent test pay --do charge --effects true --timeout 0s
-agent test pay --do charge --effects true --wait -1s
+agent test pay --do charge --effects true --call-timeout 0s
+agent test pay --do charge --effects true --timeout -1s
 agent test pay --do charge --effects true --between -1
 agent test pay --do charge --effects true --between 9223372036854775807
 answer asking approve yes --token t
@@ -160,15 +179,15 @@ answer asking --token t
 console --listen 0.0.0.0:1
 console --listen nowhere
 console --redact nosuchfile
-dead-letters look
-dead-letters look intake --number 0
-dead-letters look intake --number 1001
+dead-letters list a b
+dead-letters list --body
+dead-letters list intake --limit 0
+dead-letters list intake --limit 1001
 dead-letters redrive intake
 dead-letters redrive intake --all --reason x --rate 0
 dead-letters redrive intake --all --reason x --rate 1e-10 --yes
 dead-letters redrive intake --all --reason x --rate NaN --yes
 dead-letters discard intake --all
-demo --orders nosuchfile.jsonl
 dev --listen nowhere
 dev --listen 0.0.0.0:1
 dev --listen example.com:1
@@ -185,7 +204,6 @@ dev --workflows testdata --agents testdata/list.txt --keep 1d
 dev --workflows testdata --agents testdata/list.txt --keep 36501d
 dev --workflows testdata --agents testdata/list.txt --redact nosuchfile
 dev --workflows testdata --agents testdata/list.txt --otlp nowhere
-dev --workflows testdata --agents testdata/list.txt --clock-offset nosuchfile
 dev --log-level loud
 dev --log-format xml
 dev --example nosuch
@@ -200,26 +218,27 @@ schedules --region x
 simulate ../../../../workflows/order.yaml --order nosuchfile
 simulate ../../../../workflows/order.yaml --services nosuchfile
 simulate --replay nosuchfile
-simulate ../../../../workflows/order.yaml --move stopped --seeds 0
 simulate ../../../../workflows/order.yaml --orders 9223372036854775807
-simulate ../../../../workflows/order.yaml --minutes NaN
-simulate ../../../../workflows/order.yaml --minutes 1e300
+simulate ../../../../workflows/order.yaml --for 0s
+simulate ../../../../workflows/order.yaml --for 1000000d
 simulate ../../../../workflows/order.yaml --services testdata/services.yaml
-smoke --orders 0
-smoke --orders 100001
-smoke --within 0s
-smoke --workflow other
-smoke --order nosuchfile
-smoke --order testdata/list.txt
-token-key x
-version now
+doctor --smoke --orders 0
+doctor --smoke --orders 100001
+doctor --smoke --timeout 0s
+doctor --orders 5
+doctor --smoke --workflow other
+doctor --smoke --order nosuchfile
+doctor --smoke --order testdata/list.txt
+aws token-key x
+completion tcsh
 watch --interval 9ms
 watch --limit 0
 watch --limit 1001
+workflow list --stack x
+workflow schema --server ftp://zz
 workflow graph testdata/list.txt
 workflow graph ../../../../examples/kyc
 workflow graph ../../../../workflows
-workflow graph ../../../../workflows/order.yaml --across
 workflow validate ../../../../workflows/order.yaml --agents nosuchfile
 workflow validate ../../../../workflows/order.yaml --agents testdata/list.txt
 workflow validate ../../../../workflows/order.yaml --order nosuchfile

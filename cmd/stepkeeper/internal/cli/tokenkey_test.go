@@ -16,7 +16,7 @@ func TestTokenKey(t *testing.T) {
 	secret := `{"generated":"` + strings.Repeat("a1B2", 16) + `"}`
 	first, err := token.Parse([]byte(secret))
 	require.NoError(t, err)
-	r := call{in: secret}.run(t, "token-key")
+	r := call{in: secret}.run(t, "aws", "token-key")
 	r.want(t, failure.OK)
 	second, err := token.Parse([]byte(r.out))
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestTokenKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, of, got)
 	for _, bad := range []string{"", "{}", `{"generated":"short"}`, "swordfish"} {
-		r := call{in: bad}.run(t, "token-key")
+		r := call{in: bad}.run(t, "aws", "token-key")
 		r.want(t, failure.Usage)
 		require.Empty(t, r.out, bad)
 		require.Contains(t, r.err, "TokenKeysSecret", bad)

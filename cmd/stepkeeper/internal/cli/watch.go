@@ -41,6 +41,7 @@ shows the newest orders until you interrupt it. A terminal gets a picture that c
 change. With --output json each line is the whole order, or its summary.`,
 	Args:  app.Args{Most: 1, What: "one order's ID at most"},
 	Offer: app.Orders,
+	Reach: app.Untimed,
 }
 
 func newWatch(a *app.App) *cobra.Command {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,22 +94,6 @@ func TestWorkflowGraph(t *testing.T) {
 	require.Len(t, d, 1)
 	require.Equal(t, r.out, d[0]["mermaid"])
 	require.Equal(t, "order", d[0]["workflow"])
-	for direction, flags := range map[string][]string{"down": {"--svg"}, "across": {"--svg", "--across"}} {
-		svg := call{}.run(t, append([]string{"workflow", "graph", file}, flags...)...)
-		var box struct {
-			Width  float64 `xml:"width,attr"`
-			Height float64 `xml:"height,attr"`
-		}
-		require.NoError(t, xml.Unmarshal([]byte(svg.out), &box))
-		require.Equal(t, direction == "across", box.Width > 2*box.Height, "%v", flags)
-		require.Contains(t, svg.out, ">book-shipment<", direction)
-		j := call{}.run(t, append([]string{"workflow", "graph", file, "--output", "json"}, flags...)...)
-		d := decodeLines(t, j.out)
-		require.Len(t, d, 1, direction)
-		require.Equal(t, svg.out, d[0]["svg"], direction)
-	}
-	call{}.run(t, "workflow", "graph", file, "--across").want(t, failure.Usage, "--across is for --svg",
-		"add --svg")
 	call{}.run(t, "workflow", "graph", shipped).want(t, failure.Usage, "is a folder")
 	call{}.run(t, "workflow", "graph", write(t, "x.yaml", "steps: 5")).want(t, failure.Usage,
 		"is no valid workflow", "fix:")

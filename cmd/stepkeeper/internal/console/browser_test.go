@@ -266,7 +266,6 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 			"Definitions in use",
 		},
 		{"move", "/orders/web-2026-003/move", "After the move"},
-		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in "},
 		{"missing", "/orders/nothing", "There is no such order."},
 		{"bad-filter", "/orders?older=soon", "write it like"},
 		{"empty", "/orders?state=Closed", "No order matches"},

@@ -109,7 +109,7 @@ func (x *selection) Line(program string) string {
 			where = append(where, key+"="+v)
 		}
 	}
-	line := program + " bulk " + message.Quoted(x.Command)
+	line := program + " " + message.Quoted(x.Command)
 	if x.Command == "resolve" {
 		line += " " + message.Quoted(x.Step) + " " + message.Quoted(string(x.Fact))
 	}
@@ -266,7 +266,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
 		return refusal("Not found", http.StatusNotFound, "This console processes no list with that ID.",
-			"To continue a list of another process, run `"+s.Program+" bulk continue FILE`."), nil
+			"To continue a list of another process, run `"+s.Program+" continue JOURNAL`."), nil
 	}
 	report, on, err := b.Now()
 	text := ""
@@ -293,7 +293,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 			{"unknown, or running", "", report.Unknown},
 			{"not sent", "", report.NotSent},
 		},
-		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + message.Quoted(b.File),
+		on, s.ReadOnly, text, s.secret, s.Program + " continue " + message.Quoted(b.File),
 	}}, nil
 }
 

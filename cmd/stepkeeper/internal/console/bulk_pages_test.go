@@ -51,7 +51,7 @@ func TestBulkFormsAreChecked(t *testing.T) {
 	wants(t, body, "/bulk?code=failed&amp;command=resubmit&amp;step=charge&amp;workflow=order")
 	_, body = w.get(bulkPage)
 	wants(t, body, "12 it would go on with charge",
-		"stepkeeper bulk resubmit --where workflow=order,step=charge,code=failed", "Send resubmit to 12 orders")
+		"stepkeeper resubmit --where workflow=order,step=charge,code=failed", "Send resubmit to 12 orders")
 	action, form := w.bulkForm()
 	for _, x := range []struct{ field, value, says string }{
 		{"by", "", "Nothing was sent: by has 0 bytes"},
@@ -111,7 +111,7 @@ func TestBulkIsStopped(t *testing.T) {
 	action, form = w.form(at, "command", "")
 	w.post(action, form)
 	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
-	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
+	wants(t, body, "Stopped: it was interrupted", "stepkeeper continue "+folder)
 	tiles := elements(parsed(t, at, http.StatusOK, strings.NewReader(body)).one(with("class", "tiles")), named("span"))
 	require.Equal(t, []string{"fixed", "failed again", "refused", "unknown, or running", "not sent"}, texts(tiles))
 
@@ -132,14 +132,14 @@ func TestBulkIsStopped(t *testing.T) {
 func TestBulkAddresses(t *testing.T) {
 	h := recordedPages(t)
 	for path, text := range map[string]string{
-		"/bulk/none":                        "To continue a list of another process, run `stepkeeper --stack shop bulk continue FILE`.",
+		"/bulk/none":                        "To continue a list of another process, run `stepkeeper --stack shop continue JOURNAL`.",
 		"/bulk?command=resubmit&older=soon": "write a duration",
 		"/bulk?command=resubmit&step=none":  "No order matches.",
-		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=compensating": "bulk resolve charge happened " +
+		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=compensating": "resolve charge happened " +
 			"--where state=compensating --reason",
-		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=compensating": `bulk resolve 'a'\'';reboot' ` +
+		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=compensating": `resolve 'a'\'';reboot' ` +
 			"happened --where state=compensating --reason",
-		"/bulk?command=move&definition=latest&state=compensating&workflow=order": "bulk move --definition latest " +
+		"/bulk?command=move&definition=latest&state=compensating&workflow=order": "move --definition latest " +
 			"--where state=compensating,workflow=order --reason",
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -74,13 +74,12 @@ type server struct {
 	streams  streams
 	bulks    bulks
 
-	checked     cached[checked]
-	stopped     cached[stopped]
-	counted     cached[counted]
-	deadQueues  cached[[]client.DeadLetterQueue]
-	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
-	agentsOf    *expirable.LRU[string, map[string]string] // agents by step, for each definition
-	simulations simulations
+	checked    cached[checked]
+	stopped    cached[stopped]
+	counted    cached[counted]
+	deadQueues cached[[]client.DeadLetterQueue]
+	letters    *expirable.LRU[string, lettersLooked]     // messages by queue
+	agentsOf   *expirable.LRU[string, map[string]string] // agents by step, for each definition
 }
 
 type file struct {
@@ -96,11 +95,10 @@ func New(o Options) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{
 		Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
-		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
-		outcomes:    expirable.NewLRU[string, *outcome](mostCached, nil, 0),
-		letters:     expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
-		agentsOf:    expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
-		streams:     streams{open: map[string][]chan struct{}{}},
+		outcomes: expirable.NewLRU[string, *outcome](mostCached, nil, 0),
+		letters:  expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
+		agentsOf: expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
+		streams:  streams{open: map[string][]chan struct{}{}},
 	}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))

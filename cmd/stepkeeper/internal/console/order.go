@@ -159,10 +159,11 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Plan      client.Plan
 		Now, Then template.HTML
 		Unknown   string // reason why there is no picture of the second definition
-		Simulated *simulation
+		Simulate  string // command that simulates the move
 		Token     string
 		ReadOnly  bool
 	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
+	data.Simulate = fmt.Sprintf("%s move %s --definition %s --simulate --dry-run", s.Program, t.OrderID, plan.Definition)
 	data.Now = picture(nodesOf(t), diagram.Down, "steps of order "+t.OrderID+" as it runs now")
 	if plan.Definition != "" {
 		def, err := s.Client.Definition(ctx, t.Workflow, plan.Definition)
@@ -173,18 +174,11 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 				"steps of order "+t.OrderID+" after the move")
 		}
 	}
-	if r.URL.Query().Get("simulate") != "" {
-		data.Simulated, err = s.simulation(ctx, t, plan.Definition)
-		if err != nil {
-			return content{}, err
-		}
-	}
-	busy := data.Simulated != nil && data.Simulated.Running
-	return content{Title: "Move " + t.OrderID, Template: "move", Data: data, Busy: busy}, nil
+	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil
 }
 
 func picture(nodes []diagram.Node, d diagram.Direction, label string) template.HTML {
-	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
+	return template.HTML(diagram.SVG(nodes, d, label)) //nolint:gosec // the diagram escapes texts
 }
 
 // compared returns the steps of the second definition as nodes that show the differences.

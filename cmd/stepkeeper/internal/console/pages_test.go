@@ -232,7 +232,7 @@ func TestHealth(t *testing.T) {
 	} {
 		require.True(t, strings.HasPrefix(rows[i], want), rows[i])
 	}
-	require.Contains(t, rows[5], "look at them with `stepkeeper dead-letters look quarantine`")
+	require.Contains(t, rows[5], "look at them with `stepkeeper dead-letters list quarantine`")
 	require.Equal(t, []string{"stepkeeper --stack shop doctor"}, p.advice())
 }
 
@@ -249,14 +249,14 @@ func TestMovePage(t *testing.T) {
 		}, p.rows("differences"))
 		require.Equal(t, []string{"/orders/broken/command kind=move definition=" + deployed + " number=1 by reason [Move]"},
 			p.actions())
-		require.Contains(t, p.links(), "Simulate the move → /orders/broken/move?definition="+deployed+"&simulate=1")
+		require.Contains(t, p.text(), " move broken --definition "+deployed+" --simulate --dry-run")
 	})
 	t.Run("refused", func(t *testing.T) {
 		p := visit(t, h, "/orders/closed/move?definition="+strings.Repeat("3", 32))
 		require.Contains(t, p.text(), "The order cannot be moved: the order is <Closed>")
 		require.Contains(t, p.text(), "None. Both definitions treat an order the same.")
 		require.Empty(t, p.actions())
-		require.NotContains(t, p.text(), "Simulate")
+		require.NotContains(t, p.text(), "--simulate")
 	})
 }
 
@@ -290,7 +290,7 @@ func TestDeadLettersOfAQueue(t *testing.T) {
 		require.Equal(t, []string{"/dead-letters/quarantine id id by reason [Redrive selected] [Discard selected]"},
 			p.actions())
 		require.Equal(t, []string{
-			"stepkeeper --stack shop dead-letters look quarantine",
+			"stepkeeper --stack shop dead-letters list quarantine",
 			`stepkeeper --stack shop dead-letters redrive quarantine --all --reason "…"`,
 		}, p.advice())
 	})
@@ -310,7 +310,7 @@ func TestBulkPlan(t *testing.T) {
 		require.Len(t, p.actions(), 1)
 		require.Regexp(t, "^/bulk seen=[0-9a-f]{64} command=undo step=charge by reason canary rate stop-at "+
 			`\[Send undo to 1 order\]$`, p.actions()[0])
-		require.Equal(t, []string{`stepkeeper --stack shop bulk undo --where step=charge --reason "…"`}, p.advice())
+		require.Equal(t, []string{`stepkeeper --stack shop undo --where step=charge --reason "…"`}, p.advice())
 	})
 	t.Run("of no selection", func(t *testing.T) {
 		p := visit(t, h, "/bulk")

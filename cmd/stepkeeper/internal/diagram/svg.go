@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Direction is the direction from one layer to the next.
@@ -19,18 +17,9 @@ const (
 	Across
 )
 
-// style is the style of a picture in a file of its own. An HTML page has its own style sheet.
-const style = `<style>
-.graph text{font:13px system-ui,sans-serif;fill:#1c2733}.graph .detail{font-size:11px;fill:#5b6b7b}
-.graph rect{fill:#fff;stroke:#8496a8;stroke-width:1.2}.graph path{fill:none;stroke:#8496a8;stroke-width:1.4}
-.graph .head{fill:#8496a8;stroke:none}.graph .no-return rect{stroke-width:3}
-@media (prefers-color-scheme:dark){.graph text{fill:#e6edf3}.graph .detail{fill:#9fb0c0}.graph rect{fill:#182028}}
-</style>`
-
-// SVG draws the graph. If alone is true, the result is a complete file with a style. Otherwise the result is
-// a part of an HTML page. The page's style sheet must define the classes graph, detail and head, and the
-// classes of the nodes.
-func SVG(nodes []Node, d Direction, label string, alone bool) string {
+// SVG draws the graph as a part of an HTML page. The page's style sheet must define the classes graph, detail and
+// head, and the classes of the nodes.
+func SVG(nodes []Node, d Direction, label string) string {
 	size := float64(boxWidth)
 	if d == Across {
 		size = boxHeight
@@ -38,16 +27,10 @@ func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	p := picture{layout: newLayout(nodes, size), across: d == Across}
 	width, height := p.extent()
 	var b strings.Builder
-	attributes := ` role="group"` // Boxes in a page can be links.
-	if alone {
-		attributes = ` role="img" xmlns="http://www.w3.org/2000/svg"`
-	}
+	// The role is that of a group, because boxes can be links.
 	fmt.Fprintf(&b,
-		`<svg%s class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
-		attributes, width, height, width, height, html.EscapeString(label))
-	if alone {
-		b.WriteString(style)
-	}
+		`<svg role="group" class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
+		width, height, width, height, html.EscapeString(label))
 	for _, chain := range p.chains {
 		p.line(&b, chain)
 	}
@@ -150,21 +133,4 @@ func (p *picture) box(b *strings.Builder, i int) {
 	if n.Link != "" {
 		b.WriteString("</a>")
 	}
-}
-
-// Of returns the steps of a workflow as nodes.
-func Of(d *core.Definition) []Node {
-	nodes := make([]Node, len(d.Steps))
-	for i := range d.Steps {
-		s := &d.Steps[i]
-		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
-		if s.Answer != nil && s.Answer.Ask != "" { // The step in Ask runs after all other predecessors.
-			n.After = []string{s.Answer.Ask}
-		}
-		if s.PointOfNoReturn {
-			n.Class = "no-return"
-		}
-		nodes[i] = n
-	}
-	return nodes
 }

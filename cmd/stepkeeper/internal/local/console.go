@@ -42,6 +42,7 @@ var consoleText = app.Text{
 		"deploys nothing. It writes the lists of bulk commands into this folder. SIGINT or SIGTERM ends it.\n\n" +
 		"A file for --redact has one path on each line: payment.card, customer.*, **.password. A * stands for any\n" +
 		"one name or index, ** for any number of them.",
+	Reach: app.Reach{Server: true, Stack: true},
 }
 
 // NewConsole returns the command `console`.

@@ -16,12 +16,10 @@ import (
 )
 
 type demoOptions struct {
-	app       *app.App
-	orders    string
-	workflows string
-	report    string
-	seed      uint64
-	keep      bool
+	app    *app.App
+	report string
+	seed   uint64
+	keep   bool
 }
 
 var demoText = app.Text{
@@ -29,7 +27,7 @@ var demoText = app.Text{
 	Group: "run",
 	Short: "Run 1,000 orders through failing services and a crash, and audit the result",
 	Examples: `  stepkeeper demo
-  stepkeeper demo --orders my-orders.jsonl --seed 7 --report report.json`,
+  stepkeeper demo --seed 7 --report report.json`,
 	Long: `The demo starts four services that misbehave, and Stepkeeper as a process of its own. It submits orders, kills
 Stepkeeper in the middle, and starts it again. Then it reads the services' ledgers: every processed order must
 have each effect exactly once, and every undone order none. The exit code is 0 only if that holds.
@@ -44,43 +42,29 @@ func NewDemo(a *app.App) *cobra.Command {
 			In: app.RunFlags, Name: "seed", To: &o.seed,
 			Text: "`number` that decides the misbehaviour and the moment of the crash",
 		},
-		{In: app.FileFlags, Name: "keep", To: &o.keep, Text: "keep the services' ledgers, the data and the log"},
-		{
-			In: app.FileFlags, Name: "orders", To: &o.orders, Offer: app.Files("jsonl", "ndjson", "json"),
-			Text: "`file` with orders, JSON Lines (default: 1,000 built-in orders)",
-		},
+		{In: app.FileFlags, Name: "keep-files", To: &o.keep, Text: "keep the services' ledgers, the data and the log"},
 		{
 			In: app.FileFlags, Name: "report", To: &o.report, Offer: app.Files("json"),
 			Text: "`file` for the figures, JSON",
-		},
-		{
-			In: app.FileFlags, Name: "workflows", To: &o.workflows, Offer: app.Folders,
-			Text: "`folder` of workflow files (default: a built-in workflow)",
 		},
 	},
 		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
 }
 
 func runDemo(ctx context.Context, o *demoOptions) error {
-	if o.orders != "" {
-		if _, err := os.Stat(o.orders); err != nil {
-			return failure.Wrap(err, failure.NotFound, "give --orders a file with one order on each line",
-				"the orders cannot be read")
-		}
-	}
 	binary, err := os.Executable()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "",
 			"the demo cannot find this program's file, which it starts as a second process")
 	}
-	shipped, remove, err := o.workflowFolder()
+	shipped, remove, err := shippedWorkflows()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 			"the workflows cannot be written")
 	}
 	defer remove()
 	options := runner.Options{
-		Orders: o.orders, Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
+		Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
 	}
 	if o.app.JSON() { // Only the report goes to the output.
@@ -115,18 +99,14 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		return failure.New(failure.General, "", "the demo was interrupted")
 	}
 	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper "+
-		"demo --keep --seed %d", o.seed), "the demo failed")
+		"demo --keep-files --seed %d", o.seed), "the demo failed")
 }
 
 // shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.
 const shippedWorkflow = "order.yaml"
 
-// workflowFolder returns the folder with the workflows. Without the flag --workflows, it writes the built-in
-// workflow to a temporary folder, and the function remove deletes this folder.
-func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
-	if o.workflows != "" {
-		return o.workflows, func() {}, nil
-	}
+// shippedWorkflows writes the built-in workflow to a temporary folder. The function remove deletes the folder.
+func shippedWorkflows() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", "stepkeeper-workflows-")
 	if err != nil {
 		return "", nil, err

@@ -1,5 +1,5 @@
-// Package local implements the commands that run a server or keep files on this machine: dev, demo, console,
-// backup and token-key.
+// Package local implements the commands that run a server or keep files on this machine: dev, demo, console and
+// backup.
 package local
 
 import (
@@ -37,6 +37,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// clockVariable names a file with the offset of the clock.
+const clockVariable = "STEPKEEPER_CLOCK_OFFSET"
+
 // drainTime is how long `dev` may continue after a signal.
 const drainTime = 5 * time.Second
 
@@ -50,14 +53,13 @@ type devOptions struct {
 	maxOpen     int
 	sweep       time.Duration
 	longestWait time.Duration
-	keep        string
+	keep        time.Duration // how long an ended order stays readable; 0 means for ever
 	replyTo     []string
 	example     string                     // name of the example; "" means no example
 	next        func(server string) string // function that returns the first command to run; may be nil
 	orders      string                     // file with the orders of the example
 	logLevel    string
 	logFormat   string
-	clockFile   string
 	newKey      bool // true to make a new token key
 	redact      string
 	onAlert     embedded.OnAlert
@@ -95,6 +97,7 @@ It listens on the loopback interface only. New orders use a changed workflow fil
 Without flags it reads ./workflows and ./agents.yaml and writes ./data. With --example it runs a workflow that
 it ships with, and the services of that workflow, in a folder that it deletes at the end.`,
 	Environment: map[string]string{
+		clockVariable:                 "file with the error of the clock, read again and again; for tests",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "collector of spans; --otlp wins",
 		"OTEL_EXPORTER_OTLP_HEADERS":  "headers for the collector, as NAME=VALUE,NAME=VALUE",
 	},
@@ -121,7 +124,7 @@ func NewDev(a *app.App) *cobra.Command {
 }
 
 func (o *devOptions) flags() []app.Flag {
-	return []app.Flag{
+	return append(o.reportFlags(), []app.Flag{
 		{
 			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
 			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues",
@@ -174,6 +177,12 @@ func (o *devOptions) flags() []app.Flag {
 			In: app.ServerFlags, Name: "sweep-every", To: &o.sweep, Least: "1ms", Most: "1h",
 			Text: "how often the Supervisor looks for overdue steps",
 		},
+	}...)
+}
+
+// reportFlags returns the flags of alerts, logs and spans.
+func (o *devOptions) reportFlags() []app.Flag {
+	return []app.Flag{
 		{
 			In: app.AlertFlags, Name: "alert-command", To: &o.command,
 			Text: "`program` with arguments that gets each alert as JSON on standard input; no shell",
@@ -189,10 +198,6 @@ func (o *devOptions) flags() []app.Flag {
 		{
 			In: app.AlertFlags, Name: "alert-window", To: &o.onAlert.Window,
 			Text: "how long to gather orders that stop for the same reason before an alert names their number",
-		},
-		{
-			In: app.LogFlags, Name: "clock-offset", To: &o.clockFile, Hidden: true,
-			Text: "`file` with the error of the clock, read again and again; for tests",
 		},
 		{In: app.LogFlags, Name: "log-format", To: &o.logFormat, Of: []string{"text", "json"}, Text: "text or json"},
 		{
@@ -224,6 +229,9 @@ func (o *devOptions) check() error {
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
 			"the settings of alerts are wrong")
 	}
+	if err := o.checkKeep(); err != nil {
+		return err
+	}
 	info, err := os.Stat(o.workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -243,18 +251,13 @@ func (o *devOptions) check() error {
 	return nil
 }
 
-// keeping parses the flag --keep. It returns 0 if the flag is not set.
-func (o *devOptions) keeping() (time.Duration, error) {
-	if o.keep == "" {
-		return 0, nil
+func (o *devOptions) checkKeep() error {
+	if o.keep == 0 || o.keep >= sqlite.MinKeep && o.keep <= (36500*core.Day).Std() {
+		return nil
 	}
-	keep, ok := core.ParseDuration(o.keep)
-	if !ok || keep < core.DurationOf(sqlite.MinKeep) || keep > 36500*core.Day {
-		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %s: a "+
-			"request or a repeated order can arrive that late", workflow.Short(core.DurationOf(sqlite.MinKeep))),
-			"--keep %q is refused", o.keep)
-	}
-	return keep.Std(), nil
+	return failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %s: a "+
+		"request or a repeated order can arrive that late", workflow.Short(core.DurationOf(sqlite.MinKeep))),
+		"--keep %s is refused", o.keep)
 }
 
 // checkLoopback returns an error if the address is not on the loopback interface. Other machines must not
@@ -307,10 +310,6 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	keep, err := o.keeping()
-	if err != nil {
-		return err
-	}
 	redaction, err := loadRedaction(o.redact)
 	if err != nil {
 		return err
@@ -324,7 +323,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 		Pages: o.pages(log, redaction), PagePaths: console.Paths,
 		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
 		Agents:  o.agents,
-		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, LongestWait: o.longestWait, Keep: keep,
+		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, LongestWait: o.longestWait, Keep: o.keep,
 		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer, Log: log, Clock: clock,
 		Version: app.ReadVersion().Version, Ready: o.ready,
 	})
@@ -401,12 +400,13 @@ func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer,
 
 // clock returns the clock that a test can shift. It returns nil if the server uses the system clock.
 func (o *devOptions) clock() (port.Clock, error) {
-	if o.clockFile == "" {
+	file := o.app.Getenv(clockVariable)
+	if file == "" {
 		return nil, nil
 	}
-	c, err := shifted.Open(o.clockFile)
+	c, err := shifted.Open(file)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests",
+		return nil, failure.Wrap(err, failure.Usage, "unset "+clockVariable+": it is for tests",
 			"the clock cannot be moved")
 	}
 	return c, nil

@@ -1,4 +1,4 @@
-package local
+package author
 
 import (
 	"io"
@@ -14,21 +14,20 @@ import (
 // maxTokenKeys is the maximum size of the input in bytes.
 const maxTokenKeys = 64 << 10
 
-var tokenKeyText = app.Text{
+var awsTokenKeyText = app.Text{
 	Use:   "token-key",
-	Group: "operator",
 	Short: "Replace the key of answer tokens of a stack",
 	Examples: `  aws secretsmanager get-secret-value --secret-id ARN --query SecretString --output text |
-    stepkeeper token-key |
+    stepkeeper aws token-key |
     aws secretsmanager put-secret-value --secret-id ARN --secret-string file:///dev/stdin`,
 	Long: "It reads the keys from standard input and writes them with a new key to standard output. New orders use\n" +
 		"the new key. Tokens of the old key stay valid for 400 days. `stepkeeper dev --new-token-key` does the\n" +
 		"same for a data folder.",
 }
 
-// NewTokenKey returns the command `token-key`.
-func NewTokenKey(a *app.App) *cobra.Command {
-	return a.Command(tokenKeyText, nil, func(*cobra.Command, []string) error {
+// newTokenKey returns the command `aws token-key`.
+func newTokenKey(a *app.App) *cobra.Command {
+	return a.Command(awsTokenKeyText, nil, func(*cobra.Command, []string) error {
 		text, err := io.ReadAll(io.LimitReader(a.Streams.In, maxTokenKeys))
 		if err != nil {
 			return failure.Wrap(err, failure.General, "", "the standard input cannot be read")
