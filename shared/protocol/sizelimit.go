@@ -135,6 +135,7 @@ func (m SizeLimit) Fits(def *core.Definition, t *Task) bool {
 // what steps of earlier definitions have left.
 func given(def *core.Definition, t *Task) int {
 	n := len(t.Output) + unknownSize(t.Unknown) + verdictTexts(t.Commands.Verdicts)
+	// The loop may go in any order, because the result is a sum.
 	for name := range t.Attempts.Removed {
 		n += len(name) + 30
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // interruptible is an input whose reads end with a context. A read of a terminal does not end when a signal ends
@@ -25,8 +27,13 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	own := make([]byte, min(len(p), 64<<10))
 	done := make(chan result, 1)
 	go func() {
-		n, err := i.in.Read(own)
-		done <- result{n, err}
+		r := result{}
+		err := port.Guard(nil, "reading the input", func() (err error) {
+			r.n, err = i.in.Read(own)
+			return err
+		})
+		r.err = err
+		done <- r
 	}()
 	select {
 	case r := <-done:
