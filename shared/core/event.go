@@ -297,9 +297,6 @@ func (e Reply) Known() bool {
 
 const noNumber = -1
 
-// CommandNames lists the names of all commands. The reserve of a document has a place for each refused one.
-var CommandNames = []string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"}
-
 // Command holds the common fields of commands and answers.
 type Command struct {
 	Name   string // "cancel", "undo", "answer" and so on; "" if the event is no command

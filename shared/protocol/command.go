@@ -18,17 +18,20 @@ func (r *decision) accept(reason string) {
 // effect. The task does not count the command.
 func (r *decision) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
+// reject stores a refusal, and raises the task's number above the command's, so that the task refuses each copy
+// because of its number (P5). A cancel carries no number.
 func (r *decision) reject(reason string) (string, error) {
 	r.changed = true
-	switch { // a command with an older number is never accepted, and needs no record
-	case r.Number == r.t.Commands.Number:
-		r.t.Commands.Remember(r.ID, r.Name, r.Number)
-	case r.Number > r.t.Commands.Number:
-		r.t.Commands.Remember(r.ID, AheadCommand, r.Number)
+	if ahead := r.Number - r.t.Commands.Number; r.Number >= 0 && ahead >= 0 && ahead <= furthestAhead {
+		r.t.Commands.Number = r.Number + 1
 	}
 	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
 }
+
+// furthestAhead limits how far a refused command raises the task's number. Without this limit, one forged
+// command could use up all numbers.
+const furthestAhead = 1_000_000
 
 // storeVerdict stores the verdict on a command. An erased task stores no text of the command's sender (P52,
 // erase removes content, not identity).
@@ -64,8 +67,7 @@ func operators(do func(r *decision, ev core.Event) (refused string)) rule {
 		case r.Number == r.t.Commands.Number:
 			reason = do(r, ev)
 		default:
-			reason = "the order has accepted another command, or refused many, since you " +
-				"loaded it; load it " +
+			reason = "the order has accepted or refused another command since you loaded it; load it " +
 				"again and repeat the command if it still applies"
 		}
 		if reason != "" {
@@ -99,7 +101,7 @@ func (r *decision) cancelCommand(ev core.Event) (string, error) {
 	}
 	switch reason := t.CancelRefusal(r.def); {
 	case reason == pastTheEnd:
-		r.t.Commands.Remember(e.ID, "cancel", r.Number)
+		r.t.Commands.Remember(e.ID, "cancel")
 		return r.reject(reason)
 	case reason != "":
 		return r.reject(reason)
@@ -242,7 +244,7 @@ func (r *decision) restart(e core.Resubmit) {
 	t.Hops = 0
 	t.Deadline = Deadline{}
 	t.Run++
-	t.Commands.Forget()
+	t.Commands.Refused = nil
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts := s.Answers

@@ -175,12 +175,12 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	}
 	d.wait(1)
 	d.refused(core.Resubmit{ID: "r1", Command: 0})
-	d.decide(core.Resolve{ID: "r2", Command: 0, Step: "a", Fact: core.NotHappened})
-	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2",
+	d.decide(core.Resolve{ID: "r2", Command: 1, Step: "a", Fact: core.NotHappened})
+	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 2}).Effects, "Processing: a Processing/2",
 		"failed#1, do a/2")
 	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
-	d.refused(core.Resubmit{ID: "r4", Command: 2})
+	d.refused(core.Resubmit{ID: "r4", Command: 3})
 }
 
 // H13. Broken by: submittedAgain does not know a tombstone. (That the order's row stays when the
