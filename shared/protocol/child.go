@@ -48,7 +48,11 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 	switch mode := modeOf(t); {
 	case t.Erased != nil: // an erased child only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
-		r.followParent(e.To)
+		// The next run starts from the beginning, so that the child can follow the definition of the parent's step. If
+		// the move is refused, the child keeps its definition.
+		if e.To != nil && e.To.Name == t.Workflow && e.To.Hash != t.Definition {
+			_ = r.pin(e.To)
+		}
 		again := core.Resubmit{}
 		if r.def.Deadline != 0 {
 			again.Deadline = r.at.Now.Add(r.def.Deadline)
@@ -73,15 +77,6 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
-}
-
-// followParent moves an undone child to the definition that the parent's step names now. The child can
-// change its definition, because its next run starts from the beginning (P41). If the move is refused, the
-// child keeps its definition.
-func (r *decision) followParent(to *core.Definition) {
-	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
-		_ = r.pin(to)
-	}
 }
 
 // notifyParent reports the end or the Error of a child to its parent. It does nothing for a running child.

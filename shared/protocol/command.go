@@ -11,12 +11,8 @@ import (
 // commands have a number and an ID).
 func (r *decision) accept(reason string) {
 	r.t.Commands.Number++
-	r.acceptAgain(reason)
+	r.storeVerdict(true, reason)
 }
-
-// acceptAgain accepts a command that has nothing left to do, because an earlier command has had the same
-// effect. The task does not count the command.
-func (r *decision) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 // reject stores a refusal, and raises the task's number above the command's, so that the task refuses each copy
 // because of its number (P5). A cancel carries no number.
@@ -106,7 +102,7 @@ func (r *decision) cancelCommand(ev core.Event) (string, error) {
 	case reason != "":
 		return r.reject(reason)
 	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
-		r.acceptAgain("it was cancelled before")
+		r.storeVerdict(true, "it was cancelled before") // nothing is left to do, and the number stays
 		return "", nil
 	}
 	t.Undo.CancelAsked = true
@@ -214,7 +210,7 @@ func (r *decision) resume(e core.Resubmit) {
 	t.ProcessState = core.Processing
 	t.Hops = 0
 	t.Reason = Reason{}
-	r.renewDeadline(e.Deadline)
+	t.setDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
 		s := r.step(i)
@@ -260,17 +256,8 @@ func (r *decision) restart(e core.Resubmit) {
 			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
 		}
 	}
-	r.renewDeadline(e.Deadline)
+	t.setDeadline(e.Deadline)
 	r.started()
-}
-
-// renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline
-// afterwards (P23a, a deadline stops or undoes the order).
-func (r *decision) renewDeadline(at core.Time) {
-	r.t.Deadline.At = 0
-	if at != 0 {
-		setDeadline(r.t, at)
-	}
 }
 
 // closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands). The

@@ -55,7 +55,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	}
 	r.keepEndStates(task)
 	r.leftEnd(task)
-	r.storeTold(task)
+	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
@@ -239,9 +239,9 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	}
 	switch {
 	case e.Deadline != 0:
-		setDeadline(r.t, e.Deadline)
+		r.t.setDeadline(e.Deadline)
 	case def.Deadline != 0:
-		setDeadline(r.t, at.Now.Add(def.Deadline))
+		r.t.setDeadline(at.Now.Add(def.Deadline))
 	}
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
@@ -255,9 +255,12 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
 }
 
-func setDeadline(t *Task, at core.Time) {
+// setDeadline sets the deadline of a run, or removes it if at is zero (P23a, a deadline stops or undoes the order).
+func (t *Task) setDeadline(at core.Time) {
 	t.Deadline.At = at
-	t.Deadline.Seq++
+	if at != 0 {
+		t.Deadline.Seq++
+	}
 }
 
 // tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it

@@ -17,7 +17,7 @@ func (r *decision) started() {
 	if r.at.Now != r.t.Created {
 		r.t.Start.At = r.at.Now
 	}
-	if r.notifies(core.StatusStarted) {
+	if r.t.notifies(r.def, core.StatusStarted) {
 		r.t.Start.Seq = nextSeq(r.t)
 		r.t.Start.Cause = r.cause
 		r.tell(r.t.StartedStatus())
@@ -64,14 +64,6 @@ func (r *decision) keepOutput(out json.RawMessage) {
 			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+
 				"of its steps and was dropped", len(out))}
 	}
-}
-
-func (r *decision) enterUndone() {
-	if r.t.Undo.CancelAsked {
-		r.enterEnd(core.Cancelled, "")
-		return
-	}
-	r.enterEnd(core.Compensated, "")
 }
 
 // enterError stops the task in Error because of the step's failure.
@@ -123,7 +115,7 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 		t.End.Command = t.Commands.Number
 	}
 	if status || t.Parent != nil || alerts {
-		t.End.ResendAt = r.resendTime()
+		t.End.ResendAt = t.resendTime(r.at.Now, resendAfter(r.def))
 	}
 	r.emitEnd()
 }
@@ -133,9 +125,9 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 // Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs
 // a write of the index. So resendTime keeps the present due time if this delays the resend by at most one
 // interval (P9, tasks not at rest are due).
-func (r *decision) resendTime() core.Time {
-	resend := r.at.Now.Add(r.resendAfter())
-	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
+func (t *Task) resendTime(now core.Time, interval core.Duration) core.Time {
+	resend := now.Add(interval)
+	if due := t.Due; due > resend && due <= resend.Add(interval) {
 		return due
 	}
 	return resend

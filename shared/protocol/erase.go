@@ -18,7 +18,7 @@ func (r *decision) eraseCommand(ev core.Event) (string, error) {
 	// have a number and an ID).
 	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
-		r.acceptAgain("it was erased before")
+		r.storeVerdict(true, "it was erased before")
 		return "", nil
 	}
 	return operators((*decision).eraseOnce).task(r, ev)
