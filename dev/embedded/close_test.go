@@ -57,9 +57,9 @@ func TestAnOrderIsClosed(t *testing.T) {
 	for _, c := range []message.Control{
 		{Event: core.Cancel{ID: "c-2"}},
 		{Event: core.Resubmit{ID: "c-3", Command: 1}},
-		{Event: core.UndoCommand{ID: "c-4", Command: 1}},
-		{Event: core.Resolve{ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}},
-		{Event: core.Close{ID: "c-6", Command: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},
+		{Event: core.UndoCommand{ID: "c-4", Command: 2}},
+		{Event: core.Resolve{ID: "c-5", Command: 3, Step: "first", Fact: core.Happened}},
+		{Event: core.Close{ID: "c-6", Command: 4, Sender: core.Sender{By: "bob", Reason: "again"}}},
 	} {
 		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
 			t.Errorf("%s of a closed order: %+v", c.Kind(), v)
@@ -80,7 +80,7 @@ func TestAnOrderIsClosed(t *testing.T) {
 		{"task.ProcessState", task.ProcessState, core.Closed},
 		{"*task.Closing", *task.Closing, (protocol.Closing{By: "ann", Reason: "refunded by hand"})},
 		{"task.EndStep", task.Reason.Step, "first"},
-		{"task.Command", task.Commands.Number, 1},
+		{"task.Command", task.Commands.Number, 5},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: it is %+v", field.name, field.got, field.want, task)
