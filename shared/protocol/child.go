@@ -73,17 +73,17 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 		return "", nil
 	}
 	if newer { // the report must contain the newer attempt
-		r.notifyParent()
+		r.emit(r.t.reportToParent()...)
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// notifyParent reports the end or the Error of a child to its parent. It does nothing for a running child.
-func (r *decision) notifyParent() {
-	t := r.t
+// reportToParent returns the report of the end or the Error of a child to its parent. A running child, and an order
+// without a parent, report nothing.
+func (t *Task) reportToParent() []core.Effect {
 	if t.Parent == nil {
-		return
+		return nil
 	}
 	e := core.ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text}
 	switch mode := modeOf(t); {
@@ -99,7 +99,7 @@ func (r *decision) notifyParent() {
 	case mode == errForward || mode == errUndo:
 		e.State = core.ChildError
 	default:
-		return
+		return nil
 	}
-	r.emit(e)
+	return []core.Effect{e}
 }

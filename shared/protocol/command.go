@@ -125,7 +125,7 @@ func (r *decision) startUndo(why Why) {
 		t.Reason = t.Undo.Reason
 		t.Undo.Reason = Reason{}
 	}
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	r.t.ProcessState = core.Compensating
 	r.t.Undo.Why = why
 	for i := range r.t.Steps {
@@ -206,7 +206,7 @@ func note(what, step string) string {
 // effect whose reply was lost. It resets the counts of failures and hops.
 func (r *decision) resume(e core.Resubmit) {
 	t := r.t
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	t.ProcessState = core.Processing
 	t.Hops = 0
 	t.Reason = Reason{}
@@ -232,7 +232,7 @@ func (r *decision) resume(e core.Resubmit) {
 // return its stored reply without a new effect.
 func (r *decision) restart(e core.Resubmit) {
 	t := r.t
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	t.ProcessState = core.Processing
 	t.Undo.Why = ""
 	t.Reason = Reason{}
@@ -268,7 +268,7 @@ func (r *decision) closeCommand(ev core.Event) (refused string) {
 		return reason
 	}
 	r.accept("")
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.Children.Running() {
 			s.OwnChildren().Stopped = true
