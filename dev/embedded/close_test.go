@@ -57,9 +57,9 @@ func TestAnOrderIsClosed(t *testing.T) {
 	for _, c := range []message.Control{
 		{Event: core.Command{Name: core.Cancel, ID: "c-2"}},
 		{Event: core.Command{Name: core.Resubmit, ID: "c-3", Number: 1}},
-		{Event: core.Command{Name: core.UndoCommand, ID: "c-4", Number: 1}},
-		{Event: core.Command{Name: core.Resolve, ID: "c-5", Number: 1, Step: "first", Fact: core.Happened}},
-		{Event: core.Command{Name: core.Close, ID: "c-6", Number: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},
+		{Event: core.Command{Name: core.UndoCommand, ID: "c-4", Number: 2}},
+		{Event: core.Command{Name: core.Resolve, ID: "c-5", Number: 3, Step: "first", Fact: core.Happened}},
+		{Event: core.Command{Name: core.Close, ID: "c-6", Number: 4, Sender: core.Sender{By: "bob", Reason: "again"}}},
 	} {
 		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
 			t.Errorf("%s of a closed order: %+v", c.Kind(), v)
@@ -80,7 +80,7 @@ func TestAnOrderIsClosed(t *testing.T) {
 		{"task.ProcessState", task.ProcessState, core.Closed},
 		{"*task.Closing", *task.Closing, (protocol.Closing{By: "ann", Reason: "refunded by hand"})},
 		{"task.EndStep", task.Reason.Step, "first"},
-		{"task.Command", task.Commands.Number, 1},
+		{"task.Command", task.Commands.Number, 5},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: it is %+v", field.name, field.got, field.want, task)

@@ -54,7 +54,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })
-	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Commands.Number != 2 {
+	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Commands.Number != 3 {
 		t.Errorf("it ran %s, command %d", task.Definition, task.Commands.Number)
 	}
 }

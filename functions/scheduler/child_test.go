@@ -332,7 +332,6 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		if len(lost) != 2 {
 			t.Fatalf("%d requests to children", len(lost))
 		}
-		command := 0
 		if first != nil {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "p",
@@ -342,14 +341,13 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 				t.Fatal(v, err)
 			}
 			w.Take(port.Tasks)
-			command = 1
 		}
 		closing := func(id string) protocol.Verdict {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "p",
 				Event: core.Command{
 					Name: core.Close,
-					ID:   id, Number: command,
+					ID:   id, Number: w.Task("p").Commands.Number,
 					Sender: core.Sender{By: "ann", Reason: "lost"},
 				},
 			})

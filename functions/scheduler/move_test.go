@@ -45,8 +45,8 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Definition: message.Latest}}
-	resubmit := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "m-2", Number: 1}}
+	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Number: 1, Definition: message.Latest}}
+	resubmit := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "m-2", Number: 2}}
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
 	for range 2 {
@@ -54,7 +54,7 @@ func TestMoveInABatch(t *testing.T) {
 			t.Fatalf("returned: %v", failed)
 		}
 		task := w.Task("o-1")
-		if task.Definition != newer.Hash || task.Commands.Number != 2 ||
+		if task.Definition != newer.Hash || task.Commands.Number != 3 ||
 			task.ProcessState != core.Processing ||
 			task.Version != version+1 {
 			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Commands.Number,
@@ -64,7 +64,7 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	unknown := &message.Control{
 		OrderID: "o-1",
-		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 2, Definition: strings.Repeat("0", 32)},
+		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 3, Definition: strings.Repeat("0", 32)},
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
 	if v := w.Task("o-1").Commands.Verdicts; v[len(v)-1].Accepted ||

@@ -139,13 +139,14 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 			t.Errorf("%s stopped, and nothing says why", id)
 		}
 		refuses[id+task.Reason.Step] = false
-		// a refusal is stored too
-		for _, wrong := range []int{task.Commands.Number + 5, task.Commands.Number} {
+		// a refusal is stored too, and raises the number
+		right := task.Commands.Number + 6
+		for _, number := range []int{right - 1, right} {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: id,
-				Event:   core.Command{Name: core.Resubmit, ID: fmt.Sprintf("c-%d-%d", n, wrong), Number: wrong},
+				Event:   core.Command{Name: core.Resubmit, ID: fmt.Sprintf("c-%d-%d", n, number), Number: number},
 			})
-			if err != nil || v.Accepted != (wrong == task.Commands.Number) {
+			if err != nil || v.Accepted != (number == right) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
 			}
 		}

@@ -131,13 +131,14 @@ func (s step) conditionHolds() bool {
 	}
 	yes, err := s.def.Expr.When(s.i, s.environment(false))
 	if err != nil {
-		s.failExpression("when", err)
+		s.fail("expression", "when: "+err.Error(), 0)
 	}
 	return yes && err == nil
 }
 
-func (s step) failExpression(what string, err error) {
-	s.recordFailure("expression", what+": "+err.Error(), 0)
+// fail ends the step's attempt, or fails a step that cannot be claimed.
+func (s step) fail(code, message string, attempt int) {
+	s.recordFailure(code, message, attempt)
 	s.giveUp()
 }
 
@@ -146,11 +147,10 @@ func (s step) failExpression(what string, err error) {
 func (s step) failClaim(err error) {
 	var rule *core.Fail
 	if !errors.As(err, &rule) {
-		s.failExpression("input", err)
+		s.fail("expression", "input: "+err.Error(), 0)
 		return
 	}
-	s.recordFailure(rule.Code, rule.Message, 0)
-	s.giveUp()
+	s.fail(rule.Code, rule.Message, 0)
 }
 
 func (r *decision) orderKnown() bool {
@@ -199,10 +199,9 @@ func (r *decision) claimAll(steps []int) (ended bool) {
 func (s step) claim(p prepared) {
 	switch {
 	case s.t.KeyMayExpire(s.def, s.i, s.at.Now): // only a Resolve continues it (P18, resubmit uses a remembered key)
-		s.recordFailure("key-forgotten", "it is in doubt, and was not asked again, because its service "+
+		s.fail("key-forgotten", "it is in doubt, and was not asked again, because its service "+
 			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
 			"it happened, and resolve it", s.Attempt)
-		s.giveUp()
 		s.enterError()
 	case s.t.Hops >= s.def.HopBudget: // P23, a hop budget bounds claims
 		s.recordFailure("hops", "the order used up its hop budget: a loop, or far more retries than planned",
@@ -285,27 +284,26 @@ func (s step) environment(own bool) core.Environment {
 func (r *decision) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == core.Compensating {
 		i := r.t.NextToUndo()
-		if i < 0 {
-			r.enterUndone()
-			return
-		}
-		if !r.step(i).undoNext() {
-			return
+		switch {
+		case i >= 0:
+			if !r.step(i).undoStep() {
+				return
+			}
+		case r.t.Undo.CancelAsked:
+			r.enterEnd(core.Cancelled, "")
+		default:
+			r.enterEnd(core.Compensated, "")
 		}
 	}
-}
-
-func (s step) undoNext() bool {
-	if s.State == core.Compensating || s.State == core.UndoWait && s.at.Now < s.Wait.At {
-		return false
-	}
-	return s.undoStep()
 }
 
 // undoStep begins the undo of a step, or the wait before the undo. While the do of the step is in flight,
 // undoStep begins the undo only if the grade is fenced. The result is true if the step is already
 // Compensated.
 func (s step) undoStep() bool {
+	if s.State == core.Compensating || s.State == core.UndoWait && s.at.Now < s.Wait.At {
+		return false
+	}
 	if s.d.Each != nil {
 		return s.undoChildren()
 	}
@@ -327,7 +325,7 @@ func (s step) undoStep() bool {
 		s.release()
 		s.State = core.UndoWait
 		s.scheduleWake(quiet + 1)
-		if s.notifies(core.StatusUndoing) {
+		if s.t.notifies(s.def, core.StatusUndoing) {
 			s.tell(s.t.Status(core.Status{
 				Kind: core.StatusUndoing, At: s.at.Now, Step: s.Name,
 				Until: s.Wait.At,

@@ -208,7 +208,7 @@ func (r *decision) refuseAnswer(i int, e core.Answered, reason string) (string, 
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true
-		r.t.Commands.Remember(e.ID, v.Command, r.Number)
+		r.t.Commands.Remember(e.ID, v.Command)
 		if i >= 0 {
 			r.step(i).keepVerdict(v)
 		}

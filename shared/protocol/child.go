@@ -48,7 +48,11 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 	switch mode := modeOf(t); {
 	case t.Erased != nil: // an erased child only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
-		r.followParent(e.To)
+		// The next run starts from the beginning, so that the child can follow the definition of the parent's step. If
+		// the move is refused, the child keeps its definition.
+		if e.To != nil && e.To.Name == t.Workflow && e.To.Hash != t.Definition {
+			_ = r.pin(e.To)
+		}
 		again := core.Command{}
 		if r.def.Deadline != 0 {
 			again.Deadline = r.at.Now.Add(r.def.Deadline)
@@ -69,26 +73,17 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 		return "", nil
 	}
 	if newer { // the report must contain the newer attempt
-		r.notifyParent()
+		r.emit(r.t.reportToParent()...)
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// followParent moves an undone child to the definition that the parent's step names now. The child can
-// change its definition, because its next run starts from the beginning (P41). If the move is refused, the
-// child keeps its definition.
-func (r *decision) followParent(to *core.Definition) {
-	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
-		_ = r.pin(to)
-	}
-}
-
-// notifyParent reports the end or the Error of a child to its parent. It does nothing for a running child.
-func (r *decision) notifyParent() {
-	t := r.t
+// reportToParent returns the report of the end or the Error of a child to its parent. A running child, and an order
+// without a parent, report nothing.
+func (t *Task) reportToParent() []core.Effect {
 	if t.Parent == nil {
-		return
+		return nil
 	}
 	e := core.ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text}
 	switch mode := modeOf(t); {
@@ -104,7 +99,7 @@ func (r *decision) notifyParent() {
 	case mode == errForward || mode == errUndo:
 		e.State = core.ChildError
 	default:
-		return
+		return nil
 	}
-	r.emit(e)
+	return []core.Effect{e}
 }

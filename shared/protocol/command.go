@@ -11,24 +11,23 @@ import (
 // commands have a number and an ID).
 func (r *decision) accept(reason string) {
 	r.t.Commands.Number++
-	r.acceptAgain(reason)
+	r.storeVerdict(true, reason)
 }
 
-// acceptAgain accepts a command that has nothing left to do, because an earlier command has had the same
-// effect. The task does not count the command.
-func (r *decision) acceptAgain(reason string) { r.storeVerdict(true, reason) }
-
+// reject stores a refusal, and raises the task's number above the command's, so that the task refuses each copy
+// because of its number (P5). A cancel carries no number.
 func (r *decision) reject(reason string) (string, error) {
 	r.changed = true
-	switch { // a command with an older number is never accepted, and needs no record
-	case r.Number == r.t.Commands.Number:
-		r.t.Commands.Remember(r.ID, r.Name, r.Number)
-	case r.Number > r.t.Commands.Number:
-		r.t.Commands.Remember(r.ID, AheadCommand, r.Number)
+	if ahead := r.Number - r.t.Commands.Number; r.Number >= 0 && ahead >= 0 && ahead <= furthestAhead {
+		r.t.Commands.Number = r.Number + 1
 	}
 	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
 }
+
+// furthestAhead limits how far a refused command raises the task's number. Without this limit, one forged
+// command could use up all numbers.
+const furthestAhead = 1_000_000
 
 // storeVerdict stores the verdict on a command. An erased task stores no text of the command's sender (P52,
 // erase removes content, not identity).
@@ -64,8 +63,7 @@ func operators(do func(r *decision, ev core.Event) (refused string)) rule {
 		case r.Number == r.t.Commands.Number:
 			reason = do(r, ev)
 		default:
-			reason = "the order has accepted another command, or refused many, since you " +
-				"loaded it; load it " +
+			reason = "the order has accepted or refused another command since you loaded it; load it " +
 				"again and repeat the command if it still applies"
 		}
 		if reason != "" {
@@ -99,12 +97,12 @@ func (r *decision) cancelCommand(ev core.Event) (string, error) {
 	}
 	switch reason := t.CancelRefusal(r.def); {
 	case reason == pastTheEnd:
-		r.t.Commands.Remember(e.ID, "cancel", r.Number)
+		r.t.Commands.Remember(e.ID, "cancel")
 		return r.reject(reason)
 	case reason != "":
 		return r.reject(reason)
 	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
-		r.acceptAgain("it was cancelled before")
+		r.storeVerdict(true, "it was cancelled before") // nothing is left to do, and the number stays
 		return "", nil
 	}
 	t.Undo.CancelAsked = true
@@ -127,7 +125,7 @@ func (r *decision) startUndo(why Why) {
 		t.Reason = t.Undo.Reason
 		t.Undo.Reason = Reason{}
 	}
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	r.t.ProcessState = core.Compensating
 	r.t.Undo.Why = why
 	for i := range r.t.Steps {
@@ -208,11 +206,11 @@ func note(what, step string) string {
 // effect whose reply was lost. It resets the counts of failures and hops.
 func (r *decision) resume(e core.Command) {
 	t := r.t
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	t.ProcessState = core.Processing
 	t.Hops = 0
 	t.Reason = Reason{}
-	r.renewDeadline(e.Deadline)
+	t.setDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
 		s := r.step(i)
@@ -234,7 +232,7 @@ func (r *decision) resume(e core.Command) {
 // return its stored reply without a new effect.
 func (r *decision) restart(e core.Command) {
 	t := r.t
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	t.ProcessState = core.Processing
 	t.Undo.Why = ""
 	t.Reason = Reason{}
@@ -242,7 +240,7 @@ func (r *decision) restart(e core.Command) {
 	t.Hops = 0
 	t.Deadline = Deadline{}
 	t.Run++
-	t.Commands.Forget()
+	t.Commands.Refused = nil
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts := s.Answers
@@ -258,17 +256,8 @@ func (r *decision) restart(e core.Command) {
 			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
 		}
 	}
-	r.renewDeadline(e.Deadline)
+	t.setDeadline(e.Deadline)
 	r.started()
-}
-
-// renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline
-// afterwards (P23a, a deadline stops or undoes the order).
-func (r *decision) renewDeadline(at core.Time) {
-	r.t.Deadline.At = 0
-	if at != 0 {
-		setDeadline(r.t, at)
-	}
 }
 
 // closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands). The
@@ -279,7 +268,7 @@ func (r *decision) closeCommand(ev core.Event) (refused string) {
 		return reason
 	}
 	r.accept("")
-	leaveEnd(r.t)
+	r.t.leaveEnd()
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.Children.Running() {
 			s.OwnChildren().Stopped = true

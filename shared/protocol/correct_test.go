@@ -254,7 +254,7 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	long := json.RawMessage(`"` + strings.Repeat("x", 999) + `"`)
 	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||
 		!strings.Contains(dec.Verdict.Reason, "does not fit") || dec.Task.Step("b").Corrected != nil ||
-		dec.Task.Commands.Number != 1 {
+		dec.Task.Commands.Number != 2 {
 		t.Errorf("%+v", dec.Verdict)
 	}
 	if dec := d.command(t, correcting(d, "b", corrected), room); !dec.Verdict.Accepted {

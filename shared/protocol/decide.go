@@ -53,9 +53,11 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	if ignored != "" && !r.changed {
 		return r.unchanged(task, ignored)
 	}
-	r.keepEndStates(task)
+	if !r.ended {
+		r.t.keepEndStates(task)
+	}
 	r.leftEnd(task)
-	r.storeTold(task)
+	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
@@ -63,63 +65,53 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	}, nil
 }
 
-// decision is one decision in progress. It changes t, which is a copy of the task.
-type decision struct {
-	def   *core.Definition
-	order []byte
-	t     *Task
-	at    At
-	about
-	ended    bool   // true if the task entered an end, or Error
-	endSteps []Step // copy of the steps when the task entered Error
-	changed  bool   // true if the task has stored the verdict of a refusal
-	effects  []core.Effect
-	verdict  *Verdict
-	items    map[int]json.RawMessage // items of the list of step itemsOf, by index
-	itemsOf  int
-	asked    bool // true if the parent sent a request; an ended child then reports its end again
-	err      error
+// apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
+// reason.
+func (r *decision) apply(ev core.Event) (ignored string, err error) {
+	if !r.about.kind.ofStep() {
+		rule := taskTable[r.about.kind][modeOf(r.t)]
+		if rule.task == nil {
+			return rule.ignore, nil
+		}
+		return rule.task(r, ev)
+	}
+	i, ignored, err := r.about.find(r.t, ev)
+	if ignored != "" || err != nil {
+		return ignored, err
+	}
+	rule := stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)]
+	if rule.step == nil {
+		return rule.ignore, nil
+	}
+	return rule.step(r.step(i), ev)
 }
 
-// step is one step of the order in a decision, with its definition and its index.
-type step struct {
-	*decision
-	*Step
-	d *core.StepDefinition
-	i int
-}
-
-func (r *decision) step(i int) step {
-	return step{decision: r, Step: &r.t.Steps[i], d: &r.def.Steps[i], i: i}
-}
-
-func (r *decision) emit(e core.Effect) { r.effects = append(r.effects, e) }
-
-// unchanged returns the decision about an event that changes nothing. The decision emits the earlier
-// effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
-// erased task repeats only this report and the removal of the content (P52, erase removes content, not
-// identity).
-func (r *decision) unchanged(task *Task, ignored string) (Decision, error) {
-	r.t = task
-	r.effects = nil
+// find returns the index of the event's step. It checks the step, run, operation and attempt of the event. It accepts a
+// "done" of an earlier attempt (P15, a late "done" counts).
+func (a about) find(t *Task, ev core.Event) (i int, ignored string, err error) {
+	i = t.Index(a.step)
+	if i < 0 {
+		return i, "the order has no such step", nil
+	}
+	s := &t.Steps[i]
 	switch {
-	case r.about.kind == settle:
-		r.emitUnsettled()
-	case task.Erased == nil && (r.cause != "" || r.about.kind == restarted):
-		r.emitAgain()
-	case task.Erased != nil && r.about.kind == eraseCommand:
-		r.eraseContent()
+	case a.run > t.Run || a.attempt > s.Attempt && a.run == t.Run:
+		return i, "", core.ErrStale
+	case a.run < t.Run:
+		return i, earlierRun, nil
+	case a.attempt < 1:
+		return i, "no attempt has that number", nil
+	case a.attempt < s.Attempt && a.kind != doDone:
+		return i, "it belongs to an earlier attempt", nil
 	}
-	if r.asked && task.End.ResendAt == 0 {
-		r.notifyParent()
+	e, isReply := ev.(core.Reply)
+	switch {
+	case isReply && !e.Known():
+		return i, "its operation or outcome is unknown", nil
+	case isReply && a.attempt == s.Attempt && s.Attempted() && s.Claim.Undo != (e.Operation == core.UndoOp):
+		return i, "that attempt was of the other operation", nil
 	}
-	if r.err != nil {
-		return Decision{}, r.err
-	}
-	return Decision{
-		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
-		Settles: Settles(r.def, task, r.effects),
-	}, nil
+	return i, "", nil
 }
 
 // moveOn advances the task. It does not for an event without a cause, because a repeated event could not emit
@@ -134,56 +126,63 @@ func (r *decision) moveOn(before *Task) (ignored string) {
 	return ""
 }
 
-// apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
-// reason.
-func (r *decision) apply(ev core.Event) (ignored string, err error) {
-	if !r.about.kind.ofStep() {
-		rule := taskTable[r.about.kind][modeOf(r.t)]
-		if rule.task == nil {
-			return rule.ignore, nil
-		}
-		return rule.task(r, ev)
+// unchanged returns the decision about an event that changes nothing. The decision emits the earlier
+// effects of the event again (P12). It also repeats the report of an ended child to a parent that asks. An
+// erased task repeats only this report and the removal of the content (P52, erase removes content, not
+// identity).
+func (r *decision) unchanged(task *Task, ignored string) (Decision, error) {
+	r.t = task
+	r.effects = nil
+	switch {
+	case r.about.kind == settle:
+		r.emitUnsettled()
+	case task.Erased == nil && (r.cause != "" || r.about.kind == restarted):
+		r.emitAgain()
+	case task.Erased != nil && r.about.kind == eraseCommand:
+		r.emit(r.t.contentErased()...)
 	}
-	i, ignored, err := r.guard(ev)
-	if ignored != "" || err != nil {
-		return ignored, err
+	if r.asked && task.End.ResendAt == 0 {
+		r.emit(r.t.reportToParent()...)
 	}
-	rule := stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)]
-	if rule.step == nil {
-		return rule.ignore, nil
+	if r.err != nil {
+		return Decision{}, r.err
 	}
-	return rule.step(r.step(i), ev)
+	return Decision{
+		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
+		Settles: Settles(r.def, task, r.effects),
+	}, nil
 }
 
-// guard checks the step, run, operation and attempt of an event. It accepts a "done" of an earlier attempt
-// (P15, a late "done" counts).
-func (r *decision) guard(ev core.Event) (i int, ignored string, err error) {
-	i = r.t.Index(r.about.step)
-	if i < 0 {
-		return i, "the order has no such step", nil
-	}
-	s := &r.t.Steps[i]
-	run := r.run
-	attempt := r.attempt
-	switch {
-	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
-		return i, "", core.ErrStale
-	case run < r.t.Run:
-		return i, earlierRun, nil
-	case attempt < 1:
-		return i, "no attempt has that number", nil
-	case attempt < s.Attempt && r.about.kind != doDone:
-		return i, "it belongs to an earlier attempt", nil
-	}
-	e, isReply := ev.(core.Reply)
-	switch {
-	case isReply && !e.Known():
-		return i, "its operation or outcome is unknown", nil
-	case isReply && attempt == s.Attempt && s.Attempted() && s.Claim.Undo != (e.Operation == core.UndoOp):
-		return i, "that attempt was of the other operation", nil
-	}
-	return i, "", nil
+// decision is one decision in progress. It changes t, which is a copy of the task.
+type decision struct {
+	def   *core.Definition
+	order []byte
+	t     *Task
+	at    At
+	about
+	ended   bool // true if the task entered an end, or Error
+	changed bool // true if the task has stored the verdict of a refusal
+	effects []core.Effect
+	verdict *Verdict
+	items   map[int]json.RawMessage // items of the list of step itemsOf, by index
+	itemsOf int
+	asked   bool // true if the parent sent a request; an ended child then reports its end again
+	err     error
 }
+
+// step is one step of the order in a decision, with its definition and its index.
+type step struct {
+	*decision
+	*Step
+	d *core.StepDefinition
+	i int
+}
+
+func (r *decision) step(i int) step {
+	return step{decision: r, Step: &r.t.Steps[i], d: &r.def.Steps[i], i: i}
+}
+
+func (r *decision) emit(effects ...core.Effect) { r.effects = append(r.effects, effects...) }
 
 func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (Decision, error) {
 	switch e := ev.(type) {
@@ -241,9 +240,9 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	}
 	switch {
 	case e.Deadline != 0:
-		setDeadline(r.t, e.Deadline)
+		r.t.setDeadline(e.Deadline)
 	case def.Deadline != 0:
-		setDeadline(r.t, at.Now.Add(def.Deadline))
+		r.t.setDeadline(at.Now.Add(def.Deadline))
 	}
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
@@ -257,9 +256,12 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
 }
 
-func setDeadline(t *Task, at core.Time) {
+// setDeadline sets the deadline of a run, or removes it if at is zero (P23a, a deadline stops or undoes the order).
+func (t *Task) setDeadline(at core.Time) {
 	t.Deadline.At = at
-	t.Deadline.Seq++
+	if at != 0 {
+		t.Deadline.Seq++
+	}
 }
 
 // tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it

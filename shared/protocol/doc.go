@@ -2,6 +2,11 @@
 // task in one pure function: [Decide]. Decide gets the definition, the order, the task, an event and the time.
 // It returns the next task, and the effects to carry out after the commit.
 //
+// An event goes from top to bottom. Decide finds the cell of the transition table. The action of the cell changes
+// one step, or the whole order (types step and decision). Then advance does everything that the new state allows:
+// policies, waits, claims, undo and the end. Each part emits its effects. A repeated event, and a restart, change
+// nothing and emit the effects again that the state still needs (emitAgain).
+//
 // Authority: Only this package decides what an event changes in a task. Callers store the result of Decide
 // on the condition that the stored version is still the loaded version (P8, every commit is conditional).
 // The Supervisor claims nothing (P16, the Supervisor hands back and gives up).

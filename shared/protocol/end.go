@@ -17,7 +17,7 @@ func (r *decision) started() {
 	if r.at.Now != r.t.Created {
 		r.t.Start.At = r.at.Now
 	}
-	if r.notifies(core.StatusStarted) {
+	if r.t.notifies(r.def, core.StatusStarted) {
 		r.t.Start.Seq = nextSeq(r.t)
 		r.t.Start.Cause = r.cause
 		r.tell(r.t.StartedStatus())
@@ -66,14 +66,6 @@ func (r *decision) keepOutput(out json.RawMessage) {
 	}
 }
 
-func (r *decision) enterUndone() {
-	if r.t.Undo.CancelAsked {
-		r.enterEnd(core.Cancelled, "")
-		return
-	}
-	r.enterEnd(core.Compensated, "")
-}
-
 // enterError stops the task in Error because of the step's failure.
 func (s step) enterError() {
 	if s.t.ProcessState == core.Compensating { // Reason will state why the undo stopped
@@ -111,9 +103,6 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 	t.Phase = phase
 	t.End = End{At: r.at.Now, Cause: r.cause}
 	r.ended = true
-	if state == core.Error { // keepEndStates needs the steps only in Error
-		r.endSteps = slices.Clone(t.Steps)
-	}
 	status := r.def != nil && r.def.Notifies(EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {
 		t.End.Seq = nextSeq(r.t)
@@ -123,7 +112,7 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 		t.End.Command = t.Commands.Number
 	}
 	if status || t.Parent != nil || alerts {
-		t.End.ResendAt = r.resendTime()
+		t.End.ResendAt = t.resendTime(r.at.Now, resendAfter(r.def))
 	}
 	r.emitEnd()
 }
@@ -133,9 +122,9 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 // Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs
 // a write of the index. So resendTime keeps the present due time if this delays the resend by at most one
 // interval (P9, tasks not at rest are due).
-func (r *decision) resendTime() core.Time {
-	resend := r.at.Now.Add(r.resendAfter())
-	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
+func (t *Task) resendTime(now core.Time, interval core.Duration) core.Time {
+	resend := now.Add(interval)
+	if due := t.Due; due > resend && due <= resend.Add(interval) {
 		return due
 	}
 	return resend
@@ -148,10 +137,28 @@ func (r *decision) emitEnd() {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
 		return
 	}
-	r.emitFinal()
+	t := r.t
+	if t.End.Seq > 0 {
+		for _, name := range t.EndReceivers(r.def) {
+			status := t.FinalStatus()
+			status.ReplyTo = name
+			r.tell(status)
+		}
+	}
+	r.emit(t.reportToParent()...)
+	if RaisesAlert(r.def, t) {
+		r.emit(AlertOf(r.def, t))
+	}
+	for i := range t.Steps {
+		// A closed task cancels its open children (P48, close ends an order as it stands).
+		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
+			t.Steps[i].Children.Running() {
+			r.step(i).askOpen("")
+		}
+	}
 }
 
-func leaveEnd(t *Task) {
+func (t *Task) leaveEnd() {
 	t.End = End{}
 	t.Phase = ""
 	t.Attention = false
@@ -163,46 +170,18 @@ func leaveEnd(t *Task) {
 // keepEndStates stores the state that a step had at the start of an Error, if the step changes later. A late
 // reply or an operator's fact may change a step. A repeated status of the Error must still have the same
 // bytes (P12, effects are emitted again).
-func (r *decision) keepEndStates(before *Task) {
+func (t *Task) keepEndStates(before *Task) {
 	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).
-	moved := before.Definition != r.t.Definition
-	reported := before.Steps
-	switch {
-	case r.t.ProcessState != core.Error:
+	moved := before.Definition != t.Definition
+	if moved || before.ProcessState != core.Error || t.ProcessState != core.Error {
 		return
-	case r.ended:
-		reported = r.endSteps // the same event may have changed a step after the Error began
-	case moved || before.ProcessState != core.Error:
-		return
-	}
-	for i := range r.t.Steps {
-		s := &r.t.Steps[i]
-		was := reported[i].State
-		if s.State != was && s.EndState == "" {
-			s.EndState = was
-		}
-	}
-}
-
-func (r *decision) emitFinal() {
-	t := r.t
-	if t.End.Seq > 0 {
-		for _, name := range t.EndReceivers(r.def) {
-			status := t.FinalStatus()
-			status.ReplyTo = name
-			r.tell(status)
-		}
-	}
-	r.notifyParent()
-	if RaisesAlert(r.def, t) {
-		r.emit(AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
-		// A closed task cancels its open children (P48, close ends an order as it stands).
-		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
-			t.Steps[i].Children.Running() {
-			r.step(i).askOpen("")
+		s := &t.Steps[i]
+		was := before.Steps[i].State
+		if s.State != was && s.EndState == "" {
+			s.EndState = was
 		}
 	}
 }

@@ -17,8 +17,8 @@ func (r *decision) eraseCommand(ev core.Event) (string, error) {
 	// A command with an old number may have been refused before, so it is not accepted here (P5, commands
 	// have a number and an ID).
 	if t.Erased != nil && e.Number == t.Commands.Number {
-		r.eraseContent()
-		r.acceptAgain("it was erased before")
+		r.emit(t.contentErased()...)
+		r.storeVerdict(true, "it was erased before")
 		return "", nil
 	}
 	return operators((*decision).eraseOnce).task(r, ev)
@@ -34,14 +34,16 @@ func (r *decision) eraseOnce(ev core.Event) (refused string) {
 	t.Erase()
 	r.accept("")
 	t.Erased = &Erasure{By: r.Sender.By, Reason: core.TrimMessage(r.Sender.Reason), At: r.at.Now}
-	r.eraseContent()
+	r.emit(t.contentErased()...)
 	return ""
 }
 
-func (r *decision) eraseContent() {
-	if r.t.ContentHash != "" {
-		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})
+// contentErased returns the removal of a content that is stored apart.
+func (t *Task) contentErased() []core.Effect {
+	if t.ContentHash == "" {
+		return nil
 	}
+	return []core.Effect{core.EraseContent{OrderID: t.OrderID, Hash: t.ContentHash}}
 }
 
 func (s *Step) erase() {

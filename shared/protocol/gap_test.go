@@ -283,7 +283,7 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 		if dec.Verdict.Accepted != (in > 0) || (d.task.ProcessState == core.Processing) != (in > 0) {
 			t.Errorf("deadline in %s: %+v, %s", in, dec.Verdict, d.task.ProcessState)
 		}
-		if in <= 0 && (d.task.Commands.Number != 0 || d.task.Deadline.At != 0 ||
+		if in <= 0 && (d.task.Commands.Number != 1 || d.task.Deadline.At != 0 ||
 			!strings.Contains(dec.Verdict.Reason, d.now.String())) {
 			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Commands.Number,
 				d.task.Deadline.At,

@@ -7,7 +7,7 @@ import (
 // goOnWithout lets a task go on without a step that has failed for good (P42, orders can go on after
 // failures). Only this step is undone. Later conditions read the step's failure code. The code does not
 // change any more (P12, effects are emitted again).
-func (s step) goOnWithout() {
+func (s *Step) goOnWithout() {
 	s.FailureCode = core.PlainCode(s.Error.Code)
 	if s.FailureCode == "" {
 		s.FailureCode = core.CodeFailed

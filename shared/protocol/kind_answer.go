@@ -57,7 +57,7 @@ func (answerKind) start(s step, p prepared) {
 // resend emits the last reminder and the next Wake again.
 func (answerKind) resend(s step) {
 	s.emitReminder()
-	s.emitLook()
+	s.wake(s.NextLook(s.d))
 }
 
 // goOn ends a decided step, or sends what is due and sets the time of the next check. Without such a time, it also
@@ -70,12 +70,11 @@ func (answerKind) goOn(s step) {
 		return
 	case s.remind():
 	case s.CompleteBy == 0:
-		s.Claim.Cause = s.cause
 		s.emitReminder()
 	default:
 		return
 	}
-	s.question()
+	s.lookAt(s.NextLook(s.d))
 }
 
 func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
@@ -163,20 +162,5 @@ func (s step) decide(decided Decided, failed *StepError) {
 		return
 	}
 	s.Output = output
-	s.recordFailure(failed.Code, failed.Message, s.Attempt)
-	s.giveUp()
-}
-
-// policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,
-// a question has a time). The order goes on after the failure of a call whose question is answered already
-// (P38, an ask sends the question).
-func (s step) policyOf() core.Policy {
-	if s.t.Overtaken(s.def, s.i) {
-		return core.OnFailureContinue
-	}
-	if s.d.Answer != nil && s.d.Answer.OnTimeout != "" && s.Error != nil &&
-		s.Error.Code == core.CodeAnswerTimeout {
-		return s.d.Answer.OnTimeout
-	}
-	return s.d.OnFailure
+	s.fail(failed.Code, failed.Message, s.Attempt)
 }

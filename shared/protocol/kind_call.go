@@ -91,7 +91,7 @@ func (s step) chooseAgent() string {
 	for _, name := range s.d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):
-		case best == "", 5*s.expectedWait(name) < 4*s.expectedWait(best):
+		case best == "", 5*s.at.expectedWait(name) < 4*s.at.expectedWait(best):
 			best = name
 		}
 	}
@@ -106,6 +106,6 @@ const leastWait = 100 * core.Millisecond
 
 // expectedWait returns how long a request is expected to wait in the queue of the agent. It adds the last
 // measured wait and the time that the requests now in the queue will take.
-func (r *decision) expectedWait(agent string) core.Duration {
-	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
+func (at *At) expectedWait(agent string) core.Duration {
+	return max(at.Waits[agent]+at.Queues[agent], leastWait)
 }

@@ -188,19 +188,19 @@ func (eachKind) goOn(s step) {
 		s.undoChildren()
 		return
 	}
-	again := s.Wait.At != 0 && s.asksNow()
+	again := s.Wait.At != 0 && s.due(s.at.Now)
 	if again {
 		s.OwnChildren().Rounds++
 		s.askOpen("")
 	}
 	s.lookAtChildren()
-	if s.State == core.Waiting && s.err == nil && s.asksNow() {
+	if s.State == core.Waiting && s.err == nil && s.due(s.at.Now) {
 		s.wait(s.at.Now.Add(s.Children.Pause()))
 	}
 }
 
-// asksNow reports whether the step's time to ask its children has come.
-func (s step) asksNow() bool { return s.Wait.At <= s.at.Now || s.CompleteBy == 0 }
+// due reports whether the time of a Waiting step has come, or is not set.
+func (s *Step) due(now core.Time) bool { return s.Wait.At <= now || s.CompleteBy == 0 }
 
 func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
@@ -327,8 +327,7 @@ func (s step) failChildren() {
 		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count,
 			s.d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
-	s.recordFailure(code, text, s.Attempt)
-	s.giveUp()
+	s.fail(code, text, s.Attempt)
 }
 
 // endChildren makes the step Processed. If its output does not fit into the document, the step fails.
@@ -347,9 +346,8 @@ func (s step) endChildren() {
 		s.finish(output)
 		return
 	}
-	s.recordFailure(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
+	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
 		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
-	s.giveUp()
 }
 
 // undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether
@@ -362,7 +360,7 @@ func (s step) undoChildren() bool {
 		}
 		return false
 	}
-	asks := !begun || s.asksNow()
+	asks := !begun || s.due(s.at.Now)
 	c := s.OwnChildren()
 	switch {
 	case !begun:

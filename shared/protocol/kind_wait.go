@@ -84,16 +84,21 @@ func (waitKind) goOn(s step) {
 	}
 }
 
-// wait makes the step wait until wakeAt, and emits a Wake for this time. If the Wake is lost, or the time is
-// too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
+// wait makes the step wait until wakeAt.
 func (s step) wait(wakeAt core.Time) {
-	s.Claim.Cause = s.cause
 	s.Wait.At = wakeAt
-	s.CompleteBy = wakeAt
-	if wakeAt.Sub(s.at.Now) <= maxDelay {
-		s.CompleteBy = max(wakeAt, s.at.Now).Add(s.def.Grace)
+	s.lookAt(wakeAt)
+}
+
+// lookAt sets the time of the next look at a Waiting step, and emits a Wake for this time. If the Wake is lost, or the
+// time is too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
+func (s step) lookAt(at core.Time) {
+	s.Claim.Cause = s.cause
+	s.CompleteBy = at
+	if at.Sub(s.at.Now) <= maxDelay {
+		s.CompleteBy = max(at, s.at.Now).Add(s.def.Grace)
 	}
-	waitKind{}.resend(s)
+	s.wake(at)
 }
 
 func (waitKind) resend(s step) {

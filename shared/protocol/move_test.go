@@ -104,7 +104,7 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, *v, x.want)
 		}
 		if v := dec.Verdict; !v.Accepted && (dec.Task.Definition != d.task.Definition ||
-			dec.Task.Commands.Number != 4) {
+			dec.Task.Commands.Number != 5) {
 			t.Errorf("%s: it was refused, and the task pins %s", name, dec.Task.Definition)
 		}
 	}
@@ -488,7 +488,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 	}
 	dec := d.command(t, core.Command{Name: core.Resubmit, ID: "m", Number: 4, To: &core.Target{Definition: to}},
 		0)
-	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 5 ||
 		dec.Task.End.Cause != d.task.End.Cause {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
 	}

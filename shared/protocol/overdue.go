@@ -8,28 +8,29 @@ import (
 
 const notYet = "its time has not passed"
 
-// doOverdue handles a do whose reply did not come in time (P16, the Supervisor hands back and gives up).
-func (s step) doOverdue(ev core.Event) (string, error) {
+// overdue handles a step whose complete-by time has passed (P16, the Supervisor hands back and gives up). If no
+// reply came in time, the attempt counts as failed. A step that waits gets the Wake that was lost, or that was too
+// far ahead for a message, and its wait does not move.
+func (s step) overdue(ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
-	if !s.CompleteBy.Passed(s.at.Now) {
+	counts := s.t.ProcessState == core.Processing || s.Claim.Undo && s.t.ProcessState != core.Error
+	text := core.TimeoutText
+	if s.Claim.Undo {
+		text = "no reply to the undo by the complete-by time"
+	}
+	switch {
+	case !s.CompleteBy.Passed(s.at.Now):
 		return notYet, nil
+	case !s.InFlight():
+		s.wakeNow()
+	case counts && e.Queue != core.QueueClear && s.Claim.Progress == nil:
+		// An agent that reports progress has received the request.
+		s.backlog(e.Queue)
+	default:
+		s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
+		s.recordFailure(core.CodeTimeout, text, e.Attempt)
+		s.retry(0)
 	}
-	forward := s.t.ProcessState == core.Processing
-	if forward && e.Queue != core.QueueClear && s.Claim.Progress == nil { // an agent that reports progress has received the request
-		return s.backlog(e.Queue), nil
-	}
-	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
-	s.recordFailure(core.CodeTimeout, core.TimeoutText, e.Attempt)
-	if !forward {
-		s.giveUp()
-		return "", nil
-	}
-	s.Failures.Do++
-	if retry := s.d.Retry; s.Failures.Do < retry.Budget() {
-		s.handBack(s.at.Now.Add(retryWait(s.t, s.Step, retry)))
-		return "", nil
-	}
-	s.giveUp()
 	return "", nil
 }
 
@@ -54,25 +55,11 @@ func (s step) wakeNow() {
 	s.wake(0)
 }
 
-func (s step) undoOverdue(ev core.Event) (string, error) {
-	e := ev.(core.Overdue)
-	if !s.CompleteBy.Passed(s.at.Now) {
-		return notYet, nil
-	}
-	if e.Queue != core.QueueClear && s.t.ProcessState != core.Error {
-		return s.backlog(e.Queue), nil
-	}
-	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
-	s.recordFailure(core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
-	s.retryUndo(0)
-	return "", nil
-}
-
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). If the request most
 // likely still waits in a queue, backlog doubles the allowance, up to the rest of maxQueueTime, so that the next
 // request can wait longer. A restart says nothing about how long a request waits. After maxQueueTime in total, the
 // task stops for the operator.
-func (s step) backlog(queue core.QueueState) string {
+func (s step) backlog(queue core.QueueState) {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)
 	if queue == core.QueueHeld {
@@ -83,23 +70,11 @@ func (s step) backlog(queue core.QueueState) string {
 		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
 			"see that the agent runs and keeps up, then resubmit", s.AskedAgent(s.d), s.d.MaxQueueTime)
-		s.recordFailure(core.CodeQueue, text, s.Attempt)
-		s.giveUp()
+		s.fail(core.CodeQueue, text, s.Attempt)
 		s.enterError()
-		return ""
+		return
 	}
 	s.handBackUncharged(s.at.Now)
-	return ""
-}
-
-// waitOverdue sends the Wake of a step whose Wake was lost, or whose wait was too long for a message. It
-// counts no failure, and does not move the end of the wait.
-func (s step) waitOverdue(_ core.Event) (string, error) {
-	if !s.CompleteBy.Passed(s.at.Now) {
-		return notYet, nil
-	}
-	s.wakeNow()
-	return "", nil
 }
 
 // deadline stops a task past its deadline, or starts its undo (P23a, a deadline stops or undoes the order).

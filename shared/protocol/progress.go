@@ -31,7 +31,7 @@ func (s step) progressed(ev core.Event) (string, error) {
 		Percent: min(max(e.Percent, 0), 100), Note: core.ShortNote(e.Note),
 		At: s.at.Now,
 	}
-	if s.notifies(core.StatusProgress) {
+	if s.t.notifies(s.def, core.StatusProgress) {
 		s.tell(s.t.Status(core.Status{
 			Kind: core.StatusProgress, At: s.at.Now, Step: s.Name,
 			Percent: s.Claim.Progress.Percent,

@@ -114,6 +114,22 @@ func (t *Task) Overtaken(def *core.Definition, i int) bool {
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
 }
 
+// policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,
+// a question has a time). The order goes on after the failure of a call whose question is answered already
+// (P38, an ask sends the question).
+func (t *Task) policyOf(def *core.Definition, i int) core.Policy {
+	d := &def.Steps[i]
+	s := &t.Steps[i]
+	if t.Overtaken(def, i) {
+		return core.OnFailureContinue
+	}
+	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil &&
+		s.Error.Code == core.CodeAnswerTimeout {
+		return d.Answer.OnTimeout
+	}
+	return d.OnFailure
+}
+
 // LastActivity returns the last moment at which a call of step i in this run may take effect.
 func (t *Task) LastActivity(def *core.Definition, i int) core.Time {
 	skew := core.Duration(0)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -89,74 +91,32 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 	}
 }
 
-// P5. A command with a number that was refused stays refused under its ID, however many verdicts came since.
+// P5. A command with a number that was refused stays refused, however many verdicts came since, because the refusal
+// raises the task's number above its own. A number that is too far ahead raises nothing.
 func TestRefusedCommandStaysRefused(t *testing.T) {
-	for _, n := range []int{1, 9, 16, 17, 40} {
-		for name, ahead := range map[string]int{
-			"the present number":             0,
-			"a number that is still to come": 1,
-		} {
-			d := newDesk(t, workflow(step("a", stopping)))
-			d.decide(d.submit)
-			first := core.Command{Name: core.UndoCommand, ID: "first", Number: ahead}
-			d.refused(first)
-			before := d.task.Commands.Number
-			for i := range n {
-				d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprintf("u%d", i), Number: d.task.Commands.Number})
-			}
-			if d.task.Commands.Number != before+n/(16+ahead) {
-				t.Errorf("after %d refusals the number went from %d to %d", n, before, d.task.Commands.Number)
-			}
-			d.decide(failed("a", 1))
-			if ahead > 0 && d.task.Commands.Number < first.Number { // the number comes
-				d.wait(core.Hour)
-				d.decide(core.Command{
-					Name: core.Resolve,
-					ID:   "fact", Number: d.task.Commands.Number, Step: "a",
-					Fact: core.NotHappened,
-				})
-			}
-			if d.accepted(first) {
-				t.Errorf("%s, after %d refusals: it is accepted", name, n)
-			}
-		}
-	}
-}
-
-// P5. A forged command, whose number is ahead of the task, stays refused when that number comes, also if the
-// task has no place left to remember its ID. A number that is too far ahead changes nothing.
-func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
-	for _, c := range []struct{ forged, number, want int }{
-		{16, 3, 0},
-		{17, 3, 4},
-		{40, 3, 4},
-		{17, 1_000_000, 1_000_001},
-		{17, 1_000_001, 0},
-		{40, math.MaxInt, 0},
+	for _, c := range []struct {
+		name         string
+		number, want int
+	}{
+		{"the present number", 0, 1},
+		{"a number that is still to come", 3, 4},
+		{"the furthest number", 1_000_000, 1_000_001},
+		{"a number too far ahead", 1_000_001, 0},
+		{"the last number", math.MaxInt, 0},
 	} {
-		d := begun(t, step("a", stopping))
-		for i := range c.forged {
-			d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprint("forged-", i), Number: c.number})
-		}
-		if d.task.Commands.Number != c.want {
-			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number,
-				d.task.Commands.Number, c.want)
-		}
-		d.decide(failed("a", 1))
-		for d.task.Commands.Number < min(c.number, 20) { // the number comes
-			d.decideAll(core.Command{
-				Name:   core.Resubmit,
-				ID:     fmt.Sprint("r", d.task.Commands.Number),
-				Number: d.task.Commands.Number,
-			},
-				failed("a", d.task.Steps[0].Attempt+1))
-		}
-		for i := range c.forged {
-			if d.accepted(core.Command{Name: core.UndoCommand, ID: fmt.Sprint("forged-", i), Number: c.number}) {
-				t.Fatalf("command %d of %d with the number %d was refused, and is accepted now", i, c.forged,
-					c.number)
+		t.Run(c.name, func(t *testing.T) {
+			d := begun(t, step("a", stopping))
+			first := core.Command{Name: core.UndoCommand, ID: "first", Number: c.number}
+			d.refused(first)
+			require.Equal(t, c.want, d.task.Commands.Number)
+			for i := range 9 { // their verdicts push that of first out
+				d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprint("u", i), Number: d.task.Commands.Number})
 			}
-		}
+			require.Equal(t, c.want+9, d.task.Commands.Number)
+			d.decide(failed("a", 1))
+			require.False(t, d.accepted(first))
+			require.True(t, d.accepted(core.Command{Name: core.UndoCommand, ID: "new", Number: d.task.Commands.Number}))
+		})
 	}
 }
 
@@ -200,7 +160,7 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	d.settle(d.decide(failed("a", 1)))
 	if dec := d.decide(core.Command{
 		Name: core.Move,
-		ID:   "m", Number: 0,
+		ID:   "m", Number: d.task.Commands.Number,
 		To: &core.Target{Definition: to},
 	}); !dec.Verdict.Accepted {
 		t.Fatal(dec.Verdict.Reason)
@@ -255,34 +215,5 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 	if err != nil || !slices.Equal(again.Commands.Refused["cancel"], d.task.Commands.Refused["cancel"]) ||
 		len(again.Commands.Refused) != len(d.task.Commands.Refused) {
 		t.Errorf("%v: stored %v, read %v", err, d.task.Commands.Refused, again.Commands.Refused)
-	}
-}
-
-// P5. A command whose number was ahead of the task stays refused when a later run reaches that number.
-func TestRefusedNumberAheadStaysRefusedInLaterRuns(t *testing.T) {
-	d := begun(t, step("a"))
-	first := core.Command{Name: core.Resubmit, ID: "first", Number: 1}
-	d.refused(first)
-	for i := range 9 { // their verdicts push that of first out
-		d.refused(core.Command{Name: core.Resubmit, ID: fmt.Sprint("other-", i), Number: 0})
-	}
-	undo := func() {
-		s := &d.task.Steps[0]
-		d.decide(reply("a", d.task.Run, s.Attempt, core.Do, core.OutcomeFailed))
-		d.decide(reply("a", d.task.Run, d.task.Steps[0].Attempt, core.UndoOp, core.OutcomeDone))
-		if d.task.ProcessState != core.Compensated {
-			t.Fatalf("the task is %s", d.task.ProcessState)
-		}
-	}
-	undo()
-	if !d.accepted(core.Command{Name: core.Resubmit, ID: "second", Number: 0}) {
-		t.Fatal("the first resubmit is refused")
-	}
-	for i := range 9 {
-		d.refused(core.Command{Name: core.Resubmit, ID: fmt.Sprint("more-", i), Number: 1})
-	}
-	undo()
-	if d.task.Commands.Number != 1 || d.accepted(first) {
-		t.Errorf("number %d: the command was refused, and is accepted now", d.task.Commands.Number)
 	}
 }

@@ -7,20 +7,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question sets the time of the next check of an open question, and emits a Wake for this time.
-func (s step) question() {
-	next := s.NextLook(s.d)
-	s.CompleteBy = next
-	if next.Sub(s.at.Now) <= maxDelay {
-		s.CompleteBy = max(next, s.at.Now).Add(s.def.Grace)
-	}
-	s.emitLook()
-}
-
-func (s step) emitLook() {
-	s.wake(s.NextLook(s.d))
-}
-
 // remind sends the newest reminder that is due, and skips older ones (P37, a question has a time). It
 // reports whether a reminder was due.
 func (s step) remind() bool {
@@ -37,7 +23,6 @@ func (s step) remind() bool {
 	a.RemindedAt = s.at.Now
 	a.Moved = false
 	s.Answers = &a
-	s.Claim.Cause = s.cause
 	s.emitReminder()
 	return true
 }

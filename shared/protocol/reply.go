@@ -40,7 +40,7 @@ func (s step) finish(output json.RawMessage) {
 }
 
 func (s step) emitStepFinished() {
-	if s.notifies(core.StatusStepFinished) {
+	if s.t.notifies(s.def, core.StatusStepFinished) {
 		s.Finish.Seq = nextSeq(s.t)
 		s.Finish.Cause = s.cause
 		s.tell(s.t.FinishedStatus(s.Step))
@@ -101,18 +101,7 @@ func (s step) stepRetryLater(ev core.Event) (string, error) {
 	s.recordAttempt(e.Outcome, e.Code)
 	s.recordNoEffect(e)
 	s.recordFailure(e.Code, e.Message, e.Attempt)
-	if s.t.ProcessState != core.Processing {
-		s.giveUp()
-		return "", nil
-	}
-	s.Failures.Do++
-	retry := s.d.Retry
-	if s.Failures.Do < retry.Budget() {
-		asked := min(e.RetryAfter, maxRetryAfter)
-		s.handBack(s.at.Now.Add(max(retryWait(s.t, s.Step, retry), asked)))
-		return "", nil
-	}
-	s.giveUp()
+	s.retry(min(e.RetryAfter, maxRetryAfter))
 	return "", nil
 }
 
@@ -146,14 +135,6 @@ func (s step) lateNoEffect(ev core.Event) (string, error) {
 		return notAsked, nil
 	}
 	return "", nil
-}
-
-// retryWait returns the backoff, or the interval of the extended wait after MaxFailures failures.
-func retryWait(t *Task, s *Step, retry core.Retry) core.Duration {
-	if s.Failures.Do < retry.MaxFailures {
-		return backoffWait(retry.Backoff, s.Failures.Do, jitter(t.OrderID, t.Run, s.Name, s.Attempt))
-	}
-	return retry.ExtendedInterval
 }
 
 // handBack hands a step back. A Wake claims the step again at wakeAt (P9a).
@@ -216,22 +197,17 @@ func (s step) recordFailure(code, message string, attempt int) {
 
 // applyPolicy applies the policy of a Failed step (P19, policy decides about a failed step).
 func (s step) applyPolicy() {
+	policy := s.t.policyOf(s.def, s.i)
 	switch {
-	case s.policyOf() == core.OnFailureContinue:
+	case policy == core.OnFailureContinue:
 		s.goOnWithout()
-	case s.stopsOnFailure():
+	// A claimed point of no return requires the stop, until a proof shows that its call had no effect.
+	case policy == core.OnFailureStop || s.t.PastPointOfNoReturn(s.def):
 		s.enterError()
 	default:
 		s.t.compensate(WhyFailure)
 		s.t.Reason = s.FailureReason()
 	}
-}
-
-// stopsOnFailure reports whether a failure of the step stops the task. The policy of the step can require
-// the stop. A claimed point of no return also requires the stop, until a proof shows that its call had no
-// effect.
-func (s step) stopsOnFailure() bool {
-	return s.policyOf() == core.OnFailureStop || s.t.PastPointOfNoReturn(s.def)
 }
 
 // compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
@@ -260,7 +236,7 @@ func (s step) undoRefused(ev core.Event) (string, error) {
 	}
 	s.recordAttempt(e.Outcome, e.Code)
 	s.recordFailure(e.Code, e.Message, e.Attempt)
-	s.retryUndo(min(e.RetryAfter, maxRetryAfter))
+	s.retry(min(e.RetryAfter, maxRetryAfter))
 	return "", nil
 }
 
@@ -365,18 +341,36 @@ func (s *Step) endHold() {
 	}
 }
 
-// retryUndo counts a failed undo, and delays the next attempt. After MaxFailures failures, the task stops
-// for the operator.
-func (s step) retryUndo(atLeast core.Duration) {
-	retry := s.d.Undo.Retry
-	s.Failures.Undo++
-	s.giveUp()
+// retry ends a failed attempt, and delays the next one by at least the given time. A do counts the failure only if
+// the task goes forward. It fails for good when its retries are used up, and a failed undo then stops the task for
+// the operator.
+func (s step) retry(atLeast core.Duration) {
+	u := jitter(s.t.OrderID, s.t.Run, s.Name, s.Attempt)
 	switch {
-	case s.t.ProcessState == core.Error:
-	case s.Failures.Undo < retry.MaxFailures:
-		u := jitter(s.t.OrderID, s.t.Run, s.Name, s.Attempt)
-		s.scheduleWake(s.at.Now.Add(max(backoffWait(retry.Backoff, s.Failures.Undo, u), atLeast)))
+	case s.Claim.Undo:
+		retry := s.d.Undo.Retry
+		s.Failures.Undo++
+		s.giveUp()
+		switch {
+		case s.t.ProcessState == core.Error:
+		case s.Failures.Undo < retry.MaxFailures:
+			s.scheduleWake(s.at.Now.Add(max(backoffWait(retry.Backoff, s.Failures.Undo, u), atLeast)))
+		default:
+			s.enterError()
+		}
+		return
+	case s.t.ProcessState != core.Processing:
+		s.giveUp()
+		return
+	}
+	retry := s.d.Retry
+	s.Failures.Do++
+	switch {
+	case s.Failures.Do >= retry.Budget():
+		s.giveUp()
+	case s.Failures.Do >= retry.MaxFailures: // the extended wait
+		s.handBack(s.at.Now.Add(max(retry.ExtendedInterval, atLeast)))
 	default:
-		s.enterError()
+		s.handBack(s.at.Now.Add(max(backoffWait(retry.Backoff, s.Failures.Do, u), atLeast)))
 	}
 }

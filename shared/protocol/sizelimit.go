@@ -38,8 +38,7 @@ func (s step) outputTooLarge(e core.Reply) (string, error) {
 		s.Failures.Do++
 		s.recordAttempt(core.OutcomeFailed, core.CodeOutputTooLarge)
 	}
-	s.recordFailure(core.CodeOutputTooLarge, text, e.Attempt)
-	s.giveUp()
+	s.fail(core.CodeOutputTooLarge, text, e.Attempt)
 	return "", nil
 }
 

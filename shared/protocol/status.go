@@ -9,16 +9,16 @@ import (
 
 const defaultResendAfter = 30 * core.Second
 
-func (r *decision) resendAfter() core.Duration {
-	if r.def == nil {
+func resendAfter(def *core.Definition) core.Duration {
+	if def == nil {
 		return defaultResendAfter
 	}
-	return r.def.ResendAfter
+	return def.ResendAfter
 }
 
 // notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
-func (r *decision) notifies(kind core.StatusKind) bool {
-	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
+func (t *Task) notifies(def *core.Definition, kind core.StatusKind) bool {
+	return t.ReplyTo != "" && def != nil && def.Notifies(kind)
 }
 
 func nextSeq(t *Task) int {
@@ -35,12 +35,11 @@ func (r *decision) tell(status core.SendStatus) {
 
 // storeTold stores up to which number the statuses were sent. The status of an unsettled end may not have been
 // sent yet.
-func (r *decision) storeTold(before *Task) {
-	told := r.at.Told
+func (t *Task) storeTold(before *Task, told int) {
 	if end := before.End; end.ResendAt != 0 && end.Seq > 0 {
 		told = min(told, end.Seq-1)
 	}
-	r.t.Told = max(r.t.Told, told)
+	t.Told = max(t.Told, told)
 }
 
 // leftEnd emits the final status of an unsettled end that the task has left, because the task cannot repeat
@@ -71,7 +70,7 @@ func (r *decision) unsent(ev core.Event) (string, error) {
 	now := r.at.Now
 	u := core.Undelivered{
 		ReplyTo: e.ReplyTo, First: e.First, Since: now, Reason: core.ShortNote(e.Reason),
-		ResendAt: now.Add(r.resendAfter()),
+		ResendAt: now.Add(resendAfter(r.def)),
 	}
 	all := slices.Clone(t.Undelivered)
 	i := slices.IndexFunc(all, func(u core.Undelivered) bool { return u.ReplyTo == e.ReplyTo })
@@ -100,7 +99,7 @@ func (r *decision) resendDue(_ core.Event) (string, error) {
 		return notYet, nil
 	}
 	if t.End.ResendAt.Passed(now) {
-		t.End.ResendAt = now.Add(core.ResendWait(t.End.At, now, r.resendAfter()))
+		t.End.ResendAt = now.Add(core.ResendWait(t.End.At, now, resendAfter(r.def)))
 	}
 	t.Undelivered = slices.Clone(t.Undelivered)
 	for i := range t.Undelivered {
@@ -109,7 +108,7 @@ func (r *decision) resendDue(_ core.Event) (string, error) {
 		case now.Sub(u.Since) >= core.GiveUpAfter:
 			u.ResendAt = 0
 		default:
-			u.ResendAt = now.Add(core.ResendWait(u.Since, now, r.resendAfter()))
+			u.ResendAt = now.Add(core.ResendWait(u.Since, now, resendAfter(r.def)))
 		}
 	}
 	if t.ResendTime() != 0 {

@@ -192,8 +192,8 @@ var stepRows = []stepRow{
 		core.Compensated,
 	}, alive, ignore(notAsked)},
 
-	{[]eventKind{overdue}, []core.State{core.Processing}, alive, onStep(step.doOverdue)},
-	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, onStep(step.undoOverdue)},
+	{[]eventKind{overdue}, []core.State{core.Processing}, alive, onStep(step.overdue)},
+	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, onStep(step.overdue)},
 	// A waiting step ignores replies (P33, a waiting step asks no agent).
 	{
 		[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater},
@@ -206,7 +206,7 @@ var stepRows = []stepRow{
 		[]eventKind{overdue},
 		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{going, undoing},
-		onStep(step.waitOverdue),
+		onStep(step.overdue),
 	},
 	{
 		[]eventKind{overdue},

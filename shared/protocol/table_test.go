@@ -3,7 +3,6 @@ package protocol_test
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -249,17 +248,6 @@ func taskEvent(event string) core.Event {
 		"erase": core.Command{Name: core.Erase, ID: "c1", Number: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
 		"close": core.Command{Name: core.Close, ID: "c1", Number: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
-}
-
-// TestReserveHasAPlaceForEachCommand checks that the list of names is complete. The reserve of a document is
-// measured with it.
-func TestReserveHasAPlaceForEachCommand(t *testing.T) {
-	for _, row := range grid(taskTransitions) {
-		name := core.CommandOf(taskEvent(row["event"])).Name
-		if name != "" && !slices.Contains(core.CommandNames, name) {
-			t.Errorf("core.CommandNames lacks %q", name)
-		}
-	}
 }
 
 // grid reads a table of words: one row of the result for each line, by the words of the first.

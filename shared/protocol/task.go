@@ -79,10 +79,10 @@ type Task struct {
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
 	// Number is the number that the next command must state. It grows with each accepted command that has an
-	// effect. Commands.Remember can also raise it.
+	// effect, and with each refused command that has the number, or a higher one.
 	Number   int       `json:"command,omitzero"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
-	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.
+	// Refused holds short hashes of the IDs of refused cancels and answers; see Remember.
 	Refused map[string][]string `json:"refused,omitempty"`
 }
 

@@ -175,12 +175,12 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	}
 	d.wait(1)
 	d.refused(core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
-	d.decide(core.Command{Name: core.Resolve, ID: "r2", Number: 0, Step: "a", Fact: core.NotHappened})
-	d.expect(d.decide(core.Command{Name: core.Resubmit, ID: "r3", Number: 1}).Effects, "Processing: a Processing/2",
+	d.decide(core.Command{Name: core.Resolve, ID: "r2", Number: 1, Step: "a", Fact: core.NotHappened})
+	d.expect(d.decide(core.Command{Name: core.Resubmit, ID: "r3", Number: 2}).Effects, "Processing: a Processing/2",
 		"failed#1, do a/2")
 	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
-	d.refused(core.Command{Name: core.Resubmit, ID: "r4", Number: 2})
+	d.refused(core.Command{Name: core.Resubmit, ID: "r4", Number: 3})
 }
 
 // H13. Broken by: submittedAgain does not know a tombstone. (That the order's row stays when the

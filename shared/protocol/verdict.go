@@ -14,10 +14,6 @@ const MaxVerdicts = 8
 // MaxRefused is the maximum length of each list in Commands.Refused.
 const MaxRefused = 16
 
-// AheadCommand is the key in Commands.Refused for commands with a number above the task's number. Commands of
-// all kinds share this key. Only a forged command has such a number.
-const AheadCommand = "command"
-
 // refusedBefore returns a verdict for a command in one of the lists of refused commands. It returns nil if no
 // list contains the command. The lists hold no reason, so the verdict cannot state the original reason.
 func (t *Task) refusedBefore(id string) *Verdict {
@@ -87,34 +83,17 @@ func (v *Verdict) Drop() {
 	}
 }
 
-// Remember adds the short hash of a refused command's ID to the list for the command. The task then refuses
-// each copy of the command in the same run, even after it has dropped the verdict. The parameter command is
-// the name of the command, or AheadCommand. If the list is full, the effect depends on this parameter:
-//   - cancel: Remember changes nothing. While the list is full, the task refuses every cancel of the run
-//     (P17, a cancel is kept).
-//   - AheadCommand: Remember raises the task's number to the command's number plus 1. The task then refuses
-//     copies because of their number (P5). If the command's number is too far ahead, Remember changes
-//     nothing; see furthestAhead.
-//   - answer: Remember removes the oldest hash (P36, answers may come early, late or twice).
-//   - any other command: Remember empties the list and adds 1 to the task's number. The task then refuses
-//     copies of the removed commands because of their number (P5).
-func (c *Commands) Remember(id, command string, number int) {
+// Remember adds the short hash of the ID of a refused cancel or answer to the list for the command, because these
+// carry no number. The task then refuses each copy in the same run, even after it has dropped the verdict. A full
+// list of cancels stays: the task then refuses every cancel of the run (P17, a cancel is kept). A full list of
+// answers loses the oldest hash (P36, answers may come early, late or twice).
+func (c *Commands) Remember(id, command string) {
 	all := c.Refused[command]
 	if len(all) == MaxRefused {
-		switch command {
-		case "cancel":
+		if command == "cancel" {
 			return
-		case AheadCommand:
-			if number-c.Number <= furthestAhead {
-				c.Number = number + 1
-			}
-			return
-		case "answer":
-			all = all[1:]
-		default:
-			c.Number++
-			all = nil
 		}
+		all = all[1:]
 	}
 	refused := maps.Clone(c.Refused)
 	if refused == nil {
@@ -123,17 +102,3 @@ func (c *Commands) Remember(id, command string, number int) {
 	refused[command] = append(slices.Clip(all), ShortHash(id))
 	c.Refused = refused
 }
-
-// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand, because
-// the task's number may reach the numbers of the commands in that list during a later run.
-func (c *Commands) Forget() {
-	ahead := c.Refused[AheadCommand]
-	c.Refused = nil
-	if len(ahead) > 0 {
-		c.Refused = map[string][]string{AheadCommand: ahead}
-	}
-}
-
-// furthestAhead limits how far Remember raises the task's number at a time. Without this limit, one forged
-// command could use up all numbers.
-const furthestAhead = 1_000_000

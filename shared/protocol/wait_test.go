@@ -42,11 +42,11 @@ func TestAWaitInError(t *testing.T) {
 			t.Errorf("a Wake in Error emits %s", brief(again))
 		}
 		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 0, Step: "w", Fact: core.NotHappened})
-		dec := d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 0})
+		dec := d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 1})
 		d.expect(dec.Effects, x.states, x.effect)
 		if d.task.Step("w").State == core.Waiting {
 			d.waitsFor(core.Minute-x.after, core.Minute-x.after+5*core.Second)
-			if again := d.ignored(core.Command{Name: core.Resubmit, ID: "c", Number: 0}); brief(again) != "do a/2, wake w/1" {
+			if again := d.ignored(core.Command{Name: core.Resubmit, ID: "c", Number: 1}); brief(again) != "do a/2, wake w/1" {
 				t.Errorf("the command came again and emits %s", brief(again))
 			}
 		}

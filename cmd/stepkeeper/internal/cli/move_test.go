@@ -96,7 +96,7 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
 	r := c.run(t, "show", "one")
 	require.NotContains(t, r.out, "older definition", "it was moved")
-	require.Contains(t, r.out, "command 2")
+	require.Contains(t, r.out, "command 3")
 }
 
 // Finished steps stay as they are: a definition that changes one is refused, and the difference is shown.
@@ -119,7 +119,7 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.Refused, why+" (refused)")
 	c.run(t, "move", "one", "--definition", "latest").want(t, failure.Refused, why)
 	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.Refused, why)
-	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 0")
+	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 2")
 }
 
 // A move can be simulated first. The simulation finds a definition with which the order would stop again,

@@ -71,7 +71,7 @@ func TestCommandsOnAStack(t *testing.T) {
 		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"kind": "alert"`)
 		run("", "list", "--where", "state=Error").want(t, failure.OK, "o-4")
 		run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
-			"o-4: undo refused: the order has accepted another command")
+			"o-4: undo refused: the order has accepted or refused another command")
 		w.Broken.Store(false)
 		run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 		run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")

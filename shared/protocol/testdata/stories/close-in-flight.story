@@ -56,7 +56,7 @@ event undo-failed b/2
   -> shop: failed, number 2, b refused the service refused
        a Failed, attempt 1
        b UndoWait, attempt 2
-  -> operator: undo of step "b", refused: the service refused (answer to command 1; can be undone)
+  -> operator: undo of step "b", refused: the service refused (answer to command 2; can be undone)
   reported
   attention 12:00:41
 

@@ -46,7 +46,7 @@ event close c1
 
 event close c2 command=0
 ----
-  close c2 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  close c2 refused: the order has accepted or refused another command since you loaded it; load it again and repeat the command if it still applies
   at rest
 
 event close c3 command=1

@@ -24,7 +24,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 1; can be undone)
   reported
   attention 12:00:00
 
@@ -37,7 +37,7 @@ wait 41s
 event close c2 command=3
 ----
 12:00:41
-  close c2 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  close c2 refused: the order has accepted or refused another command since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 event close c2b crash

@@ -55,7 +55,7 @@ event erase e2 unrested=p1
 
 event erase e3 command=7
 ----
-  erase e3 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  erase e3 refused: the order has accepted or refused another command since you loaded it; load it again and repeat the command if it still applies
   at rest
 
 event erase e4 crash

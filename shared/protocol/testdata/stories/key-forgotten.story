@@ -79,7 +79,7 @@ event resolve x2 pay not-happened
     pay Failed, attempt 3, 3 failed, without effect
   attention 12:10:01
 
-event resubmit x3 command=1
+event resubmit x3
 ----
   resubmit x3 accepted: 
   Processing

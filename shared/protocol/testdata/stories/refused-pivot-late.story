@@ -108,7 +108,7 @@ event settle
   -> shop: failed, number 2, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 2
-  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 1)
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 3)
   reported
   attention 12:01:00
 

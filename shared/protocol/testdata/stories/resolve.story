@@ -70,7 +70,7 @@ event undo-failed a/2
   -> shop: failed, number 2, a refused the service refused
        a UndoWait, attempt 2
        b Compensated, attempt 2
-  -> operator: undo of step "a", refused: the service refused (answer to command 2; can be undone)
+  -> operator: undo of step "a", refused: the service refused (answer to command 3; can be undone)
   reported
   attention 12:00:33
 

@@ -43,10 +43,10 @@ event failed b/1
   reported
   attention 12:00:00
 
-# An old number: another command came first, or it is a copy.
+# Another number than that of the order. The refusal raises the number above 7.
 event undo u1 command=7
 ----
-  undo u1 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  undo u1 refused: the order has accepted or refused another command since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 # Both the failed and the handed-back step are claimed again (H31).
@@ -61,7 +61,7 @@ event resubmit r1
   due 12:00:30
 
 # The same command again: the stored answer, the same requests.
-event resubmit r1 command=0
+event resubmit r1 command=8
 ----
   ignored: this command already has a verdict
   resubmit r1 accepted: 
