@@ -52,22 +52,22 @@ func By(name, reason string) CommandOption {
 
 // NewDeadline sets the deadline of a resubmitted order. Without this option the order has no deadline.
 func NewDeadline(t time.Time) CommandOption {
-	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
+	return ofResubmit(func(e *core.Command) { e.Deadline = core.TimeOf(t) })
 }
 
 // NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). The input
 // is any JSON value of at most 32 KiB. A service must not get two inputs with the same key. The Scheduler
 // therefore refuses the command if a request of the step may have had an effect.
 func NewInput(step string, input json.RawMessage) CommandOption {
-	return ofResubmit(func(e *core.Resubmit) {
+	return ofResubmit(func(e *core.Command) {
 		e.Step = step
 		e.Input = input
 	})
 }
 
-func ofResubmit(set func(*core.Resubmit)) CommandOption {
+func ofResubmit(set func(*core.Command)) CommandOption {
 	return func(c *command) {
-		if e, ok := c.event.(core.Resubmit); ok {
+		if e, ok := c.event.(core.Command); ok && e.Name == core.Resubmit {
 			set(&e)
 			c.event = e
 		}
@@ -79,7 +79,7 @@ func ofResubmit(set func(*core.Resubmit)) CommandOption {
 // phase.
 func StepOutput(output json.RawMessage) CommandOption {
 	return func(c *command) {
-		if e, ok := c.event.(core.Resolve); ok {
+		if e, ok := c.event.(core.Command); ok && e.Name == core.Resolve {
 			e.Output = output
 			c.event = e
 		}
@@ -101,17 +101,17 @@ func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (
 	case !errors.Is(err, ErrNotFound):
 		return Verdict{}, err
 	}
-	return c.command(ctx, id, core.Cancel{Run: run}, opts)
+	return c.command(ctx, id, core.Command{Name: core.Cancel, Run: run}, opts)
 }
 
 // Undo undoes an order that has stopped in Error.
 func (c *Client) Undo(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.UndoCommand{}, opts)
+	return c.command(ctx, id, core.Command{Name: core.UndoCommand}, opts)
 }
 
 // Resubmit continues an order that has stopped in Error, or runs an undone order again.
 func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Resubmit{}, opts)
+	return c.command(ctx, id, core.Command{Name: core.Resubmit}, opts)
 }
 
 // Resolve states whether the call of a step in doubt had its effect. The order stays in Error until Resubmit
@@ -119,7 +119,7 @@ func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption)
 func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 	opts ...CommandOption,
 ) (Verdict, error) {
-	return c.command(ctx, id, core.Resolve{Step: step, Fact: fact}, opts)
+	return c.command(ctx, id, core.Command{Name: core.Resolve, Step: step, Fact: fact}, opts)
 }
 
 // Reply is an answer of a person or an application to a waiting step.
@@ -192,14 +192,14 @@ const Latest = message.Latest
 // ToDefinition makes Resubmit move the order to a definition of its workflow before the order continues. The
 // argument definition is a hash or Latest.
 func ToDefinition(definition string) CommandOption {
-	return ofResubmit(func(e *core.Resubmit) { e.Definition = definition })
+	return ofResubmit(func(e *core.Command) { e.Definition = definition })
 }
 
 // Move pins an order to a different definition of its workflow. The argument definition is a hash or Latest.
 // If the definition changes steps that have already run, the Scheduler refuses the command. The reason lists
 // the differences.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Move{Definition: definition}, opts)
+	return c.command(ctx, id, core.Command{Name: core.Move, Definition: definition}, opts)
 }
 
 // PlanMove returns the effects of a Move on each step. It changes nothing. On AWS, the definition must be one
@@ -221,14 +221,14 @@ func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (
 // Close ends an order in Error without further work. The steps keep their states. The argument by is the name
 // of the sender. A Closed order accepts no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Close{}, signed(by, reason, opts))
+	return c.command(ctx, id, core.Command{Name: core.Close}, signed(by, reason, opts))
 }
 
 // Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
 // may contain personal data. States, times and identity stay. The task stores the reason and the argument by,
 // which is the name of the sender. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
+	return c.command(ctx, id, core.Command{Name: core.Erase}, signed(by, reason, opts))
 }
 
 // signed puts the sender and the reason before the options, so that an option By replaces them.
@@ -250,7 +250,7 @@ func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	if err := message.CheckTexts(cmd.from.By, cmd.from.Reason); err != nil {
 		return Verdict{}, Errorf(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}
-	if e, ok := cmd.event.(core.Resubmit); ok && len(e.Input) > 0 {
+	if e, ok := cmd.event.(core.Command); ok && len(e.Input) > 0 {
 		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {
 			return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance "+
 				"{\"amount\": 12}", ErrInvalid, e.Step, err)

@@ -187,19 +187,19 @@ func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 // Cancel sends the application's command to stop the order and undo it.
 func (r *Run) Cancel() Verdict {
 	r.w.t.Helper()
-	return r.command(core.Cancel{Run: r.task.Run})
+	return r.command(core.Command{Name: core.Cancel, Run: r.task.Run})
 }
 
 // Undo sends the operator's command to undo an order in Error.
 func (r *Run) Undo() Verdict {
 	r.w.t.Helper()
-	return r.command(core.UndoCommand{})
+	return r.command(core.Command{Name: core.UndoCommand})
 }
 
 // Resubmit sends the operator's command to continue an order in Error, or to start an undone order again.
 func (r *Run) Resubmit() Verdict {
 	r.w.t.Helper()
-	return r.command(core.Resubmit{})
+	return r.command(core.Command{Name: core.Resubmit})
 }
 
 // ResubmitWith sends the command Resubmit with a new input for a step.
@@ -209,14 +209,14 @@ func (r *Run) ResubmitWith(step string, input any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
-	return r.command(core.Resubmit{Step: step, Input: data}, step, string(data))
+	return r.command(core.Command{Name: core.Resubmit, Step: step, Input: data}, step, string(data))
 }
 
 // Resolve sends the operator's statement about a step in doubt. The order stays in Error until the operator
 // sends Resubmit or Undo.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
-	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
+	return r.command(core.Command{Name: core.Resolve, Step: step, Fact: fact}, step, string(fact))
 }
 
 // ResolveWith sends the fact Happened about a step in doubt, together with the output of the step.
@@ -226,7 +226,7 @@ func (r *Run) ResolveWith(step string, output any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
-	return r.command(core.Resolve{Step: step, Fact: Happened, Output: data}, step, string(Happened),
+	return r.command(core.Command{Name: core.Resolve, Step: step, Fact: Happened, Output: data}, step, string(Happened),
 		string(data))
 }
 
@@ -267,14 +267,14 @@ func (r *Run) answer(a core.Answered, value any) Verdict {
 // Close sends the operator's command to end an order in Error as it stands.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
-	return r.command(core.Close{Sender: core.Sender{By: by, Reason: reason}}, by, reason)
+	return r.command(core.Command{Name: core.Close, Sender: core.Sender{By: by, Reason: reason}}, by, reason)
 }
 
 // Move sends the operator's command to move the order to the newest definition. Workflow.Deploy sets the
 // newest definition.
 func (r *Run) Move() Verdict {
 	r.w.t.Helper()
-	return r.command(core.Move{Definition: message.Latest})
+	return r.command(core.Command{Name: core.Move, Definition: message.Latest})
 }
 
 // command executes a command and returns the verdict. A refused command does not end the test. The timeline
@@ -283,7 +283,7 @@ func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next),
-		core.CommandOf(ev).From, r.task.Commands.Number)}
+		core.CommandOf(ev).Sender, r.task.Commands.Number)}
 	r.note("command %s %s", c.Kind(), joined(details...))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {

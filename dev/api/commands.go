@@ -52,11 +52,29 @@ func (m *QueueMembers) Resolve(ctx huma.Context, body *huma.PathBuffer) []error 
 	return errs
 }
 
+// CommandID is a member of the body of each command.
+type CommandID struct {
+	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+}
+
+// Numbered holds the members of the body of each command that has a number.
+type Numbered struct {
+	QueueMembers
+	CommandID
+	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+}
+
+func (b Numbered) command(name string, from core.Sender) core.Command {
+	return core.Command{Name: name, ID: b.ID, Number: b.Command, Sender: from}
+}
+
 type cancelInput struct {
 	OrderPath
 	Body struct {
 		QueueMembers
-		core.Cancel
+		CommandID
+		Run int `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
+		core.Sender
 		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"reply-to of an order that has not arrived yet"`
 	}
 }
@@ -64,32 +82,40 @@ type cancelInput struct {
 type undoInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.UndoCommand
+		Numbered
+		core.Sender
 	}
 }
 
 type resubmitInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.Resubmit
+		Numbered
+		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; if absent, the order has none"`
+		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
+		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
+		Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
+		core.Sender
 	}
 }
 
 type resolveInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.Resolve
+		Numbered
+		Step   string          `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
+		Fact   core.Fact       `json:"fact" enum:"happened,not-happened,undone"`
+		Output json.RawMessage `json:"output,omitempty" doc:"output of the step, if it happened while the order was going forward; any JSON value except null, at most 48 KiB"`
+		core.Sender
 	}
 }
 
 type moveInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.Move
+		Numbered
+		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
+		core.Sender
 	}
 }
 
@@ -104,8 +130,7 @@ type planOutput struct{ Body view.Plan }
 type closeInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.Close
+		Numbered
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
 	}
@@ -114,8 +139,7 @@ type closeInput struct {
 type eraseInput struct {
 	OrderPath
 	Body struct {
-		QueueMembers
-		core.Erase
+		Numbered
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
 	}
@@ -154,27 +178,37 @@ func (e *edge) registerCommands(doc huma.API) {
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
 			return e.command(ctx, message.Control{
-				OrderID: in.ID, Event: in.Body.Cancel,
-				ReplyTo: in.Body.ReplyTo,
+				OrderID: in.ID, ReplyTo: in.Body.ReplyTo,
+				Event: core.Command{Name: core.Cancel, ID: in.Body.ID, Run: in.Body.Run, Sender: in.Body.Sender},
 			})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.UndoCommand})
+			c := in.Body.command(core.UndoCommand, in.Body.Sender)
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again",
 		"")
 	resubmit.MaxBodyBytes += rawjson.MaxGrowth * core.MaxInput
 	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resubmit})
+			c := in.Body.command(core.Resubmit, in.Body.Sender)
+			c.Deadline = in.Body.Deadline
+			c.Definition = in.Body.Definition
+			c.Step = in.Body.Step
+			c.Input = in.Body.Input
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	resolve := operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on.")
 	resolve.MaxBodyBytes += rawjson.MaxGrowth * core.MaxOutput
 	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resolve})
+			c := in.Body.command(core.Resolve, in.Body.Sender)
+			c.Step = in.Body.Step
+			c.Fact = in.Body.Fact
+			c.Output = in.Body.Output
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	e.registerMove(doc)
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
@@ -186,15 +220,15 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
-			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Close})
+			c := in.Body.command(core.Close, core.Sender{By: in.Body.By, Reason: in.Body.Reason})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
 		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and "+
 			"identity stay. An erased order takes no further command."),
 		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
-			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Erase})
+			c := in.Body.command(core.Erase, core.Sender{By: in.Body.By, Reason: in.Body.Reason})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 }
 
@@ -202,7 +236,9 @@ func (e *edge) registerMove(doc huma.API) {
 	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
 		"Refused, with the differences, where the definition changes what was done already."),
 		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
-			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Move})
+			c := in.Body.command(core.Move, in.Body.Sender)
+			c.Definition = in.Body.Definition
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	huma.Register(doc, huma.Operation{
 		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
@@ -280,7 +316,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 // ID.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
 	if given := core.CommandOf(c.Event); given.ID == "" {
-		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)
+		c.Event = core.Stamped(c.Event, uuid.NewString(), given.Sender, given.Number)
 	}
 	if err := c.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))

@@ -245,7 +245,7 @@ func TestCommands(t *testing.T) {
 	}
 	want := message.Control{
 		OrderID: "o",
-		Event:   core.Resolve{ID: "c-1", Command: 3, Step: "charge", Fact: core.Happened},
+		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 3, Step: "charge", Fact: core.Happened},
 	}
 	if got := r.backend.Commands[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("the backend got %+v", got)
@@ -253,8 +253,9 @@ func TestCommands(t *testing.T) {
 	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
 	want = message.Control{
 		OrderID: "o",
-		Event: core.Close{
-			ID: "c-9", Command: 3,
+		Event: core.Command{
+			Name: core.Close,
+			ID:   "c-9", Number: 3,
 			Sender: core.Sender{By: "ann", Reason: "refunded by hand"},
 		},
 	}
@@ -264,8 +265,9 @@ func TestCommands(t *testing.T) {
 	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
 	want = message.Control{
 		OrderID: "o",
-		Event: core.Erase{
-			ID: "c-8", Command: 3,
+		Event: core.Command{
+			Name: core.Erase,
+			ID:   "c-8", Number: 3,
 			Sender: core.Sender{By: "ann", Reason: "asked to"},
 		},
 	}
@@ -286,17 +288,18 @@ func TestCommands(t *testing.T) {
 	for body, want := range map[string]message.Control{
 		`{"id":"c-3","command":3,"definition":"latest"}`: {
 			OrderID: "o",
-			Event:   core.Move{ID: "c-3", Command: 3, Definition: "latest"},
+			Event:   core.Command{Name: core.Move, ID: "c-3", Number: 3, Definition: "latest"},
 		},
 		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
 			OrderID: "o",
-			Event:   core.Resubmit{ID: "c-4", Command: 3, Definition: hash},
+			Event:   core.Command{Name: core.Resubmit, ID: "c-4", Number: 3, Definition: hash},
 		},
 		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) +
 			`"}`: {
 			OrderID: "o",
-			Event: core.Resubmit{
-				ID: "c-5", Command: 3, Step: "charge",
+			Event: core.Command{
+				Name: core.Resubmit,
+				ID:   "c-5", Number: 3, Step: "charge",
 				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
 			},
 		},
@@ -613,13 +616,13 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 func TestTheMessageOfAQueueIsACommandOverHTTP(t *testing.T) {
 	ann := core.Sender{By: "ann", Reason: "asked to"}
 	events := []core.Event{
-		core.Cancel{ID: "c", Sender: ann},
-		core.UndoCommand{ID: "c", Command: 3, Sender: ann},
-		core.Resubmit{ID: "c", Command: 3, Sender: ann},
-		core.Resolve{ID: "c", Command: 3, Step: "charge", Fact: core.Happened, Sender: ann},
-		core.Close{ID: "c", Command: 3, Sender: ann},
-		core.Erase{ID: "c", Command: 3, Sender: ann},
-		core.Move{ID: "c", Command: 3, Definition: message.Latest, Sender: ann},
+		core.Command{Name: core.Cancel, ID: "c", Sender: ann},
+		core.Command{Name: core.UndoCommand, ID: "c", Number: 3, Sender: ann},
+		core.Command{Name: core.Resubmit, ID: "c", Number: 3, Sender: ann},
+		core.Command{Name: core.Resolve, ID: "c", Number: 3, Step: "charge", Fact: core.Happened, Sender: ann},
+		core.Command{Name: core.Close, ID: "c", Number: 3, Sender: ann},
+		core.Command{Name: core.Erase, ID: "c", Number: 3, Sender: ann},
+		core.Command{Name: core.Move, ID: "c", Number: 3, Definition: message.Latest, Sender: ann},
 		core.Answered{ID: "c", Step: "charge", Round: 1, Value: []byte(`"yes"`), By: "ann"},
 	}
 	for _, ev := range events {

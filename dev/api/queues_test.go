@@ -64,7 +64,7 @@ func TestControlQueue(t *testing.T) {
 		""); status != 200 {
 		t.Fatalf("%d %s", status, typ)
 	}
-	want := message.Control{OrderID: "o", Event: core.UndoCommand{ID: "c-1", Command: 2}}
+	want := message.Control{OrderID: "o", Event: core.Command{Name: core.UndoCommand, ID: "c-1", Number: 2}}
 	if got := r.backend.Commands; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("commands: %+v", got)
 	}

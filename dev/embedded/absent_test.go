@@ -209,7 +209,7 @@ func TestAnAgentThatIsMissingFromItsFileCountsNothing(t *testing.T) {
 		s := w.open()
 		submitMany(t, s)
 		submit(t, s, "undone", "")
-		cancel := message.Control{OrderID: "undone", Event: core.Cancel{ID: "c-1"}}
+		cancel := message.Control{OrderID: "undone", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 		_, err := s.Command(t.Context(), cancel)
 		require.NoError(t, err)
 		closeRuntime(t, s)

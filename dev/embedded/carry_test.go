@@ -33,7 +33,7 @@ func TestGoneClientsAreServed(t *testing.T) {
 		}
 		w.shop.hang.Store(true)
 		submit(t, s, "two", "")
-		v, err := s.Command(gone, message.Control{OrderID: "two", Event: core.Cancel{ID: "c-1"}})
+		v, err := s.Command(gone, message.Control{OrderID: "two", Event: core.Command{Name: core.Cancel, ID: "c-1"}})
 		if err != nil || !v.Accepted {
 			t.Fatalf("cancel: %+v %v", v, err)
 		}

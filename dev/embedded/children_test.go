@@ -104,7 +104,7 @@ func TestChildrenAreUndone(t *testing.T) {
 	first := wait(t, s, "p~all~0")
 	if v, err := s.Command(t.Context(), message.Control{
 		OrderID: first.OrderID,
-		Event:   core.Resubmit{ID: "r", Command: first.Commands.Number},
+		Event:   core.Command{Name: core.Resubmit, ID: "r", Number: first.Commands.Number},
 	}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
@@ -166,11 +166,11 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 	}{
 		"onFailure: stop": {core.Error, func(t *testing.T, s *embedded.Runtime) {
 			for _, id := range []string{"p~all~0", "p~all~1"} {
-				commanded(t, s, id, message.Control{Event: core.Resubmit{Definition: message.Latest}})
+				commanded(t, s, id, message.Control{Event: core.Command{Name: core.Resubmit, Definition: message.Latest}})
 			}
 		}},
 		"onFailure: undo": {core.Compensated, func(t *testing.T, s *embedded.Runtime) {
-			commanded(t, s, "p", message.Control{Event: core.Resubmit{Definition: message.Latest}})
+			commanded(t, s, "p", message.Control{Event: core.Command{Name: core.Resubmit, Definition: message.Latest}})
 		}},
 	} {
 		t.Run(policy, func(t *testing.T) {

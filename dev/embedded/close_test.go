@@ -49,17 +49,17 @@ func TestAnOrderIsClosed(t *testing.T) {
 		return v
 	}
 	closing := message.Control{
-		Event: core.Close{ID: "c-1", Sender: core.Sender{By: "ann", Reason: "refunded by hand"}},
+		Event: core.Command{Name: core.Close, ID: "c-1", Sender: core.Sender{By: "ann", Reason: "refunded by hand"}},
 	}
 	if v := send(closing); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	for _, c := range []message.Control{
-		{Event: core.Cancel{ID: "c-2"}},
-		{Event: core.Resubmit{ID: "c-3", Command: 1}},
-		{Event: core.UndoCommand{ID: "c-4", Command: 1}},
-		{Event: core.Resolve{ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}},
-		{Event: core.Close{ID: "c-6", Command: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},
+		{Event: core.Command{Name: core.Cancel, ID: "c-2"}},
+		{Event: core.Command{Name: core.Resubmit, ID: "c-3", Number: 1}},
+		{Event: core.Command{Name: core.UndoCommand, ID: "c-4", Number: 1}},
+		{Event: core.Command{Name: core.Resolve, ID: "c-5", Number: 1, Step: "first", Fact: core.Happened}},
+		{Event: core.Command{Name: core.Close, ID: "c-6", Number: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},
 	} {
 		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
 			t.Errorf("%s of a closed order: %+v", c.Kind(), v)

@@ -117,13 +117,13 @@ func (w *fixture) takesNothingButClose(s *embedded.Runtime) {
 	n := task.Commands.Number
 	by := core.Sender{By: "ann", Reason: "test"}
 	for i, ev := range []core.Event{
-		core.Cancel{ID: "1"},
-		core.UndoCommand{ID: "2", Command: n},
-		core.Resubmit{ID: "3", Command: n},
-		core.Move{ID: "4", Command: n, Definition: message.Latest},
-		core.Resolve{ID: "5", Command: n, Step: "first", Fact: core.Happened},
-		core.Erase{ID: "6", Command: n, Sender: by},
-		core.Close{ID: "7", Command: n + 1, Sender: by},
+		core.Command{Name: core.Cancel, ID: "1"},
+		core.Command{Name: core.UndoCommand, ID: "2", Number: n},
+		core.Command{Name: core.Resubmit, ID: "3", Number: n},
+		core.Command{Name: core.Move, ID: "4", Number: n, Definition: message.Latest},
+		core.Command{Name: core.Resolve, ID: "5", Number: n, Step: "first", Fact: core.Happened},
+		core.Command{Name: core.Erase, ID: "6", Number: n, Sender: by},
+		core.Command{Name: core.Close, ID: "7", Number: n + 1, Sender: by},
 	} {
 		_, err := s.Command(t.Context(), message.Control{OrderID: "solo", Event: ev})
 		var refused *core.Refusal
@@ -148,7 +148,7 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 		require.NoError(t, err)
 		require.NoError(t, control.Send(t.Context(), []port.Message{{Value: &message.Control{
 			OrderID: id,
-			Event:   core.Close{ID: "c", Command: task.Commands.Number, Sender: by},
+			Event:   core.Command{Name: core.Close, ID: "c", Number: task.Commands.Number, Sender: by},
 		}}})[0])
 		eventually(t, "it is closed", func() bool {
 			task, _, err := s.Task(t.Context(), id)
@@ -165,7 +165,7 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 	require.NoError(t, err)
 	v, err := s.Command(t.Context(), message.Control{
 		OrderID: "solo",
-		Event:   core.Erase{ID: "e", Command: task.Commands.Number, Sender: by},
+		Event:   core.Command{Name: core.Erase, ID: "e", Number: task.Commands.Number, Sender: by},
 	})
 	require.NoError(t, err)
 	require.True(t, v.Accepted, v.Reason)

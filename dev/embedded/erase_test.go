@@ -42,15 +42,15 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	for id := range orders {
 		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, asked, message.Control{Event: core.Erase{ID: "e-1"}}); v.Accepted ||
+		if v := send(id, asked, message.Control{Event: core.Command{Name: core.Erase, ID: "e-1"}}); v.Accepted ||
 			!strings.Contains(v.Reason, "in Error") {
 			t.Errorf("%s in Error: %+v", id, v)
 		}
-		if v := send(id, asked, message.Control{Event: core.Close{ID: "c-1"}}); !v.Accepted {
+		if v := send(id, asked, message.Control{Event: core.Command{Name: core.Close, ID: "c-1"}}); !v.Accepted {
 			t.Fatal(v)
 		}
 		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, "asked to", message.Control{Event: core.Erase{ID: "e-2", Command: 1}}); !v.Accepted {
+		if v := send(id, "asked to", message.Control{Event: core.Command{Name: core.Erase, ID: "e-2", Number: 1}}); !v.Accepted {
 			t.Fatal(v)
 		}
 	}

@@ -87,7 +87,7 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					n++
 					given := core.CommandOf(c.Event)
 					c.OrderID = id
-					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), given.From,
+					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), given.Sender,
 						given.Number)
 					v, err := s.Command(t.Context(), c)
 					if err != nil {
@@ -96,7 +96,7 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					return v
 				}
 				for range 10 { // each is refused, and its verdict is kept
-					if v := send(message.Control{Event: core.Resubmit{Command: 99}}); v.Accepted ||
+					if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Number: 99}}); v.Accepted ||
 						v.Reason == "" {
 						t.Errorf("%s: a resubmit of another number: %+v", id, v)
 					}
@@ -108,7 +108,7 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					!strings.Contains(task.Reason.Text, "reference") {
 					t.Errorf("%s stopped with %q: %s", id, task.Reason.Code, task.Reason.Text)
 				}
-				undo := core.UndoCommand{Command: task.Commands.Number}
+				undo := core.Command{Name: core.UndoCommand, Number: task.Commands.Number}
 				if v := send(message.Control{Event: undo}); !v.Accepted {
 					t.Errorf("undo of %s: %s", id, v.Reason)
 				}

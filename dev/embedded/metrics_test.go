@@ -56,7 +56,7 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 	for _, id := range []string{"o-1", "o-2"} {
 		if v, err := s.Command(t.Context(), message.Control{
 			OrderID: id,
-			Event: core.Close{ID: "c-" + id, Sender: core.Sender{
+			Event: core.Command{Name: core.Close, ID: "c-" + id, Sender: core.Sender{
 				By:     "ann",
 				Reason: "by hand",
 			}},

@@ -37,7 +37,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	}
 	w.write(fixed)
 	until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first.Hash })
-	if v := send(message.Control{Event: core.Resubmit{}}); !v.Accepted {
+	if v := send(message.Control{Event: core.Command{Name: core.Resubmit}}); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	eventually(t, "it fails as before", func() bool {
@@ -45,11 +45,11 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		return task.Commands.Number == 1 && task.AtRest() && task.ProcessState == core.Error &&
 			task.Definition == first.Hash
 	})
-	if v := send(message.Control{Event: core.Resubmit{Definition: strings.Repeat("0", 32)}}); v.Accepted ||
+	if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: strings.Repeat("0", 32)}}); v.Accepted ||
 		!strings.Contains(v.Reason, "no definition with the hash") {
 		t.Errorf("an unknown hash: %+v", v)
 	}
-	if v := send(message.Control{Event: core.Resubmit{Definition: message.Latest}}); !v.Accepted ||
+	if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: message.Latest}}); !v.Accepted ||
 		v.Command != "resubmit" {
 		t.Fatalf("%+v", v)
 	}

@@ -90,7 +90,7 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 			}
 			return v.Accepted
 		}
-		if command(message.Control{Event: core.UndoCommand{ID: "u-1", Command: task.Commands.Number}}) {
+		if command(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "u-1", Number: task.Commands.Number}}) {
 			t.Fatal("an undo is accepted while the deposit is in doubt")
 		}
 		number := func() int { // it grows with many refusals too (P5)
@@ -106,13 +106,14 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 			tries++
 			id, _ := json.Marshal(tries)
 			return command(message.Control{
-				Event: core.Resolve{
-					ID: "r-" + string(id), Command: number(), Step: "deposit",
+				Event: core.Command{
+					Name: core.Resolve,
+					ID:   "r-" + string(id), Number: number(), Step: "deposit",
 					Fact: core.NotHappened,
 				},
 			})
 		})
-		if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {
+		if !command(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "u-2", Number: number()}}) {
 			t.Fatal("the undo is refused after the deposit was resolved as not-happened")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -302,7 +302,7 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 		}
 		if v, err := s.Command(t.Context(), message.Control{
 			OrderID: "one",
-			Event:   core.Cancel{ID: "c"},
+			Event:   core.Command{Name: core.Cancel, ID: "c"},
 		}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
@@ -451,7 +451,7 @@ func TestCommandsAndReads(t *testing.T) {
 	defer closeRuntime(t, s)
 	if _, err := s.Command(t.Context(), message.Control{
 		OrderID: "missing",
-		Event:   core.UndoCommand{ID: "c-1"},
+		Event:   core.Command{Name: core.UndoCommand, ID: "c-1"},
 	}); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a command for an unknown order: %v, want %v", err, port.ErrNotFound)
 	}
@@ -482,7 +482,7 @@ func TestCommandsAndReads(t *testing.T) {
 		last.OrderID != "one" {
 		t.Errorf("a wait that ends early: %+v, %v", last, err)
 	}
-	v, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Cancel{ID: "c-2"}})
+	v, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Command{Name: core.Cancel, ID: "c-2"}})
 	if err != nil || !v.Accepted {
 		t.Errorf("cancel: %+v, %v", v, err)
 	}
@@ -492,7 +492,7 @@ func TestCommandsAndReads(t *testing.T) {
 	}
 	if v, err := s.Command(t.Context(), message.Control{
 		OrderID: "coming",
-		Event:   core.Cancel{ID: "c-3"},
+		Event:   core.Command{Name: core.Cancel, ID: "c-3"},
 	}); err != nil || !v.Accepted {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}

@@ -33,7 +33,7 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 	for name, call := range map[string]func() error{
 		"reject": func() error { return s.Reject(ctx, api.Rejected{Queue: port.Intake}) },
 		"command": func() error {
-			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Cancel{ID: "late"}}))
+			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Command{Name: core.Cancel, ID: "late"}}))
 		},
 		"order":  func() error { return second(s.Order(ctx, &protocol.Task{OrderID: id, ContentHash: "h"})) },
 		"task":   func() error { _, _, err := s.Task(ctx, id); return err },

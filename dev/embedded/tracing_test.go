@@ -78,9 +78,10 @@ func TestSpans(t *testing.T) {
 		if run == 1 {
 			break
 		}
-		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Resubmit{
-			ID:      "r-1",
-			Command: task.Commands.Number,
+		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Command{
+			Name:   core.Resubmit,
+			ID:     "r-1",
+			Number: task.Commands.Number,
 		}}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}

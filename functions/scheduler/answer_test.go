@@ -149,7 +149,7 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 // command can still be read.
 func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	w, _ := begun(t)
-	undo := message.Control{OrderID: "o-1", Event: core.UndoCommand{ID: "undo"}}
+	undo := message.Control{OrderID: "o-1", Event: core.Command{Name: core.UndoCommand, ID: "undo"}}
 	if v, err := w.Scheduler.Command(ctx, undo); err != nil || v.Accepted {
 		t.Fatalf("%+v, %v", v, err)
 	}

@@ -312,7 +312,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, first := range []core.Event{nil, core.Cancel{}} {
+	for _, first := range []core.Event{nil, core.Command{Name: core.Cancel}} {
 		parent := world.Definition()
 		parent.Steps = []core.StepDefinition{{
 			Name: "all", OnFailure: core.OnFailureUndo,
@@ -347,8 +347,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		closing := func(id string) protocol.Verdict {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "p",
-				Event: core.Close{
-					ID: id, Command: command,
+				Event: core.Command{
+					Name: core.Close,
+					ID:   id, Number: command,
 					Sender: core.Sender{By: "ann", Reason: "lost"},
 				},
 			})

@@ -16,8 +16,9 @@ import (
 func erasing(order, id string, command int) *message.Control {
 	return &message.Control{
 		OrderID: order,
-		Event: core.Erase{
-			ID: id, Command: command,
+		Event: core.Command{
+			Name: core.Erase,
+			ID:   id, Number: command,
 			Sender: core.Sender{By: "ann", Reason: "asked to"},
 		},
 	}
@@ -30,7 +31,7 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	w.Handle(port.Intake)
 	if v, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: o.OrderID,
-		Event:   core.Cancel{ID: "cancel"},
+		Event:   core.Command{Name: core.Cancel, ID: "cancel"},
 	}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
@@ -108,7 +109,7 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	}
 	if _, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: "parent",
-		Event:   core.Cancel{ID: "c-1"},
+		Event:   core.Command{Name: core.Cancel, ID: "c-1"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
 	}{
 		"in Error": {func(w *world.World) { w.Send(port.Replies, failure("parent")) }, false, core.Error},
 		"not reported": {func(w *world.World) {
-			w.Send(port.Control, &message.Control{OrderID: "parent", Event: core.Cancel{ID: "c-1"}})
+			w.Send(port.Control, &message.Control{OrderID: "parent", Event: core.Command{Name: core.Cancel, ID: "c-1"}})
 		}, true, core.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {

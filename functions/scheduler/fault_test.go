@@ -322,7 +322,7 @@ func TestFaultsOfReading(t *testing.T) {
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
 			t.Errorf("returned %v", failed)
 		}
-		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
+		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}})
 		var refused *core.Refusal
 		if !errors.As(err, &refused) || refused.Code != core.CodeDamaged {
 			t.Errorf("%v", err)
@@ -457,7 +457,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 // A command returns the stored verdict, or an error that names the command.
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
-	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
+	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
 	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (protocol.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {

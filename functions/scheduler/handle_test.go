@@ -767,7 +767,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
-	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
+	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}})
 	var refusal *core.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
@@ -777,7 +777,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 // P17, H18: a Cancel that comes first keeps its order from running.
 func TestCancelBeforeItsOrder(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
+	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 	for range 2 {
 		v, err := w.Scheduler.Command(ctx, cancel)
 		if err != nil || !v.Accepted || v.ID != "c-1" {
@@ -804,9 +804,9 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		control message.Control
 		code    string
 	}{
-		{message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}, "unknown-task"},
+		{message.Control{OrderID: "o-9", Event: core.Command{Name: core.UndoCommand, ID: "c"}}, "unknown-task"},
 		{message.Control{OrderID: "o-1", Event: core.Wake{}}, "invalid-field"},
-		{message.Control{OrderID: "o-1", Event: core.Cancel{}}, "invalid-field"},
+		{message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel}}, "invalid-field"},
 	} {
 		_, err := w.Scheduler.Command(ctx, c.control)
 		var r *core.Refusal
@@ -816,7 +816,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 	}
 	v, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: "o-1",
-		Event:   core.UndoCommand{ID: "c-2", Command: 7},
+		Event:   core.Command{Name: core.UndoCommand, ID: "c-2", Number: 7},
 	})
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
@@ -825,7 +825,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		t.Errorf("verdicts: %+v", stored)
 	}
 	w.Scheduler.Handle(ctx, port.Control,
-		deliver(&message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}))
+		deliver(&message.Control{OrderID: "o-9", Event: core.Command{Name: core.UndoCommand, ID: "c"}}))
 	if n := len(w.Take(port.Quarantine)); n != 1 {
 		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
 	}

@@ -19,12 +19,12 @@ func TestCommandsOfApplications(t *testing.T) {
 		eve := core.Sender{By: "eve", Reason: "why not"}
 		forbidden := []*message.Control{
 			answer("x-by", "yes"), // an answer without a checked sender
-			{OrderID: "o-1", Event: core.UndoCommand{ID: "c-1"}},
-			{OrderID: "o-1", Event: core.Resubmit{ID: "c-2"}},
-			{OrderID: "o-1", Event: core.Resolve{ID: "c-3", Step: "a", Fact: core.Happened}},
-			{OrderID: "o-1", Event: core.Close{ID: "c-4", Sender: eve}},
-			{OrderID: "o-1", Event: core.Erase{ID: "c-6", Sender: eve}},
-			{OrderID: "o-1", Event: core.Move{ID: "c-5", Definition: message.Latest}},
+			{OrderID: "o-1", Event: core.Command{Name: core.UndoCommand, ID: "c-1"}},
+			{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "c-2"}},
+			{OrderID: "o-1", Event: core.Command{Name: core.Resolve, ID: "c-3", Step: "a", Fact: core.Happened}},
+			{OrderID: "o-1", Event: core.Command{Name: core.Close, ID: "c-4", Sender: eve}},
+			{OrderID: "o-1", Event: core.Command{Name: core.Erase, ID: "c-6", Sender: eve}},
+			{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "c-5", Definition: message.Latest}},
 			{OrderID: "o-1", Event: core.Wake{Step: "a", Attempt: 1}},
 			{OrderID: "o-1", Event: core.Settle{}},
 		}
@@ -59,7 +59,7 @@ func TestCommandsOfApplications(t *testing.T) {
 			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
 		}
 		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"),
-			&message.Control{OrderID: "o-2", Event: core.Cancel{ID: "c-9"}}))
+			&message.Control{OrderID: "o-2", Event: core.Command{Name: core.Cancel, ID: "c-9"}}))
 		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
 			t.Errorf("a cancel to %s has the verdict %+v", queue, v)
 		}

@@ -31,7 +31,7 @@ func TestMoveInABatch(t *testing.T) {
 	// in doubt (P51)
 	given := &message.Control{
 		OrderID: "o-1",
-		Event:   core.Resubmit{ID: "m-0", Step: "c", Input: []byte(`{}`)},
+		Event:   core.Command{Name: core.Resubmit, ID: "m-0", Step: "c", Input: []byte(`{}`)},
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(given))
 	if v := w.Task("o-1").Commands.Verdicts; len(v) != 1 || v[0].Accepted ||
@@ -45,8 +45,8 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	move := &message.Control{OrderID: "o-1", Event: core.Move{ID: "m-1", Definition: message.Latest}}
-	resubmit := &message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "m-2", Command: 1}}
+	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Definition: message.Latest}}
+	resubmit := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "m-2", Number: 1}}
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
 	for range 2 {
@@ -64,7 +64,7 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	unknown := &message.Control{
 		OrderID: "o-1",
-		Event:   core.Move{ID: "m-3", Command: 2, Definition: strings.Repeat("0", 32)},
+		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 2, Definition: strings.Repeat("0", 32)},
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
 	if v := w.Task("o-1").Commands.Verdicts; v[len(v)-1].Accepted ||

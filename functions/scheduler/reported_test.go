@@ -223,7 +223,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			w, _ := begun(t)
 			if v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "o-0",
-				Event:   core.Cancel{ID: "c-0"},
+				Event:   core.Command{Name: core.Cancel, ID: "c-0"},
 			}); err != nil || !v.Accepted {
 				t.Fatalf("%+v %v", v, err)
 			}
@@ -319,7 +319,7 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 func TestRefusedCommandIsReported(t *testing.T) {
 	stale := message.Control{
 		OrderID: "o-1",
-		Event:   core.Resolve{ID: "c-1", Command: 7, Step: "a", Fact: core.Happened},
+		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 7, Step: "a", Fact: core.Happened},
 	}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
@@ -329,7 +329,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
 		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
 		"an accepted one is silent": {func(c *message.Control) {
-			c.Event = core.Cancel{ID: "c-1"}
+			c.Event = core.Command{Name: core.Cancel, ID: "c-1"}
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -538,7 +538,7 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0},
 		},
 		{
-			port.Control, &message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c", Run: 2}},
+			port.Control, &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c", Run: 2}},
 			map[string]any{"run": 2.0},
 		},
 	} {

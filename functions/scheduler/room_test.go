@@ -143,7 +143,7 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 		for _, wrong := range []int{task.Commands.Number + 5, task.Commands.Number} {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: id,
-				Event:   core.Resubmit{ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong},
+				Event:   core.Command{Name: core.Resubmit, ID: fmt.Sprintf("c-%d-%d", n, wrong), Number: wrong},
 			})
 			if err != nil || v.Accepted != (wrong == task.Commands.Number) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
@@ -157,7 +157,7 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	}
 	v, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: id,
-		Event:   core.Cancel{ID: "c-last", Run: task.Run},
+		Event:   core.Command{Name: core.Cancel, ID: "c-last", Run: task.Run},
 	})
 	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
 		t.Errorf("%s: cancel: %+v %v", id, v, err)

@@ -132,7 +132,7 @@ func TestAnEndThatIsLeftIsReported(t *testing.T) {
 		alive(func() {
 			_, err := w.Boot().Scheduler.Command(ctx, message.Control{
 				OrderID: "o-1",
-				Event:   core.Resubmit{ID: "r-1", Command: 0},
+				Event:   core.Command{Name: core.Resubmit, ID: "r-1", Number: 0},
 			})
 			require.NoError(t, err)
 		})

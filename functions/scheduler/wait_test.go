@@ -134,9 +134,10 @@ func TestAWakeNamesItsRun(t *testing.T) {
 		w.Handle(port.Replies)
 		w.Agents()
 	}
-	again := message.Control{OrderID: "o-1", Event: core.Resubmit{
-		ID:      "r-1",
-		Command: w.Task("o-1").Commands.Number,
+	again := message.Control{OrderID: "o-1", Event: core.Command{
+		Name:   core.Resubmit,
+		ID:     "r-1",
+		Number: w.Task("o-1").Commands.Number,
 	}}
 	if v, err := w.Scheduler.Command(ctx, again); err != nil || !v.Accepted {
 		t.Fatal(v, err)

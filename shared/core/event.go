@@ -103,92 +103,6 @@ type Unsent struct {
 	Reason  string // short, stable text
 }
 
-// The commands below are also the bodies of HTTP requests. Their tags describe and limit the fields. A field
-// that only an actor sets has no name in JSON.
-
-// Sender names the sender of a command, and the reason in the sender's words. The verdict stores both
-// fields. Both fields may be empty.
-type Sender struct {
-	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
-	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
-}
-
-// Cancel asks to stop and undo an order (P17, a cancel is kept).
-type Cancel struct {
-	OrderID string `json:"-"` // set by the actor if no task exists
-	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Run     int    `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
-	Sender
-}
-
-// UndoCommand is the operator's decision to undo a task in Error.
-type UndoCommand struct {
-	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	Sender
-}
-
-// Resubmit is the operator's decision to continue an order in Error, or to start a Compensated order again
-// (P18, resubmit uses a remembered key).
-//
-// If Definition is set, the task first moves to that definition, as with a Move. If Step is set, Input
-// replaces the present input of the step (P51, a call can get another input).
-type Resubmit struct {
-	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	Deadline   Time            `json:"deadline,omitzero" doc:"the new deadline; if absent, the order has none"`
-	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
-	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
-	Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
-	To         *Target         `json:"-"` // target of the move, added by the actor
-	Sender
-}
-
-// Resolve states whether the call of a step in doubt took effect. Output is nil if the operator did not state
-// the step's output.
-type Resolve struct {
-	ID      string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	Step    string          `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
-	Fact    Fact            `json:"fact" enum:"happened,not-happened,undone"`
-	Output  json.RawMessage `json:"output,omitempty" doc:"output of the step, if it happened while the order was going forward; any JSON value except null, at most 48 KiB"`
-	Sender
-}
-
-// Close is the operator's decision to end a task in its present state (P48, close ends an order as it
-// stands). The task must be in Error, or wait for children that will never end.
-type Close struct {
-	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Absent lists the open children that will never report an end to the task. Such a child is not stored,
-	// is damaged, or has ended. During an undo, a Processed child is not absent. The actor sets Absent.
-	Absent []string `json:"-"`
-	Sender
-}
-
-// Move is the operator's decision to pin the task to another definition of its workflow (P49, move pins
-// another definition).
-type Move struct {
-	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
-	To         Target `json:"-"` // target of the move, added by the actor
-	Sender
-}
-
-// Erase is the operator's decision to remove people's data from an order that has ended (P52, erase removes
-// content, not identity).
-type Erase struct {
-	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// ActiveAncestor is the ID of an ancestor of this order that may still need the content. The ancestor has
-	// not ended, or its end was not reported yet. It is "" without such an ancestor. The actor sets
-	// ActiveAncestor.
-	ActiveAncestor string `json:"-"`
-	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
-	Sender
-}
-
 // Answered is an answer from a person or an application (P35, an answer decides a round). The answer is for
 // Step. If Step is empty, the answer is for every step that waits for the event Name.
 type Answered struct {
@@ -266,25 +180,10 @@ func (ResendDue) event()      {}
 func (Wake) event()           {}
 func (Settle) event()         {}
 func (Unsent) event()         {}
-func (Cancel) event()         {}
-func (UndoCommand) event()    {}
-func (Resubmit) event()       {}
-func (Resolve) event()        {}
-func (Close) event()          {}
-func (Move) event()           {}
-func (Erase) event()          {}
+func (Command) event()        {}
 func (Answered) event()       {}
 func (AskChild) event()       {}
 func (ChildEnded) event()     {}
-
-// Target is the definition to which a task is moved. If Definition is nil, Absent states the reason.
-type Target struct {
-	Definition *Definition
-	Absent     string
-}
-
-// Is reports whether the target is the definition with that hash.
-func (to Target) Is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }
 
 // Known reports whether this version of the program supports the operation and the outcome of the reply.
 func (e Reply) Known() bool {
@@ -293,86 +192,4 @@ func (e Reply) Known() bool {
 		return e.Operation == Do || e.Operation == UndoOp
 	}
 	return false
-}
-
-const noNumber = -1
-
-// CommandNames lists the names of all commands. The reserve of a document has a place for each refused one.
-var CommandNames = []string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"}
-
-// Command holds the common fields of commands and answers.
-type Command struct {
-	Name   string // "cancel", "undo", "answer" and so on; "" if the event is no command
-	ID     string
-	Number int    // command number, or noNumber
-	From   Sender // zero for an answer
-}
-
-// CommandOf returns the common fields of a command or an answer. For any other event, only Number is set, to
-// noNumber.
-func CommandOf(ev Event) Command {
-	switch e := ev.(type) {
-	case Cancel:
-		return Command{"cancel", e.ID, noNumber, e.Sender}
-	case UndoCommand:
-		return Command{"undo", e.ID, e.Command, e.Sender}
-	case Resubmit:
-		return Command{"resubmit", e.ID, e.Command, e.Sender}
-	case Resolve:
-		return Command{"resolve", e.ID, e.Command, e.Sender}
-	case Close:
-		return Command{"close", e.ID, e.Command, e.Sender}
-	case Move:
-		return Command{"move", e.ID, e.Command, e.Sender}
-	case Erase:
-		return Command{"erase", e.ID, e.Command, e.Sender}
-	case Answered:
-		return Command{Name: "answer", ID: e.ID, Number: noNumber}
-	}
-	return Command{Number: noNumber}
-}
-
-// Stamped returns the command with the ID, the sender and the number. A Cancel gets no number. An answer gets
-// only the ID.
-func Stamped(ev Event, id string, from Sender, number int) Event {
-	switch e := ev.(type) {
-	case Cancel:
-		e.ID = id
-		e.Sender = from
-		return e
-	case UndoCommand:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Resubmit:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Resolve:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Close:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Move:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Erase:
-		e.ID = id
-		e.Command = number
-		e.Sender = from
-		return e
-	case Answered:
-		e.ID = id
-		return e
-	}
-	return ev
 }

@@ -157,10 +157,11 @@ func repeats(ev core.Event, t *protocol.Task) bool {
 	if t != nil && t.Damaged != "" {
 		return true
 	}
-	switch ev.(type) {
-	case nil, core.Settle, core.Erase: // the restart, and the resend times, send again
-		// Each Erase repeats the removal of the content (P52, erase removes content, not identity).
+	switch ev := ev.(type) {
+	case nil, core.Settle: // the restart, and the resend times, send again
 		return true
+	case core.Command: // each Erase repeats the removal of the content (P52, erase removes content, not identity)
+		return ev.Name == core.Erase
 	case core.AskChild: // the child reports its end each time (P41, parent and child talk by messages)
 		return t == nil || t.Terminal() || t.ProcessState == core.Error
 	}

@@ -279,12 +279,15 @@ func About(task string, ev core.Event) []any {
 		return append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
 	case core.ChildEnded:
 		return append(about, "step", ev.Parent.Step, "run", ev.Parent.Run, "attempt", ev.Parent.Attempt)
-	case core.Cancel:
-		return append(about, "run", ev.Run)
 	case core.Answered:
 		return append(about, "step", ev.Step, "run", ev.Run)
-	case core.Resolve:
-		return append(about, "step", ev.Step)
+	case core.Command:
+		switch ev.Name {
+		case core.Cancel:
+			return append(about, "run", ev.Run)
+		case core.Resolve:
+			return append(about, "step", ev.Step)
+		}
 	}
 	return about
 }

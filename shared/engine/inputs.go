@@ -47,28 +47,31 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 		in.event = ev
 	case core.AskChild:
 		err = e.childTarget(ctx, j.Task, ev, &in)
-	case core.Move:
-		ev.To, err = e.target(ctx, j.Task, ev.Definition)
-		in.event = ev
-		in.target = ev.To.Definition
-	case core.Resubmit:
-		if ev.Definition != "" {
-			var to core.Target
-			to, err = e.target(ctx, j.Task, ev.Definition)
-			ev.To = &to
-			in.event = ev
-			in.target = to.Definition
-		}
+	case core.Command:
+		err = e.ofCommand(ctx, j.Task, ev, &in)
 	case core.Answered:
 		if ev.Token != "" {
 			in.event, err = withTokenClaims(j.ID, ev, *at)
 		}
-	case core.Close:
-		in.event, err = e.withAbsent(ctx, j.Task, ev)
-	case core.Erase:
-		in.event, err = e.withActiveAncestor(ctx, j.Task, ev)
 	}
 	return in, err
+}
+
+// ofCommand adds to a command what its decision needs of other tasks and definitions.
+func (e *Engine) ofCommand(ctx context.Context, t *protocol.Task, c core.Command, in *input) (err error) {
+	switch {
+	case c.Name == core.Move, c.Name == core.Resubmit && c.Definition != "":
+		var to core.Target
+		to, err = e.target(ctx, t, c.Definition)
+		c.To = &to
+		in.event = c
+		in.target = to.Definition
+	case c.Name == core.Close:
+		in.event, err = e.withAbsent(ctx, t, c)
+	case c.Name == core.Erase:
+		in.event, err = e.withActiveAncestor(ctx, t, c)
+	}
+	return err
 }
 
 // keys loads the signing keys again if the key of the task is not loaded (P39, a token is an answer's
@@ -133,7 +136,7 @@ func (e *Engine) childTarget(ctx context.Context, t *protocol.Task, ask core.Ask
 //   - The record of the child is damaged.
 //   - The child has ended. While the step is being undone, a child that is Processed does not count, because
 //     it must still be undone.
-func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Close) (core.Event, error) {
+func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Command) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		open := t.OpenChildren(s)
@@ -159,7 +162,7 @@ func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Close
 // because it may still need its child. An ancestor that is not stored counts as ended.
 //
 // The function also adds the hash of the content, because the erased task keeps the hash.
-func (e *Engine) withActiveAncestor(ctx context.Context, t *protocol.Task, ev core.Erase) (core.Event, error) {
+func (e *Engine) withActiveAncestor(ctx context.Context, t *protocol.Task, ev core.Command) (core.Event, error) {
 	ev.KnownHash = state.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
 		l := e.State.Load(ctx, []string{p.OrderID})[0]
@@ -181,7 +184,10 @@ func (e *Engine) withActiveAncestor(ctx context.Context, t *protocol.Task, ev co
 // function refuses the order, so that the order does not run again (P26, an ID never runs twice).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
-	case core.Cancel:
+	case core.Command:
+		if ev.Name != core.Cancel {
+			return nil
+		}
 		if j.expired {
 			return expired(j.ID)
 		}

@@ -96,8 +96,8 @@ func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
 		{core.Wake{Step: "a", Run: 2, Attempt: 3}, attempt},
 		{core.ChildEnded{Parent: core.Parent{Step: "a", Run: 2, Attempt: 3}}, attempt},
 		{core.Answered{Step: "a", Run: 2}, "[order o-1 step a run 2]"},
-		{core.Cancel{Run: 2}, run},
-		{core.Resolve{Step: "a"}, step},
+		{core.Command{Name: core.Cancel, Run: 2}, run},
+		{core.Command{Name: core.Resolve, Step: "a"}, step},
 		{core.Settle{}, "[order o-1]"},
 	} {
 		if got := fmt.Sprint(engine.About("o-1", c.ev)); got != c.want {

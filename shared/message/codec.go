@@ -367,10 +367,11 @@ func (m *Reply) value() (string, json.RawMessage)     { return "output", m.Outpu
 
 func (m *Control) value() (string, json.RawMessage) {
 	switch e := m.Event.(type) {
-	case core.Resubmit:
+	case core.Command:
+		if len(e.Output) > 0 {
+			return "output", e.Output
+		}
 		return "input", e.Input
-	case core.Resolve:
-		return "output", e.Output
 	case core.Answered:
 		return "value", e.Value
 	case core.AskChild:

@@ -29,13 +29,13 @@ type ControlKind string
 const (
 	Wake     ControlKind = "wake"
 	Settle   ControlKind = "settle"
-	Cancel   ControlKind = "cancel"
-	Undo     ControlKind = "undo"
-	Resubmit ControlKind = "resubmit"
-	Resolve  ControlKind = "resolve"
-	Close    ControlKind = "close"
-	Move     ControlKind = "move"
-	Erase    ControlKind = "erase"
+	Cancel   ControlKind = core.Cancel
+	Undo     ControlKind = core.UndoCommand
+	Resubmit ControlKind = core.Resubmit
+	Resolve  ControlKind = core.Resolve
+	Close    ControlKind = core.Close
+	Move     ControlKind = core.Move
+	Erase    ControlKind = core.Erase
 	Answer   ControlKind = "answer"
 	// Messages between a parent task and its child (P41, parent and child talk by messages). Only the Scheduler
 	// sends and receives them, in the queue "tasks".
@@ -48,15 +48,13 @@ const (
 var kinds = []kind{
 	kindOf(Wake, checkWake),
 	kindOf(Settle, func(core.Settle) error { return nil }),
-	kindOf(Cancel, func(c core.Cancel) error { return checkCommand(c.ID, c.Run, c.Sender) }),
-	kindOf(Undo, func(c core.UndoCommand) error { return checkCommand(c.ID, c.Command, c.Sender) }),
-	kindOf(Resubmit, checkResubmit),
-	kindOf(Resolve, checkResolve),
-	kindOf(Close, func(c core.Close) error { return checkSigned(c.ID, c.Command, c.Sender) }),
-	kindOf(Move, func(c core.Move) error {
-		return cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkDefinition(c.Definition))
-	}),
-	kindOf(Erase, func(c core.Erase) error { return checkSigned(c.ID, c.Command, c.Sender) }),
+	commandOf(Cancel, func(core.Command) error { return nil }),
+	commandOf(Undo, func(core.Command) error { return nil }),
+	commandOf(Resubmit, checkResubmit),
+	commandOf(Resolve, checkResolve),
+	commandOf(Close, checkSigned),
+	commandOf(Move, func(c core.Command) error { return checkDefinition(c.Definition) }),
+	commandOf(Erase, checkSigned),
 	kindOf(Answer, checkAnswer),
 	kindOf(AskChild, checkAsk),
 	kindOf(ChildEnded, checkEnded),
@@ -80,6 +78,19 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 		},
 		check: func(ev core.Event) error { return check(ev.(E)) },
 	}
+}
+
+func commandOf(name ControlKind, check func(core.Command) error) kind {
+	k := kindOf(name, func(c core.Command) error { return cmp.Or(checkCommand(c), check(c)) })
+	k.holds = func(ev core.Event) bool { c, ok := ev.(core.Command); return ok && c.Name == string(name) }
+	read := k.read
+	k.read = func(data []byte) (core.Event, error) {
+		ev, err := read(data)
+		c := ev.(core.Command)
+		c.Name = string(name)
+		return c, err
+	}
+	return k
 }
 
 func (m Control) kind() kind {
@@ -235,17 +246,17 @@ func checkID(id string) error {
 	return nil
 }
 
-func checkCommand(id string, number int, from core.Sender) error {
-	if err := cmp.Or(checkCounts(number, 0), checkID(id)); err != nil {
+func checkCommand(c core.Command) error {
+	if err := cmp.Or(checkCounts(c.Number, c.Run), checkID(c.ID)); err != nil {
 		return err
 	}
 	switch {
-	case len(from.By) > MaxBy:
-		return badBy(from.By)
-	case len(from.Reason) > core.MaxMessage:
-		return badReason(from.Reason)
+	case len(c.By) > MaxBy:
+		return badBy(c.By)
+	case len(c.Reason) > core.MaxMessage:
+		return badReason(c.Reason)
 	}
-	return checkTexts(from.By, from.Reason)
+	return checkTexts(c.By, c.Reason)
 }
 
 func checkTexts(by, reason string) error {
@@ -255,15 +266,12 @@ func checkTexts(by, reason string) error {
 	return nil
 }
 
-func checkSigned(id string, number int, from core.Sender) error {
-	err := checkCommand(id, number, from)
+func checkSigned(c core.Command) error {
 	switch {
-	case err != nil:
-		return err
-	case strings.TrimSpace(from.By) == "":
-		return badBy(from.By)
-	case strings.TrimSpace(from.Reason) == "":
-		return badReason(from.Reason)
+	case strings.TrimSpace(c.By) == "":
+		return badBy(c.By)
+	case strings.TrimSpace(c.Reason) == "":
+		return badReason(c.Reason)
 	}
 	return nil
 }
@@ -295,8 +303,8 @@ func CheckTexts(by, reason string) error {
 	return nil
 }
 
-func checkResubmit(c core.Resubmit) error {
-	if err := cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkName(c.Step)); err != nil {
+func checkResubmit(c core.Command) error {
+	if err := checkName(c.Step); err != nil {
 		return err
 	}
 	if c.Definition != "" && !IsDefinition(c.Definition) {
@@ -313,8 +321,8 @@ func checkResubmit(c core.Resubmit) error {
 	return checkStated("input", c.Input, core.MaxInput) // P51, a call can get another input
 }
 
-func checkResolve(c core.Resolve) error {
-	if err := cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkName(c.Step)); err != nil {
+func checkResolve(c core.Command) error {
+	if err := checkName(c.Step); err != nil {
 		return err
 	}
 	switch {

@@ -280,7 +280,7 @@ func TestNumbersWithoutBounds(t *testing.T) {
 		}
 		resubmit := &message.Control{
 			OrderID: "o",
-			Event:   core.Resubmit{ID: "i", Step: "s", Input: value},
+			Event:   core.Command{Name: core.Resubmit, ID: "i", Step: "s", Input: value},
 		}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
@@ -498,15 +498,17 @@ func examples() map[string][]port.Value {
 	}
 	stated := message.Control{
 		OrderID: "o-1",
-		Event: core.Resolve{
-			ID: "c-1", Step: "charge", Fact: core.Happened,
+		Event: core.Command{
+			Name: core.Resolve,
+			ID:   "c-1", Step: "charge", Fact: core.Happened,
 			Output: json.RawMessage(`{"amount":1.50}`),
 		},
 	}
 	corrected := message.Control{
 		OrderID: "o-1",
-		Event: core.Resubmit{
-			ID: "c-1", Step: "charge",
+		Event: core.Command{
+			Name: core.Resubmit,
+			ID:   "c-1", Step: "charge",
 			Input: json.RawMessage(`{"amount":1.50}`),
 		},
 	}
@@ -526,25 +528,27 @@ func examples() map[string][]port.Value {
 		"control": {
 			control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
 			control(message.Control{Event: core.Settle{}}),
-			control(message.Control{ReplyTo: "shop", Event: core.Cancel{ID: "c-1"}}),
-			control(message.Control{Event: core.UndoCommand{ID: "c-1", Command: 2}}),
-			control(message.Control{Event: core.Resubmit{ID: "c-1", Deadline: 1795251600500}}),
-			control(message.Control{Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Undone}}),
+			control(message.Control{ReplyTo: "shop", Event: core.Command{Name: core.Cancel, ID: "c-1"}}),
+			control(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "c-1", Number: 2}}),
+			control(message.Control{Event: core.Command{Name: core.Resubmit, ID: "c-1", Deadline: 1795251600500}}),
+			control(message.Control{Event: core.Command{Name: core.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}}),
 			control(message.Control{
-				Event: core.Close{
-					ID: "c-1", Command: 2,
+				Event: core.Command{
+					Name: core.Close,
+					ID:   "c-1", Number: 2,
 					Sender: core.Sender{By: "ann", Reason: "refunded"},
 				},
 			}),
 			control(message.Control{
-				Event: core.Erase{
-					ID: "c-1", Command: 2,
+				Event: core.Command{
+					Name: core.Erase,
+					ID:   "c-1", Number: 2,
 					Sender: core.Sender{By: "ann", Reason: "asked to by the customer"},
 				},
 			}),
-			control(message.Control{Event: core.Move{ID: "c-1", Command: 2, Definition: message.Latest}}),
+			control(message.Control{Event: core.Command{Name: core.Move, ID: "c-1", Number: 2, Definition: message.Latest}}),
 			control(message.Control{
-				Event: core.Resubmit{ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)},
+				Event: core.Command{Name: core.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)},
 			}), &corrected, &stated,
 		},
 		"status": {
@@ -666,7 +670,7 @@ func TestInputsAreReadStrictly(t *testing.T) {
 	} {
 		c := message.Control{
 			OrderID: "o-1",
-			Event:   core.Resubmit{ID: "c-1", Step: "charge", Input: json.RawMessage(input)},
+			Event:   core.Command{Name: core.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(input)},
 		}
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", input, err)
@@ -698,8 +702,9 @@ func TestOrderIDs(t *testing.T) {
 // The output that an operator states is read as strictly too.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	stated := func(output string) *message.Control {
-		return &message.Control{OrderID: "o-1", Event: core.Resolve{
-			ID: "c-1", Step: "charge",
+		return &message.Control{OrderID: "o-1", Event: core.Command{
+			Name: core.Resolve,
+			ID:   "c-1", Step: "charge",
 			Fact: core.Happened, Output: json.RawMessage(output),
 		}}
 	}

@@ -70,8 +70,9 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 		require.NotNil(t, got, name)
 		from := max(got.Accepts.ResolveFrom, dec.Task.End.At)
 		for at, accepted := range map[core.Time]bool{from - 1: got.Accepts.ResolveFrom == 0, from: true} {
-			v, err := protocol.Decide(def, nil, dec.Task, core.Resolve{
-				ID: "r", Command: got.Command, Step: "a",
+			v, err := protocol.Decide(def, nil, dec.Task, core.Command{
+				Name: core.Resolve,
+				ID:   "r", Number: got.Command, Step: "a",
 				Fact: core.NotHappened,
 			}, protocol.At{Now: at, By: "s"})
 			require.NoError(t, err, name)
@@ -116,7 +117,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 		Code: "declined", Message: "no funds",
 	}
 	undone := core.Reply{Step: "a", Attempt: 2, Operation: core.UndoOp, Outcome: core.OutcomeDone}
-	cancel := core.Cancel{OrderID: orderID, ID: "cancel-1"}
+	cancel := core.Command{Name: core.Cancel, OrderID: orderID, ID: "cancel-1"}
 	for name, c := range map[string]struct {
 		asked, replyTo bool
 		first          core.Event
@@ -140,7 +141,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 		},
 		"it is not asked for":  {replyTo: true, first: failed},
 		"it was cancelled":     {asked: true, replyTo: true, first: cancel},
-		"an operator undid it": {asked: true, replyTo: true, first: core.UndoCommand{ID: "undo-1"}},
+		"an operator undid it": {asked: true, replyTo: true, first: core.Command{Name: core.UndoCommand, ID: "undo-1"}},
 	} {
 		def := workflow(step("a"))
 		def.AlertUndone = c.asked
@@ -149,7 +150,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 			submitted.ReplyTo = "shop"
 		}
 		task := decide(def, nil, submitted).Task
-		if _, undo := c.first.(core.UndoCommand); undo {
+		if core.CommandOf(c.first).Name == core.UndoCommand {
 			def.Steps[0].OnFailure = core.OnFailureStop
 			task = protocol.Settled(decide(def, task, failed).Task)
 		}

@@ -158,7 +158,7 @@ func TestMoveOfAQuestion(t *testing.T) {
 		d.decide(d.submit)
 		to := asked(`{}`, x.change)
 		to.Hash = "another"
-		dec, err := d.try(core.Move{ID: "m", Command: 0, To: core.Target{Definition: to}})
+		dec, err := d.try(core.Command{Name: core.Move, ID: "m", Number: 0, To: &core.Target{Definition: to}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 			s.Timeout = core.Day
 		}))
 		to.Hash = "another"
-		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+		d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: to}})
 		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
 			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Commands.Verdicts)
 		}

@@ -49,7 +49,7 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 	case t.Erased != nil: // an erased child only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
-		again := core.Resubmit{}
+		again := core.Command{}
 		if r.def.Deadline != 0 {
 			again.Deadline = r.at.Now.Add(r.def.Deadline)
 		}

@@ -35,8 +35,8 @@ func (r *decision) reject(reason string) (string, error) {
 func (r *decision) storeVerdict(accepted bool, reason string) {
 	v := Verdict{ID: r.ID, Command: r.Name, Accepted: accepted, Reason: reason, At: r.at.Now}
 	if r.t.Erased == nil {
-		v.By = r.From.By
-		v.Note = core.TrimMessage(r.From.Reason)
+		v.By = r.Sender.By
+		v.Note = core.TrimMessage(r.Sender.Reason)
 	}
 	r.addVerdict(&r.t.Commands.Verdicts, v)
 }
@@ -89,7 +89,7 @@ func (r *decision) submittedAgain(ev core.Event) (string, error) {
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). All copies of a command
 // get the same verdict, so that a refused cancel is never accepted later.
 func (r *decision) cancelCommand(ev core.Event) (string, error) {
-	e := ev.(core.Cancel)
+	e := ev.(core.Command)
 	t := r.t
 	switch {
 	case e.Run > t.Run:
@@ -157,7 +157,7 @@ func (r *decision) undoCommand(core.Event) (refused string) {
 // resubmitCommand continues a task in Error, or starts a Compensated task again (P18, resubmit uses a
 // remembered key).
 func (r *decision) resubmitCommand(ev core.Event) (refused string) {
-	e := ev.(core.Resubmit)
+	e := ev.(core.Command)
 	if e.Deadline.Passed(r.at.Now) {
 		return "the new deadline " + e.Deadline.String() + " has passed, it is " +
 			r.at.Now.String() + " here; give a later one, or none"
@@ -206,7 +206,7 @@ func note(what, step string) string {
 
 // resume continues the task forward in the same run. It keeps the keys, because a new key could repeat an
 // effect whose reply was lost. It resets the counts of failures and hops.
-func (r *decision) resume(e core.Resubmit) {
+func (r *decision) resume(e core.Command) {
 	t := r.t
 	leaveEnd(r.t)
 	t.ProcessState = core.Processing
@@ -232,7 +232,7 @@ func (r *decision) resume(e core.Resubmit) {
 
 // restart starts a Compensated order again, in a new run with new keys. For an old key, a service would
 // return its stored reply without a new effect.
-func (r *decision) restart(e core.Resubmit) {
+func (r *decision) restart(e core.Command) {
 	t := r.t
 	leaveEnd(r.t)
 	t.ProcessState = core.Processing
@@ -275,7 +275,7 @@ func (r *decision) renewDeadline(at core.Time) {
 // steps keep their states. Children that have reported no end are cancelled, because the requests to start
 // them may still arrive.
 func (r *decision) closeCommand(ev core.Event) (refused string) {
-	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
+	if reason := r.t.CloseRefusal(r.def, ev.(core.Command).Absent, r.at.Now); reason != "" {
 		return reason
 	}
 	r.accept("")
@@ -285,7 +285,7 @@ func (r *decision) closeCommand(ev core.Event) (refused string) {
 			s.OwnChildren().Stopped = true
 		}
 	}
-	r.t.Closing = &Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)}
+	r.t.Closing = &Closing{By: r.Sender.By, Reason: core.TrimMessage(r.Sender.Reason)}
 	r.enterEnd(core.Closed, "")
 	return ""
 }

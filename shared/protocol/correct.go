@@ -8,7 +8,7 @@ import (
 
 // correct gives a step the input of a Resubmit (P51, a call can get another input). If the input is refused,
 // correct returns the reason and changes nothing.
-func (r *decision) correct(e core.Resubmit) (refused string) {
+func (r *decision) correct(e core.Command) (refused string) {
 	if e.Step == "" {
 		return ""
 	}
@@ -18,8 +18,8 @@ func (r *decision) correct(e core.Resubmit) (refused string) {
 	}
 	t := r.t.Clone()
 	t.Steps[i].Corrected = &Corrected{
-		Input: e.Input, Command: t.Commands.Number + 1, By: r.From.By,
-		Reason: core.TrimMessage(r.From.Reason), At: r.at.Now,
+		Input: e.Input, Command: t.Commands.Number + 1, By: r.Sender.By,
+		Reason: core.TrimMessage(r.Sender.Reason), At: r.at.Now,
 	}
 	if !r.at.SizeLimit.Fits(r.def, t) {
 		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the order's document of "+

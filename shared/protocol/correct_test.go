@@ -23,9 +23,10 @@ func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {
 	return d
 }
 
-func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
-	return core.Resubmit{
-		ID: "r", Command: d.task.Commands.Number, Step: step, Input: input,
+func correcting(d *desk, step string, input json.RawMessage) core.Command {
+	return core.Command{
+		Name: core.Resubmit,
+		ID:   "r", Number: d.task.Commands.Number, Step: step, Input: input,
 		Sender: core.Sender{By: "ann", Reason: "wrong amount"},
 	}
 }
@@ -33,7 +34,7 @@ func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
 // P51: only a call that is still to be made, and whose key cannot have had an effect, can get another input.
 func TestAnotherInputIsRefused(t *testing.T) {
 	prove := func(d *desk) {
-		d.decide(core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: "b", Fact: core.NotHappened})
+		d.decide(core.Command{Name: core.Resolve, ID: "f", Number: d.task.Commands.Number, Step: "b", Fact: core.NotHappened})
 	}
 	for name, x := range map[string]struct {
 		before func(*desk)
@@ -59,11 +60,11 @@ func TestAnotherInputIsRefused(t *testing.T) {
 			"holds a token",
 		},
 		"undone by hand": {func(d *desk) {
-			d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
+			d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.Undone})
 		}, "b", corrected, "happened and was undone"},
 		"asked after it": {func(d *desk) {
 			prove(d)
-			d.decide(core.Resubmit{ID: "g", Command: 1})
+			d.decide(core.Command{Name: core.Resubmit, ID: "g", Number: 1})
 			d.decide(failed("b", 2))
 		}, "b", corrected, "not proven"},
 		"its fact is before": {
@@ -71,7 +72,7 @@ func TestAnotherInputIsRefused(t *testing.T) {
 			"not proven",
 		},
 		"in the undo": {func(d *desk) {
-			d.decide(core.UndoCommand{ID: "u", Command: 0})
+			d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 0})
 			d.decideAll(undoFailed("b", 2), wake("b", 2))
 			d.wait(core.Minute)
 			d.decideAll(wake("b", 2), undoFailed("b", 3))
@@ -85,7 +86,7 @@ func TestAnotherInputIsRefused(t *testing.T) {
 		}
 	}
 	d := stopped(t, grade(core.Plain))
-	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
+	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.Undone})
 	if v := d.command(t, correcting(d, "b", corrected), 0).Verdict; !v.Accepted {
 		t.Errorf("a plain service has no memory of keys: %+v", v)
 	}
@@ -101,7 +102,7 @@ func TestAnotherInputIsRefused(t *testing.T) {
 // P51, P12: every request of the step in this run has the new input, byte for byte, and the same key.
 func TestAnotherInputIsSent(t *testing.T) {
 	d := stopped(t)
-	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 	command := correcting(d, "b", corrected)
 	dec := d.decide(command)
 	if v := dec.Verdict; !v.Accepted || v.Reason != "with another input for b" || v.By != "ann" {
@@ -146,10 +147,10 @@ func TestTheUndoOfACorrectedStep(t *testing.T) {
 				s.Undo.Input = nil
 			}
 		})
-		d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+		d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 		d.decideAll(correcting(d, "b", corrected), done("b", 2), failed("c", 1))
 		d.wait(core.Hour)
-		d.decide(core.UndoCommand{ID: "u", Command: 2})
+		d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 2})
 		sent := requests(d.decide(undone("c", 2)).Effects)
 		if len(sent) != 1 || sent[0].Operation != core.UndoOp ||
 			(string(sent[0].Input) == string(corrected)) == own || sent[0].Key != "o1/0/b" {
@@ -162,10 +163,10 @@ func TestTheUndoOfACorrectedStep(t *testing.T) {
 // its run.
 func TestAnotherInputAndTheNextRun(t *testing.T) {
 	d := stopped(t)
-	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 	d.decideAll(correcting(d, "b", corrected), failed("b", 2))
 	d.wait(core.Hour)
-	d.decide(core.UndoCommand{ID: "u", Command: 2})
+	d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 2})
 	d.decideAll(undone("b", 3), undone("a", 2))
 	if d.task.ProcessState != core.Compensated {
 		t.Fatal(states(d.task))
@@ -209,18 +210,19 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		},
 	} {
 		d := stopped(t)
-		d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+		d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 		d.decideAll(correcting(d, "b", corrected), failed("b", 2))
 		d.settle(d.decide(core.Settle{}))
 		d.wait(core.Hour)
 		if x.proven {
-			d.decide(core.Resolve{ID: "g", Command: 2, Step: "b", Fact: core.NotHappened})
+			d.decide(core.Command{Name: core.Resolve, ID: "g", Number: 2, Step: "b", Fact: core.NotHappened})
 		}
 		b := step("b", after("a"), stopping)
 		x.change(&b)
-		dec := d.command(t, core.Move{
-			ID: "m", Command: d.task.Commands.Number,
-			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))},
+		dec := d.command(t, core.Command{
+			Name: core.Move,
+			ID:   "m", Number: d.task.Commands.Number,
+			To: &core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))},
 		},
 			0)
 		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
@@ -229,7 +231,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		}
 	}
 	d := stopped(t)
-	d.decide(core.Resubmit{ID: "x", Command: 0, Step: "c", Input: corrected})
+	d.decide(core.Command{Name: core.Resubmit, ID: "x", Number: 0, Step: "c", Input: corrected})
 	d.decide(failed("b", 2))
 	d.settle(d.decide(core.Settle{}))
 	c := step("c", after("b"), stopping)
@@ -238,7 +240,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 	if all := protocol.Differences(d.def, def, d.task); len(all) != 1 {
 		t.Errorf("%+v", all)
 	}
-	if dec := d.command(t, core.Move{ID: "m", Command: 1, To: core.Target{Definition: def}},
+	if dec := d.command(t, core.Command{Name: core.Move, ID: "m", Number: 1, To: &core.Target{Definition: def}},
 		0); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
 		t.Errorf("the operation is another one: %+v", dec.Verdict)
 	}
@@ -247,7 +249,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 // P51, P28: an input that would use space of the reserve is refused, and nothing changes.
 func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d := stopped(t)
-	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 	room := protocol.SizeLimit(protocol.Reserve(d.def) + 1000)
 	long := json.RawMessage(`"` + strings.Repeat("x", 999) + `"`)
 	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||

@@ -28,11 +28,14 @@ func damaged(t *Task, ev core.Event, at At) (Decision, error) {
 			return Decision{}, damageRefusal(t)
 		}
 		r.reportDamage(t.Parent)
-	case core.Close:
+	case core.Command:
+		if e.Name != core.Close {
+			return Decision{}, damageRefusal(t)
+		}
 		if verdict := t.Verdict(e.ID); verdict != nil {
 			return Decision{Task: t, Ignored: "this command already has a verdict", Verdict: verdict}, nil
 		}
-		if e.Command != t.Commands.Number {
+		if e.Number != t.Commands.Number {
 			return Decision{}, damageRefusal(t)
 		}
 		return r.closeDamaged(), nil
@@ -73,7 +76,7 @@ func (r *decision) closeDamaged() Decision {
 		Priority: t.Priority, ReplyTo: t.ReplyTo, Parent: t.Parent, Run: t.Run, Commands: t.Commands,
 		Created: t.Created, Due: t.Due, Erased: t.Erased,
 		Reason:  Reason{Code: core.CodeDamaged, Text: core.TrimMessage(t.Damaged)},
-		Closing: &Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)},
+		Closing: &Closing{By: r.Sender.By, Reason: core.TrimMessage(r.Sender.Reason)},
 	}
 	r.enterEnd(core.Closed, "")
 	Reindex(r.t, true)

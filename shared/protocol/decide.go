@@ -189,8 +189,10 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	switch e := ev.(type) {
 	case core.Submitted:
 		return start(def, order, e, at)
-	case core.Cancel:
-		return tombstone(e, at), nil
+	case core.Command:
+		if e.Name == core.Cancel {
+			return tombstone(e, at), nil
+		}
 	case core.AskChild:
 		return startChild(def, order, e, at)
 	}
@@ -262,8 +264,8 @@ func setDeadline(t *Task, at core.Time) {
 
 // tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it
 // arrives (P17, a cancel is kept).
-func tombstone(e core.Cancel, at At) Decision {
-	from := aboutOf(e, nil).From
+func tombstone(e core.Command, at At) Decision {
+	from := aboutOf(e, nil).Sender
 	v := Verdict{
 		ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: from.By,

@@ -603,4 +603,4 @@ func wake(step string, attempt int) core.Wake { return core.Wake{Step: step, Att
 func overdue(step string, attempt int) core.Overdue {
 	return core.Overdue{Step: step, Attempt: attempt}
 }
-func cancel(id string) core.Cancel { return core.Cancel{OrderID: orderID, ID: id} }
+func cancel(id string) core.Command { return core.Command{Name: core.Cancel, OrderID: orderID, ID: id} }

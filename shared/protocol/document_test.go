@@ -65,9 +65,9 @@ func eventsOn(t *protocol.Task) (all []core.Event) {
 	all = append(protocol.SweepEvents(nil, t, noon),
 		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Settle{},
 		core.ResendDue{},
-		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},
-		core.UndoCommand{ID: "f2", Command: t.Commands.Number},
-		core.Resubmit{ID: "f3", Command: t.Commands.Number})
+		core.DeadlinePassed{Run: t.Run}, core.Command{Name: core.Cancel, ID: "f1", Run: t.Run},
+		core.Command{Name: core.UndoCommand, ID: "f2", Number: t.Commands.Number},
+		core.Command{Name: core.Resubmit, ID: "f3", Number: t.Commands.Number})
 	for _, s := range t.Steps {
 		for _, op := range []core.Operation{core.Do, core.UndoOp} {
 			for _, what := range []core.Outcome{
@@ -81,8 +81,8 @@ func eventsOn(t *protocol.Task) (all []core.Event) {
 		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
 			core.Overdue{Step: s.Name, Attempt: s.Attempt},
 			core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
-			core.Resolve{ID: "f4", Command: t.Commands.Number, Step: s.Name, Fact: core.Happened},
-			core.Resolve{ID: "f5", Command: t.Commands.Number, Step: s.Name, Fact: core.Undone})
+			core.Command{Name: core.Resolve, ID: "f4", Number: t.Commands.Number, Step: s.Name, Fact: core.Happened},
+			core.Command{Name: core.Resolve, ID: "f5", Number: t.Commands.Number, Step: s.Name, Fact: core.Undone})
 	}
 	return all
 }

@@ -69,7 +69,7 @@ func TestTheEndOfADamagedChildIsReportedAgain(t *testing.T) {
 	child := &protocol.Task{
 		OrderID: "p~s~0", Damaged: "it is cut", Due: noon, Parent: &core.Parent{OrderID: "p", Step: "s", Attempt: 1},
 	}
-	closed, err := protocol.Decide(nil, nil, child, core.Close{ID: "c"}, at)
+	closed, err := protocol.Decide(nil, nil, child, core.Command{Name: core.Close, ID: "c"}, at)
 	require.NoError(t, err)
 	require.Equal(t, core.Closed, closed.Task.ProcessState)
 	again, err := protocol.Decide(nil, nil, closed.Task, core.Settle{}, at)

@@ -12,11 +12,11 @@ const isErased = "the content of the order was erased, so it takes no further co
 // eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
 // order accepts the command again, and removes content that was left after a crash.
 func (r *decision) eraseCommand(ev core.Event) (string, error) {
-	e := ev.(core.Erase)
+	e := ev.(core.Command)
 	t := r.t
 	// A command with an old number may have been refused before, so it is not accepted here (P5, commands
 	// have a number and an ID).
-	if t.Erased != nil && e.Command == t.Commands.Number {
+	if t.Erased != nil && e.Number == t.Commands.Number {
 		r.eraseContent()
 		r.acceptAgain("it was erased before")
 		return "", nil
@@ -25,7 +25,7 @@ func (r *decision) eraseCommand(ev core.Event) (string, error) {
 }
 
 func (r *decision) eraseOnce(ev core.Event) (refused string) {
-	e := ev.(core.Erase)
+	e := ev.(core.Command)
 	t := r.t
 	if reason := t.EraseRefusal(e.ActiveAncestor); reason != "" {
 		return reason
@@ -33,7 +33,7 @@ func (r *decision) eraseOnce(ev core.Event) (refused string) {
 	t.ContentHash = e.KnownHash
 	t.Erase()
 	r.accept("")
-	t.Erased = &Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
+	t.Erased = &Erasure{By: r.Sender.By, Reason: core.TrimMessage(r.Sender.Reason), At: r.at.Now}
 	r.eraseContent()
 	return ""
 }

@@ -55,9 +55,10 @@ func ended(state core.State) *protocol.Task {
 	return t
 }
 
-func erase(id string) core.Erase {
-	return core.Erase{
-		ID: id, Command: 4, KnownHash: "c0ffee",
+func erase(id string) core.Command {
+	return core.Command{
+		Name: core.Erase,
+		ID:   id, Number: 4, KnownHash: "c0ffee",
 		Sender: core.Sender{By: "ann", Reason: "asked to"},
 	}
 }
@@ -116,13 +117,13 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 	d.task.End.Cause = "undo/3"
 	d.decide(erase("e1"))
 	for _, ev := range []core.Event{
-		core.Resubmit{ID: "c1", Command: 5},
-		core.Resubmit{ID: "c2", Command: 5, Step: "a", Input: json.RawMessage(`{}`)},
-		core.Resolve{ID: "c3", Command: 5, Step: "a", Fact: core.Happened},
-		core.UndoCommand{ID: "c4", Command: 5},
-		core.Move{ID: "c5", Command: 5, To: core.Target{Definition: d.def}},
-		core.Close{ID: "c6", Command: 5},
-		core.Cancel{OrderID: orderID, ID: "c7", Run: inRun},
+		core.Command{Name: core.Resubmit, ID: "c1", Number: 5},
+		core.Command{Name: core.Resubmit, ID: "c2", Number: 5, Step: "a", Input: json.RawMessage(`{}`)},
+		core.Command{Name: core.Resolve, ID: "c3", Number: 5, Step: "a", Fact: core.Happened},
+		core.Command{Name: core.UndoCommand, ID: "c4", Number: 5},
+		core.Command{Name: core.Move, ID: "c5", Number: 5, To: &core.Target{Definition: d.def}},
+		core.Command{Name: core.Close, ID: "c6", Number: 5},
+		core.Command{Name: core.Cancel, OrderID: orderID, ID: "c7", Run: inRun},
 	} {
 		dec, err := d.try(ev)
 		if err != nil || dec.Verdict.Accepted || !strings.Contains(dec.Verdict.Reason, "was erased") ||
@@ -130,19 +131,21 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 			t.Errorf("%T: %+v, %v", ev, dec.Verdict, err)
 		}
 	}
-	dec, err := d.try(core.UndoCommand{ID: "v1", Command: 3}) // it has a verdict
+	dec, err := d.try(core.Command{Name: core.UndoCommand, ID: "v1", Number: 3}) // it has a verdict
 	if err != nil || dec.Changed || len(dec.Effects) > 0 {
 		t.Errorf("an old command: %+v, %v", dec, err)
 	}
-	if dec, err := d.try(core.Erase{
-		ID: "e0", Command: 4,
+	if dec, err := d.try(core.Command{
+		Name: core.Erase,
+		ID:   "e0", Number: 4,
 		Sender: core.Sender{By: "bob", Reason: "late"},
 	}); err != nil || dec.Verdict.Accepted {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
-		dec, err := d.try(core.Erase{
-			ID: id, Command: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
+		dec, err := d.try(core.Command{
+			Name: core.Erase,
+			ID:   id, Number: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
 			Sender: core.Sender{By: "bob", Reason: "again"},
 		})
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
@@ -158,14 +161,14 @@ func TestErasedOrderStoresNoTextOfLaterCommands(t *testing.T) {
 	value := json.RawMessage(`"` + secret + `"`)
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed} {
 		for name, ev := range map[string]core.Event{
-			"cancel":     core.Cancel{OrderID: orderID, ID: "c", Run: inRun, Sender: from},
-			"old cancel": core.Cancel{OrderID: orderID, ID: "c", Run: inRun - 1, Sender: from},
-			"undo":       core.UndoCommand{ID: "c", Command: 5, Sender: from},
-			"old undo":   core.UndoCommand{ID: "c", Command: 3, Sender: from},
-			"resubmit":   core.Resubmit{ID: "c", Command: 5, Step: "a", Input: value, Sender: from},
-			"resolve":    core.Resolve{ID: "c", Command: 5, Step: "a", Fact: core.Happened, Sender: from},
-			"close":      core.Close{ID: "c", Command: 5, Sender: from},
-			"erase":      core.Erase{ID: "c", Command: 5, KnownHash: "c0ffee", Sender: from},
+			"cancel":     core.Command{Name: core.Cancel, OrderID: orderID, ID: "c", Run: inRun, Sender: from},
+			"old cancel": core.Command{Name: core.Cancel, OrderID: orderID, ID: "c", Run: inRun - 1, Sender: from},
+			"undo":       core.Command{Name: core.UndoCommand, ID: "c", Number: 5, Sender: from},
+			"old undo":   core.Command{Name: core.UndoCommand, ID: "c", Number: 3, Sender: from},
+			"resubmit":   core.Command{Name: core.Resubmit, ID: "c", Number: 5, Step: "a", Input: value, Sender: from},
+			"resolve":    core.Command{Name: core.Resolve, ID: "c", Number: 5, Step: "a", Fact: core.Happened, Sender: from},
+			"close":      core.Command{Name: core.Close, ID: "c", Number: 5, Sender: from},
+			"erase":      core.Command{Name: core.Erase, ID: "c", Number: 5, KnownHash: "c0ffee", Sender: from},
 			"answer": core.Answered{
 				ID: "c", Run: inRun, Step: "w", Round: 1, By: secret, Value: value,
 				Note: secret,

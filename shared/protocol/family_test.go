@@ -227,10 +227,10 @@ func (h *household) sweepAll() {
 // operate lets stopped tasks continue, and sometimes cancels the order.
 func (h *household) operate(cancels bool) {
 	if cancels && rapid.IntRange(0, 9).Draw(h.T, "cancel") == 0 {
-		h.decide("p", core.Cancel{OrderID: "p", ID: h.command(), Run: h.tasks["p"].Run}, false)
+		h.decide("p", core.Command{Name: core.Cancel, OrderID: "p", ID: h.command(), Run: h.tasks["p"].Run}, false)
 	}
 	if p := h.tasks["p"]; cancels && p.ProcessState == core.Compensated && p.Run < 2 {
-		h.decide("p", core.Resubmit{ID: h.command(), Command: p.Commands.Number}, false) // the next run
+		h.decide("p", core.Command{Name: core.Resubmit, ID: h.command(), Number: p.Commands.Number}, false) // the next run
 	}
 	for _, id := range h.ids() {
 		task := h.tasks[id]
@@ -245,10 +245,10 @@ func (h *household) operate(cancels bool) {
 			continue
 		}
 		if id == "p" && rapid.IntRange(0, 2).Draw(h.T, "undone") == 0 {
-			h.decide(id, core.UndoCommand{ID: h.command(), Command: task.Commands.Number}, false)
+			h.decide(id, core.Command{Name: core.UndoCommand, ID: h.command(), Number: task.Commands.Number}, false)
 			continue
 		}
-		h.decide(id, core.Resubmit{ID: h.command(), Command: task.Commands.Number}, false)
+		h.decide(id, core.Command{Name: core.Resubmit, ID: h.command(), Number: task.Commands.Number}, false)
 	}
 }
 
@@ -261,10 +261,10 @@ func (h *household) move(id string, task *protocol.Task) {
 	}
 	var v *protocol.Verdict
 	if rapid.Bool().Draw(h.T, "goes on") {
-		v = h.decide(id, core.Resubmit{ID: h.command(), Command: number, To: &core.Target{Definition: to}},
+		v = h.decide(id, core.Command{Name: core.Resubmit, ID: h.command(), Number: number, To: &core.Target{Definition: to}},
 			false)
 	} else {
-		v = h.decide(id, core.Move{ID: h.command(), Command: number, To: core.Target{Definition: to}}, false)
+		v = h.decide(id, core.Command{Name: core.Move, ID: h.command(), Number: number, To: &core.Target{Definition: to}}, false)
 	}
 	if refused := task.End.ResendAt != 0 || to.Hash == "c3"; v.Accepted == refused &&
 		to.Hash != task.Definition {

@@ -56,7 +56,7 @@ func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	d.def.OnDeadline = core.OnFailureUndo
 	d.submit.Deadline = d.now.Add(core.Hour)
 	d.decide(d.submit)
-	d.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Deadline: d.now.Add(core.Minute)})
+	d.decideAll(failed("a", 1), undone("a", 2), core.Command{Name: core.Resubmit, ID: "r1", Deadline: d.now.Add(core.Minute)})
 	d.wait(core.Hour)
 	d.ignored(core.DeadlinePassed{Run: 0})
 	d.expect(nil, "Processing: a Processing/3", "")
@@ -90,7 +90,7 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 	d.decide(d.submit)
 	d.wait(core.Minute)
 	d.decide(core.DeadlinePassed{})
-	d.decide(core.Resubmit{ID: "r1"})
+	d.decide(core.Command{Name: core.Resubmit, ID: "r1"})
 	if d.task.Deadline.At != 0 || d.task.ProcessState != core.Processing {
 		t.Errorf("it is %s with the deadline %s", d.task.ProcessState, d.task.Deadline.At)
 	}
@@ -99,8 +99,8 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 // P11. An end that was left is not reported any more. Broken by: left keeps the resend time.
 func TestEndThatWasLeftIsNotReported(t *testing.T) {
 	for name, leave := range map[string]core.Event{
-		"resubmit": core.Resubmit{ID: "r1"},
-		"undo":     core.UndoCommand{ID: "u1"}, "cancel": cancel("c1"),
+		"resubmit": core.Command{Name: core.Resubmit, ID: "r1"},
+		"undo":     core.Command{Name: core.UndoCommand, ID: "u1"}, "cancel": cancel("c1"),
 	} {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1)) // unreported
@@ -184,13 +184,15 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d.decideAll(done("a", 1), failed("b", 1))
 	d.wait(core.Hour)
 	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
-		d.refused(core.Resolve{
-			ID: "x-" + name, Command: d.task.Commands.Number, Step: name,
+		d.refused(core.Command{
+			Name: core.Resolve,
+			ID:   "x-" + name, Number: d.task.Commands.Number, Step: name,
 			Fact: core.NotHappened,
 		})
 	}
-	if dec := d.decide(core.Resolve{
-		ID: "x-b", Command: d.task.Commands.Number, Step: "b",
+	if dec := d.decide(core.Command{
+		Name: core.Resolve,
+		ID:   "x-b", Number: d.task.Commands.Number, Step: "b",
 		Fact: core.NotHappened,
 	}); !dec.Verdict.Accepted {
 		t.Errorf("refused: %s", dec.Verdict.Reason)
@@ -228,7 +230,7 @@ func TestStepsDoneInErrorAreReportedByTheResubmit(t *testing.T) {
 	if d.task.StatusSeq != d.task.End.Seq {
 		t.Errorf("the last number is %d, that of the end %d", d.task.StatusSeq, d.task.End.Seq)
 	}
-	resubmit := core.Resubmit{ID: "r1", Command: d.task.Commands.Number}
+	resubmit := core.Command{Name: core.Resubmit, ID: "r1", Number: d.task.Commands.Number}
 	first := d.decide(resubmit)
 	var reported []string
 	last := 0
@@ -259,7 +261,7 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 	for _, in := range []core.Duration{-core.Hour, 0, 1} {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1))
-		dec := d.decide(core.Resubmit{ID: "r1", Command: 0, Deadline: d.now.Add(in)})
+		dec := d.decide(core.Command{Name: core.Resubmit, ID: "r1", Number: 0, Deadline: d.now.Add(in)})
 		if dec.Verdict.Accepted != (in > 0) || (d.task.ProcessState == core.Processing) != (in > 0) {
 			t.Errorf("deadline in %s: %+v, %s", in, dec.Verdict, d.task.ProcessState)
 		}
@@ -287,34 +289,35 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 	}{
 		"undo of one that goes on": {
 			going,
-			core.UndoCommand{ID: "x", Command: going.task.Commands.Number},
+			core.Command{Name: core.UndoCommand, ID: "x", Number: going.task.Commands.Number},
 		},
-		"undo of another number":       {stopped, core.UndoCommand{ID: "x", Command: 9}},
-		"resubmit of one that goes on": {going, core.Resubmit{ID: "x", Command: going.task.Commands.Number}},
-		"resubmit of another number":   {stopped, core.Resubmit{ID: "x", Command: 9}},
+		"undo of another number":       {stopped, core.Command{Name: core.UndoCommand, ID: "x", Number: 9}},
+		"resubmit of one that goes on": {going, core.Command{Name: core.Resubmit, ID: "x", Number: going.task.Commands.Number}},
+		"resubmit of another number":   {stopped, core.Command{Name: core.Resubmit, ID: "x", Number: 9}},
 		"resubmit of a processed one": {
 			processed,
-			core.Resubmit{ID: "x", Command: processed.task.Commands.Number},
+			core.Command{Name: core.Resubmit, ID: "x", Number: processed.task.Commands.Number},
 		},
-		"resubmit with a past deadline": {stopped, core.Resubmit{ID: "x", Command: 0, Deadline: 1}},
+		"resubmit with a past deadline": {stopped, core.Command{Name: core.Resubmit, ID: "x", Number: 0, Deadline: 1}},
 		"resubmit of a cancelled one": {
 			cancelledOne,
-			core.Resubmit{ID: "x", Command: cancelledOne.task.Commands.Number},
+			core.Command{Name: core.Resubmit, ID: "x", Number: cancelledOne.task.Commands.Number},
 		},
-		"resolve of one that goes on": {going, core.Resolve{
-			ID: "x", Command: going.task.Commands.Number,
+		"resolve of one that goes on": {going, core.Command{
+			Name: core.Resolve,
+			ID:   "x", Number: going.task.Commands.Number,
 			Step: "a",
 			Fact: core.Happened,
 		}},
 		"resolve of another number": {
 			stopped,
-			core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened},
+			core.Command{Name: core.Resolve, ID: "x", Number: 9, Step: "a", Fact: core.Happened},
 		},
 		"resolve of no step": {
 			stopped,
-			core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened},
+			core.Command{Name: core.Resolve, ID: "x", Number: 0, Step: "z", Fact: core.Happened},
 		},
-		"cancel of a processed one": {processed, core.Cancel{ID: "x"}},
+		"cancel of a processed one": {processed, core.Command{Name: core.Cancel, ID: "x"}},
 	} {
 		kind, _, _ := strings.Cut(name, " ")
 		dec, err := c.d.try(c.ev)
@@ -336,7 +339,7 @@ func TestUndoKeepsItsReason(t *testing.T) {
 	if d.task.ProcessState != core.Error || d.task.Undo.Why != protocol.WhyCancel {
 		t.Fatalf("%s, %s", d.task.ProcessState, d.task.Undo.Why)
 	}
-	d.decide(core.UndoCommand{ID: "u1", Command: d.task.Commands.Number})
+	d.decide(core.Command{Name: core.UndoCommand, ID: "u1", Number: d.task.Commands.Number})
 	if d.task.Undo.Why != protocol.WhyCancel {
 		t.Errorf("it compensates because of %s", d.task.Undo.Why)
 	}

@@ -84,7 +84,7 @@ func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 		d.decide(failed("b", 1))
 		d.commit(protocol.Settled(d.task))
 		dec, err := protocol.Decide(d.def, d.order, d.task,
-			core.Move{ID: "m", To: core.Target{Definition: x.to}},
+			core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: x.to}},
 			protocol.At{Now: d.now})
 		if err != nil || dec.Verdict == nil {
 			t.Fatalf("%s: %v", name, err)
@@ -106,7 +106,7 @@ func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
 		"resubmitted": func(d *desk) {
 			d.decide(failed("b", 1))
 			d.wait(core.Minute)
-			d.decide(core.Resubmit{ID: "r1"})
+			d.decide(core.Command{Name: core.Resubmit, ID: "r1"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

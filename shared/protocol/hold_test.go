@@ -117,7 +117,7 @@ func TestARefusedUndoCounts(t *testing.T) {
 // P45. A command gives a step that waits for its agent its whole maxQueueTime again, in both directions.
 func TestACommandGivesNewTime(t *testing.T) {
 	for name, command := range map[string]core.Event{
-		"resubmit": core.Resubmit{ID: "c1"}, "undo": core.UndoCommand{ID: "c1"},
+		"resubmit": core.Command{Name: core.Resubmit, ID: "c1"}, "undo": core.Command{Name: core.UndoCommand, ID: "c1"},
 	} {
 		d := begun(t, step("a"), step("b", stopping))
 		d.decideAll(coded(later("a", 1), core.CodeUnauthorized), failed("b", 1))

@@ -8,7 +8,7 @@ import (
 
 // moveCommand pins the task to another definition of its workflow (P49, move pins another definition).
 func (r *decision) moveCommand(ev core.Event) (refused string) {
-	if reason := r.move(ev.(core.Move).To); reason != "" {
+	if reason := r.move(*ev.(core.Command).To); reason != "" {
 		return reason
 	}
 	r.accept("")

@@ -91,9 +91,10 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 		"one that was not is removed": {[]core.StepDefinition{step("a"), step("b", after("a"))}, ""},
 	} {
 		d := moving(t)
-		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{
-			ID: "m", Command: 4,
-			To: core.Target{Definition: target("fedcba", x.steps...)},
+		dec, err := protocol.Decide(d.def, d.order, d.task, core.Command{
+			Name: core.Move,
+			ID:   "m", Number: 4,
+			To: &core.Target{Definition: target("fedcba", x.steps...)},
 		}, protocol.At{Now: d.now})
 		if err != nil || dec.Verdict == nil {
 			t.Fatalf("%s: %v", name, err)
@@ -192,7 +193,7 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	old := d.def
 	without := target("one", step("a"), step("b", after("a")))
 	dec, err := protocol.Decide(d.def, d.order, d.task,
-		core.Move{ID: "m1", Command: 4, To: core.Target{Definition: without}},
+		core.Command{Name: core.Move, ID: "m1", Number: 4, To: &core.Target{Definition: without}},
 		protocol.At{Now: d.now, By: "s"})
 	if err != nil || !dec.Verdict.Accepted || len(dec.Task.Steps) != 2 ||
 		dec.Task.Attempts.Removed["c"] != 2 ||
@@ -208,8 +209,9 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	d.commit(dec.Task)
 	d.def = without
 	back := target("two", step("c", after("b")), step("a"), step("b", after("a")))
-	dec, err = protocol.Decide(d.def, d.order, d.task, core.Resubmit{
-		ID: "m2", Command: 5,
+	dec, err = protocol.Decide(d.def, d.order, d.task, core.Command{
+		Name: core.Resubmit,
+		ID:   "m2", Number: 5,
 		To: &core.Target{Definition: back},
 	}, protocol.At{Now: d.now, By: "s"})
 	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" ||
@@ -241,9 +243,10 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	other := step("a")
 	other.Agent = "courier"
 	dec, err := protocol.Decide(d.def, d.order, d.task,
-		core.Move{
-			ID: "m1", Command: d.task.Commands.Number,
-			To: core.Target{Definition: target("one", other, step("b", after("a")))},
+		core.Command{
+			Name: core.Move,
+			ID:   "m1", Number: d.task.Commands.Number,
+			To: &core.Target{Definition: target("one", other, step("b", after("a")))},
 		}, protocol.At{
 			Now: d.now,
 			By:  "s",
@@ -332,7 +335,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	} {
 		d := moving(t)
 		x.change(d.task)
-		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: x.number, To: x.to},
+		dec, err := protocol.Decide(d.def, d.order, d.task, core.Command{Name: core.Move, ID: "m", Number: x.number, To: &x.to},
 			protocol.At{Now: d.now})
 		if err != nil || dec.Verdict.Accepted != (x.want == "") ||
 			!strings.Contains(dec.Verdict.Reason, x.want) || dec.Verdict.Command != "move" {
@@ -354,9 +357,10 @@ func (d *desk) command(t *testing.T, ev core.Event, room protocol.SizeLimit) pro
 // refused.
 func TestMoveThatComesTwice(t *testing.T) {
 	d := moving(t)
-	move := core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+	move := core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))},
 	}
 	d.commit(d.command(t, move, 0).Task)
@@ -377,15 +381,17 @@ func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
 	room := protocol.SizeLimit(protocol.Reserve(target("three", steps...)) + 1000)
-	if v := d.command(t, core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("three", steps...)},
+	if v := d.command(t, core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("three", steps...)},
 	}, room).Verdict; !v.Accepted {
 		t.Errorf("three steps: %+v", v)
 	}
-	dec := d.command(t, core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)},
+	dec := d.command(t, core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("four", append(steps, step("d", after("c")))...)},
 	}, room)
 	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") ||
 		dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
@@ -404,9 +410,10 @@ func TestMoveGoesOn(t *testing.T) {
 	b.State = core.Pending
 	b.CompleteBy = d.now + 60_000
 	b.Wait.At = d.now + 50_000
-	dec := d.command(t, core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+	dec := d.command(t, core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("a")))},
 	}, 0)
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
@@ -417,9 +424,10 @@ func TestMoveGoesOn(t *testing.T) {
 	d.task.Steps[2].State = core.Failed
 	d.task.Reason.Step = "c"
 	d.task.Reason.Code = "expression"
-	dec = d.command(t, core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+	dec = d.command(t, core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))},
 	}, 0)
 	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
@@ -433,7 +441,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
 	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
-	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, 0).Verdict
+	v := d.command(t, core.Command{Name: core.Move, ID: "m", Number: 4, To: &short}, 0).Verdict
 	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
@@ -454,7 +462,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){
 		0: func(core.Environment) (bool, error) { return false, nil },
 	}}
-	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
+	dec := d.command(t, core.Command{Name: core.Resubmit, ID: "m", Number: 4, To: &core.Target{Definition: to}},
 		0)
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
 		dec.Task.Attempts.Removed["b"] != inAttempt {
@@ -478,7 +486,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 		a.KeyRetention = core.Second
 		to.Agents[name] = a
 	}
-	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
+	dec := d.command(t, core.Command{Name: core.Resubmit, ID: "m", Number: 4, To: &core.Target{Definition: to}},
 		0)
 	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
 		dec.Task.End.Cause != d.task.End.Cause {
@@ -492,9 +500,10 @@ func TestMoveDoesNotReportAgain(t *testing.T) {
 	d.task.End.Cause = "reply/b/3/failed"
 	d.task.End.Seq = 1
 	d.task.Reason.Step = "b"
-	dec := d.command(t, core.Move{
-		ID: "m", Command: 4,
-		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+	dec := d.command(t, core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 4,
+		To: &core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("b")))},
 	}, 0)
 	d.commit(dec.Task)
@@ -510,7 +519,7 @@ func TestMoveDoesNotReportAgain(t *testing.T) {
 func TestAnotherDefinitionDecidesNothing(t *testing.T) {
 	d := moving(t)
 	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
-	if _, err := protocol.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4},
+	if _, err := protocol.Decide(same, d.order, d.task, core.Command{Name: core.Resubmit, ID: "m", Number: 4},
 		protocol.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
 		t.Errorf("%v", err)
 	}
@@ -558,9 +567,9 @@ func TestMoveOfAChild(t *testing.T) {
 			d := child(t)
 			x.change(d)
 			to := core.Target{Definition: x.to}
-			ev := core.Event(core.Move{ID: "m", Command: 4, To: to})
+			ev := core.Event(core.Command{Name: core.Move, ID: "m", Number: 4, To: &to})
 			if resubmit {
-				ev = core.Resubmit{ID: "m", Command: 4, To: &to}
+				ev = core.Command{Name: core.Resubmit, ID: "m", Number: 4, To: &to}
 			}
 			dec := d.command(t, ev, 0)
 			if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) ||
@@ -634,9 +643,10 @@ func TestMoveOfAParent(t *testing.T) {
 		x.change(&each)
 		def.Steps[0].Each = &each
 		def.Link()
-		dec := d.decide(core.Move{
-			ID: "m", Command: d.task.Commands.Number,
-			To: core.Target{Definition: &def},
+		dec := d.decide(core.Command{
+			Name: core.Move,
+			ID:   "m", Number: d.task.Commands.Number,
+			To: &core.Target{Definition: &def},
 		})
 		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
 			t.Errorf("%s: %+v", name, *v)

@@ -59,7 +59,7 @@ func (t *Task) Offers(def *core.Definition, now core.Time) (all []Offer) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if resubmit == "" {
-			other := core.Resubmit{Step: s.Name, Input: json.RawMessage("{}")}
+			other := core.Command{Name: core.Resubmit, Step: s.Name, Input: json.RawMessage("{}")}
 			offer(Offer{Command: "resubmit", Step: s.Name}, t.CorrectRefusal(def, i, other))
 		}
 		if !s.Attempted() {

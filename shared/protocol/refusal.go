@@ -208,7 +208,7 @@ func (t *Task) EraseRefusal(ancestor string) string {
 
 // CorrectRefusal returns why a resubmit cannot replace the input of a step, or "" if the input can be
 // replaced.
-func (t *Task) CorrectRefusal(def *core.Definition, i int, e core.Resubmit) string {
+func (t *Task) CorrectRefusal(def *core.Definition, i int, e core.Command) string {
 	switch {
 	case i < 0:
 		return "the order has no such step"

@@ -30,8 +30,8 @@ func proveNoEffect(d *desk) {
 // flood has a task refuse many commands of each kind and many answers, each under an ID of its own.
 func flood(d *desk, n int) {
 	for i := range n {
-		d.decide(core.Cancel{ID: fmt.Sprintf("flood-c%d", i), Run: d.task.Run})
-		d.decide(core.Resubmit{ID: fmt.Sprintf("flood-r%d", i), Command: d.task.Commands.Number, Deadline: 1})
+		d.decide(core.Command{Name: core.Cancel, ID: fmt.Sprintf("flood-c%d", i), Run: d.task.Run})
+		d.decide(core.Command{Name: core.Resubmit, ID: fmt.Sprintf("flood-r%d", i), Number: d.task.Commands.Number, Deadline: 1})
 		d.decide(core.Answered{
 			ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann",
 			Value: json.RawMessage(`1`),
@@ -76,15 +76,15 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 			t.Errorf("cancel %s is accepted", id)
 		}
 	}
-	if !d.accepted(core.UndoCommand{ID: "u", Command: d.task.Commands.Number}) {
+	if !d.accepted(core.Command{Name: core.UndoCommand, ID: "u", Number: d.task.Commands.Number}) {
 		t.Error("the operator cannot undo it")
 	}
 	d.decideAll(undone("p", 2), undone("a", 2))
-	if !d.accepted(core.Resubmit{ID: "r", Command: d.task.Commands.Number}) ||
+	if !d.accepted(core.Command{Name: core.Resubmit, ID: "r", Number: d.task.Commands.Number}) ||
 		len(d.task.Commands.Refused) > 0 {
 		t.Fatalf("the next run remembers %v", d.task.Commands.Refused)
 	}
-	if !d.accepted(core.Cancel{ID: "next", Run: 1}) {
+	if !d.accepted(core.Command{Name: core.Cancel, ID: "next", Run: 1}) {
 		t.Error("the next run takes no cancel")
 	}
 }
@@ -98,20 +98,21 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 		} {
 			d := newDesk(t, workflow(step("a", stopping)))
 			d.decide(d.submit)
-			first := core.UndoCommand{ID: "first", Command: ahead}
+			first := core.Command{Name: core.UndoCommand, ID: "first", Number: ahead}
 			d.refused(first)
 			before := d.task.Commands.Number
 			for i := range n {
-				d.refused(core.UndoCommand{ID: fmt.Sprintf("u%d", i), Command: d.task.Commands.Number})
+				d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprintf("u%d", i), Number: d.task.Commands.Number})
 			}
 			if d.task.Commands.Number != before+n/(16+ahead) {
 				t.Errorf("after %d refusals the number went from %d to %d", n, before, d.task.Commands.Number)
 			}
 			d.decide(failed("a", 1))
-			if ahead > 0 && d.task.Commands.Number < first.Command { // the number comes
+			if ahead > 0 && d.task.Commands.Number < first.Number { // the number comes
 				d.wait(core.Hour)
-				d.decide(core.Resolve{
-					ID: "fact", Command: d.task.Commands.Number, Step: "a",
+				d.decide(core.Command{
+					Name: core.Resolve,
+					ID:   "fact", Number: d.task.Commands.Number, Step: "a",
 					Fact: core.NotHappened,
 				})
 			}
@@ -135,7 +136,7 @@ func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 	} {
 		d := begun(t, step("a", stopping))
 		for i := range c.forged {
-			d.refused(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number})
+			d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprint("forged-", i), Number: c.number})
 		}
 		if d.task.Commands.Number != c.want {
 			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number,
@@ -143,14 +144,15 @@ func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 		}
 		d.decide(failed("a", 1))
 		for d.task.Commands.Number < min(c.number, 20) { // the number comes
-			d.decideAll(core.Resubmit{
-				ID:      fmt.Sprint("r", d.task.Commands.Number),
-				Command: d.task.Commands.Number,
+			d.decideAll(core.Command{
+				Name:   core.Resubmit,
+				ID:     fmt.Sprint("r", d.task.Commands.Number),
+				Number: d.task.Commands.Number,
 			},
 				failed("a", d.task.Steps[0].Attempt+1))
 		}
 		for i := range c.forged {
-			if d.accepted(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number}) {
+			if d.accepted(core.Command{Name: core.UndoCommand, ID: fmt.Sprint("forged-", i), Number: c.number}) {
 				t.Fatalf("command %d of %d with the number %d was refused, and is accepted now", i, c.forged,
 					c.number)
 			}
@@ -161,9 +163,9 @@ func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 // P5. A command with an old number is refused for that, and needs no place.
 func TestOldNumbersAreNotRemembered(t *testing.T) {
 	d := begun(t, step("a", stopping))
-	d.decideAll(failed("a", 1), core.Resubmit{ID: "r", Command: 0})
+	d.decideAll(failed("a", 1), core.Command{Name: core.Resubmit, ID: "r", Number: 0})
 	for i := range 40 {
-		d.refused(core.UndoCommand{ID: fmt.Sprintf("u%d", i), Command: 0})
+		d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprintf("u%d", i), Number: 0})
 	}
 	if d.task.Commands.Number != 1 || len(d.task.Commands.Refused) > 0 {
 		t.Errorf("the number is %d, and it remembers %v", d.task.Commands.Number, d.task.Commands.Refused)
@@ -174,7 +176,7 @@ func TestOldNumbersAreNotRemembered(t *testing.T) {
 // to a definition that takes them.
 func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	d := begun(t, step("a", stopping))
-	d.refused(core.UndoCommand{ID: "u", Command: 0})
+	d.refused(core.Command{Name: core.UndoCommand, ID: "u", Number: 0})
 	event := func(id string) core.Answered {
 		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
 	}
@@ -196,9 +198,10 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	})
 	to.Hash = "another"
 	d.settle(d.decide(failed("a", 1)))
-	if dec := d.decide(core.Move{
-		ID: "m", Command: 0,
-		To: core.Target{Definition: to},
+	if dec := d.decide(core.Command{
+		Name: core.Move,
+		ID:   "m", Number: 0,
+		To: &core.Target{Definition: to},
 	}); !dec.Verdict.Accepted {
 		t.Fatal(dec.Verdict.Reason)
 	}
@@ -229,7 +232,7 @@ func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
 	for i := range 9 {
 		d.decide(event(fmt.Sprintf("e%d", i), `"no"`))
 	}
-	d.decide(core.Resubmit{ID: "r", Command: 0}) // the next round
+	d.decide(core.Command{Name: core.Resubmit, ID: "r", Number: 0}) // the next round
 	if d.accepted(event("first", `1`)) {
 		t.Error("an answer was refused, and is accepted in the next round")
 	}
@@ -258,10 +261,10 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 // P5. A command whose number was ahead of the task stays refused when a later run reaches that number.
 func TestRefusedNumberAheadStaysRefusedInLaterRuns(t *testing.T) {
 	d := begun(t, step("a"))
-	first := core.Resubmit{ID: "first", Command: 1}
+	first := core.Command{Name: core.Resubmit, ID: "first", Number: 1}
 	d.refused(first)
 	for i := range 9 { // their verdicts push that of first out
-		d.refused(core.Resubmit{ID: fmt.Sprint("other-", i), Command: 0})
+		d.refused(core.Command{Name: core.Resubmit, ID: fmt.Sprint("other-", i), Number: 0})
 	}
 	undo := func() {
 		s := &d.task.Steps[0]
@@ -272,11 +275,11 @@ func TestRefusedNumberAheadStaysRefusedInLaterRuns(t *testing.T) {
 		}
 	}
 	undo()
-	if !d.accepted(core.Resubmit{ID: "second", Command: 0}) {
+	if !d.accepted(core.Command{Name: core.Resubmit, ID: "second", Number: 0}) {
 		t.Fatal("the first resubmit is refused")
 	}
 	for i := range 9 {
-		d.refused(core.Resubmit{ID: fmt.Sprint("more-", i), Command: 1})
+		d.refused(core.Command{Name: core.Resubmit, ID: fmt.Sprint("more-", i), Number: 1})
 	}
 	undo()
 	if d.task.Commands.Number != 1 || d.accepted(first) {

@@ -50,7 +50,7 @@ func asking(t *testing.T, def *core.Definition) *desk {
 }
 
 func (d *desk) move(to *core.Definition) protocol.Decision {
-	dec := d.decide(core.Move{ID: "m", Command: d.task.Commands.Number, To: core.Target{Definition: to}})
+	dec := d.decide(core.Command{Name: core.Move, ID: "m", Number: d.task.Commands.Number, To: &core.Target{Definition: to}})
 	d.def = to
 	return dec
 }

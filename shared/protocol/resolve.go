@@ -9,7 +9,7 @@ import (
 // resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
 // Undo or Close. The fact that a wait happened ends the wait, and a task that goes forward continues.
 func (r *decision) resolveCommand(ev core.Event) (refused string) {
-	e := ev.(core.Resolve)
+	e := ev.(core.Command)
 	i := r.t.Index(e.Step)
 	reason := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now)
 	given := ""
@@ -49,7 +49,7 @@ func resolvesUndo(t *Task, i int) bool {
 	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait
 }
 
-func (s step) statedOutputRefusal(e core.Resolve) string {
+func (s step) statedOutputRefusal(e core.Command) string {
 	switch {
 	case s.d.Wait != nil:
 		return "the step is a wait, which has no output; fix: leave the output out"

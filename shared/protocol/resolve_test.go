@@ -9,9 +9,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-func happened(d *desk, step string, output json.RawMessage) core.Resolve {
-	return core.Resolve{
-		ID: "f", Command: d.task.Commands.Number, Step: step, Fact: core.Happened,
+func happened(d *desk, step string, output json.RawMessage) core.Command {
+	return core.Command{
+		Name: core.Resolve,
+		ID:   "f", Number: d.task.Commands.Number, Step: step, Fact: core.Happened,
 		Output: output,
 	}
 }
@@ -29,7 +30,7 @@ func TestResolveWithAnOutput(t *testing.T) {
 		t.Fatalf("%s with %s", s.State, s.Output)
 	}
 	d.ignored(done("b", 1))
-	sent := requests(d.decide(core.Resubmit{ID: "r", Command: d.task.Commands.Number}).Effects)
+	sent := requests(d.decide(core.Command{Name: core.Resubmit, ID: "r", Number: d.task.Commands.Number}).Effects)
 	if len(sent) != 1 || sent[0].Step != "c" || !strings.Contains(string(sent[0].Input), `"charged"`) {
 		t.Errorf("%+v", sent)
 	}
@@ -95,7 +96,7 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 
 // undoStops lets the order be undone until the undo of b has failed too often.
 func undoStops(d *desk) {
-	d.decide(core.UndoCommand{ID: "u", Command: 0})
+	d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 0})
 	d.decideAll(undoFailed("b", 2), wake("b", 2))
 	d.wait(core.Minute)
 	d.decideAll(wake("b", 2), undoFailed("b", 3))

@@ -22,8 +22,9 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo := core.UndoCommand{
-		ID: "u", Command: 99,
+	undo := core.Command{
+		Name: core.UndoCommand,
+		ID:   "u", Number: 99,
 		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)},
 	}
 	reported, err := protocol.Decide(def, nil, d.Task, undo, protocol.At{Now: 2000})
@@ -34,7 +35,7 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 		len(v.Note) > core.MaxMessage || *reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
-	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
+	cancel := core.Command{Name: core.Cancel, OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
 	// room for nothing but what must be stored
 	full := protocol.SizeLimit(protocol.Reserve(def))
 	reported, err = protocol.Decide(def, nil, d.Task, cancel, protocol.At{Now: 2000, SizeLimit: full})

@@ -396,21 +396,22 @@ func (s *story) checkOffers() {
 	}
 	n := t.Commands.Number
 	commands := map[command]core.Event{
-		{name: "undo"}:     core.UndoCommand{ID: "try", Command: n},
-		{name: "resubmit"}: core.Resubmit{ID: "try", Command: n},
-		{name: "close"}:    core.Close{ID: "try", Command: n, Sender: core.Sender{By: "b", Reason: "r"}},
+		{name: "undo"}:     core.Command{Name: core.UndoCommand, ID: "try", Number: n},
+		{name: "resubmit"}: core.Command{Name: core.Resubmit, ID: "try", Number: n},
+		{name: "close"}:    core.Command{Name: core.Close, ID: "try", Number: n, Sender: core.Sender{By: "b", Reason: "r"}},
 	}
 	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
-		commands[command{name: "cancel"}] = core.Cancel{OrderID: t.OrderID, ID: "try", Run: t.Run}
+		commands[command{name: "cancel"}] = core.Command{Name: core.Cancel, OrderID: t.OrderID, ID: "try", Run: t.Run}
 	}
 	for i := range t.Steps {
 		name := t.Steps[i].Name
-		commands[command{name: "resubmit", step: name}] = core.Resubmit{
-			ID: "try", Command: n, Step: name, Input: json.RawMessage("{}"),
+		commands[command{name: "resubmit", step: name}] = core.Command{
+			Name: core.Resubmit,
+			ID:   "try", Number: n, Step: name, Input: json.RawMessage("{}"),
 		}
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
 			if t.Steps[i].Attempted() {
-				commands[command{"resolve", name, fact}] = core.Resolve{ID: "try", Command: n, Step: name, Fact: fact}
+				commands[command{"resolve", name, fact}] = core.Command{Name: core.Resolve, ID: "try", Number: n, Step: name, Fact: fact}
 			}
 		}
 	}
@@ -458,18 +459,19 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		}
 		return ev
 	case "cancel":
-		return core.Cancel{OrderID: orderID, ID: id, Run: run}
+		return core.Command{Name: core.Cancel, OrderID: orderID, ID: id, Run: run}
 	case "undo":
-		return core.UndoCommand{ID: id, Command: number}
+		return core.Command{Name: core.UndoCommand, ID: id, Number: number}
 	case "resubmit":
-		return core.Resubmit{ID: id, Command: number, Deadline: deadline}
+		return core.Command{Name: core.Resubmit, ID: id, Number: number, Deadline: deadline}
 	case "resolve":
-		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
+		return core.Command{Name: core.Resolve, ID: id, Number: number, Step: words[1], Fact: core.Fact(words[2])}
 	case "close":
-		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
+		return core.Command{Name: core.Close, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{
-			ID: id, Command: number, ActiveAncestor: opts["unrested"],
+		return core.Command{
+			Name: core.Erase,
+			ID:   id, Number: number, ActiveAncestor: opts["unrested"],
 			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"},
 		}
 	case "settle":

@@ -341,13 +341,13 @@ type about struct {
 }
 
 var commandKinds = map[string]eventKind{
-	"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
-	"close": closeCommand, "move": moveCommand, "erase": eraseCommand,
+	core.UndoCommand: undoCommand, core.Resubmit: resubmit, core.Resolve: resolve,
+	core.Close: closeCommand, core.Move: moveCommand, core.Erase: eraseCommand,
 }
 
 func aboutOf(ev core.Event, t *Task) about {
 	c := core.CommandOf(ev)
-	c.From = core.Sender{By: core.RedactText(c.From.By), Reason: core.RedactText(c.From.Reason)}
+	c.Sender = core.Sender{By: core.RedactText(c.By), Reason: core.RedactText(c.Reason)}
 	switch e := ev.(type) {
 	case nil:
 		return about{kind: restarted}
@@ -386,10 +386,11 @@ func aboutOf(ev core.Event, t *Task) about {
 		return about{kind: settle, Command: c}
 	case core.Unsent:
 		return about{kind: unsent, Command: c}
-	case core.Cancel:
-		return about{kind: cancel, cause: cause(c.Name, "", e.Run), Command: c}
 	case core.Answered:
 		return about{kind: answered, cause: causeAnswer(e), Command: c}
+	}
+	if c.Name == core.Cancel {
+		return about{kind: cancel, cause: cause(c.Name, "", c.Run), Command: c}
 	}
 	return about{kind: commandKinds[c.Name], cause: cause(c.Name, "", c.Number), Command: c}
 }
@@ -462,7 +463,7 @@ func redacted(ev core.Event) core.Event {
 		e.By = core.RedactText(e.By)
 		e.Note = core.RedactText(e.Note)
 		return e
-	case core.Resolve:
+	case core.Command:
 		e.Output = core.RedactJSON(e.Output)
 		return e
 	}

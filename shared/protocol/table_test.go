@@ -238,16 +238,16 @@ func taskEvent(event string) core.Event {
 		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun},
 		"resend": core.ResendDue{}, "unsent": core.Unsent{ReplyTo: "shop", First: 1},
 		"settle": core.Settle{},
-		"cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
-		"undo":   core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
-		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
-		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
+		"cancel": core.Command{Name: core.Cancel, OrderID: orderID, ID: "c1", Run: inRun},
+		"undo":   core.Command{Name: core.UndoCommand, ID: "c1", Number: 4}, "resubmit": core.Command{Name: core.Resubmit, ID: "c1", Number: 4},
+		"resolve": core.Command{Name: core.Resolve, ID: "c1", Number: 4, Step: "a", Fact: core.NotHappened},
+		"move":    core.Command{Name: core.Move, ID: "c1", Number: 4, To: &core.Target{Absent: "no such definition"}},
 		"answer": core.Answered{
 			ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann",
 			Value: json.RawMessage(`"yes"`),
 		},
-		"erase": core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
-		"close": core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
+		"erase": core.Command{Name: core.Erase, ID: "c1", Number: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
+		"close": core.Command{Name: core.Close, ID: "c1", Number: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
 }
 

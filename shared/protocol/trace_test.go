@@ -46,7 +46,7 @@ func TestH3StartedAgainItHasNewKeys(t *testing.T) {
 	d := begun(t, step("a"))
 	first := d.task.Steps[0]
 	d.decideAll(failed("a", 1), undone("a", 2))
-	dec := d.decide(core.Resubmit{ID: "r1", Command: 0})
+	dec := d.decide(core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
 	d.expect(dec.Effects, "Processing: a Processing/3", "undone#1, do a/3")
 	if key := requests(dec.Effects)[0].Key; key != "o1/1/a" || d.task.Run != 1 || first.Attempt != 1 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
@@ -58,7 +58,7 @@ func TestH3StartedAgainItHasNewKeys(t *testing.T) {
 func TestH4ResumedItKeepsItsKeys(t *testing.T) {
 	d := begun(t, step("a", stopping))
 	d.decide(failed("a", 1))
-	dec := d.decide(core.Resubmit{ID: "r1", Command: 0})
+	dec := d.decide(core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
 	d.expect(dec.Effects, "Processing: a Processing/2", "failed#1, do a/2")
 	if key := requests(dec.Effects)[0].Key; key != "o1/0/a" || d.task.Run != 0 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
@@ -68,7 +68,7 @@ func TestH4ResumedItKeepsItsKeys(t *testing.T) {
 // H5. Broken by: a resubmit in Error (undo) resumes forward.
 func TestH5UndoInDoubtIsNeverResumedForward(t *testing.T) {
 	d := undoError(t)
-	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects, "Compensating: a Compensating/4",
+	d.expect(d.decide(core.Command{Name: core.Resubmit, ID: "r1", Number: 0}).Effects, "Compensating: a Compensating/4",
 		"failed#1, undo a/4")
 }
 
@@ -130,7 +130,7 @@ func TestH9PointOfNoReturnCountsFromItsClaim(t *testing.T) {
 	d.wait(core.Minute)
 	d.decideAll(wake("b", 1), failed("b", 2))
 	d.expect(nil, "Error forward: a Processed/1, b Failed/2", "")
-	d.refused(core.UndoCommand{ID: "u1", Command: 0})
+	d.refused(core.Command{Name: core.UndoCommand, ID: "u1", Number: 0})
 	d.refused(cancel("c3"))
 }
 
@@ -170,17 +170,17 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	d := newDesk(t, def)
 	d.decideAll(d.submit, failed("a", 1))
 	d.wait(core.Day - def.Steps[0].Timeout) // a call may land as late as its timeout
-	if dec, _ := d.try(core.Resubmit{ID: "x", Command: 0}); !dec.Verdict.Accepted {
+	if dec, _ := d.try(core.Command{Name: core.Resubmit, ID: "x", Number: 0}); !dec.Verdict.Accepted {
 		t.Fatalf("keyRetention has not passed: %s", dec.Verdict.Reason)
 	}
 	d.wait(1)
-	d.refused(core.Resubmit{ID: "r1", Command: 0})
-	d.decide(core.Resolve{ID: "r2", Command: 0, Step: "a", Fact: core.NotHappened})
-	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2",
+	d.refused(core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
+	d.decide(core.Command{Name: core.Resolve, ID: "r2", Number: 0, Step: "a", Fact: core.NotHappened})
+	d.expect(d.decide(core.Command{Name: core.Resubmit, ID: "r3", Number: 1}).Effects, "Processing: a Processing/2",
 		"failed#1, do a/2")
 	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
-	d.refused(core.Resubmit{ID: "r4", Command: 2})
+	d.refused(core.Command{Name: core.Resubmit, ID: "r4", Number: 2})
 }
 
 // H13. Broken by: submittedAgain does not know a tombstone. (That the order's row stays when the
@@ -220,7 +220,7 @@ func TestH15ErrorWithABranchInFlightStaysDue(t *testing.T) {
 	if bucket, at := protocol.Index(d.task); bucket != "due" || at != d.task.Steps[1].CompleteBy {
 		t.Fatalf("b is in flight and the task indexed in %q at %s", bucket, at)
 	}
-	d.decide(core.UndoCommand{ID: "u1", Command: 0})
+	d.decide(core.Command{Name: core.UndoCommand, ID: "u1", Number: 0})
 	d.expect(nil, "Compensating: a Failed/1, b Processing/1", "") // waits for b, which is not lost
 	d.wait(31 * core.Second)
 	d.expect(d.sweep(), "Compensating: a Failed/1, b UndoWait/1", "wake b/1")
@@ -240,7 +240,7 @@ func TestH15ErrorWithABranchInFlightStaysDue(t *testing.T) {
 func TestH16PushKeepsTheDueOfATaskThatRuns(t *testing.T) {
 	d := begun(t, step("a"))
 	old := d.task
-	d.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Command: 0})
+	d.decideAll(failed("a", 1), undone("a", 2), core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
 	stale, _ := protocol.Push(old)
 	if stale.Version != old.Version || old.Version == d.task.Version {
 		t.Fatal("the push of an old document would hit the new run")
@@ -260,9 +260,9 @@ func TestH16PushKeepsTheDueOfATaskThatRuns(t *testing.T) {
 // H17. Broken by: seen accepts any number.
 func TestH17OldUndoDoesNotHitTheNewRun(t *testing.T) {
 	d := begun(t, step("a", stopping))
-	undo := core.UndoCommand{ID: "u1", Command: 0}
+	undo := core.Command{Name: core.UndoCommand, ID: "u1", Number: 0}
 	d.decide(failed("a", 1))
-	d.decideAll(undo, undone("a", 2), core.Resubmit{ID: "r1", Command: 1},
+	d.decideAll(undo, undone("a", 2), core.Command{Name: core.Resubmit, ID: "r1", Number: 1},
 		reply("a", 1, 3, core.Do, core.OutcomeFailed))
 	d.expect(nil, "Error forward: a Failed/3", "")
 	d.ignored(undo) // a repeated ID gets the stored verdict
@@ -284,7 +284,7 @@ func TestH18CancelBeforeTheOrder(t *testing.T) {
 	if again := d.decide(cancel("c2")); again.Verdict == nil || !again.Verdict.Accepted {
 		t.Errorf("%+v", again.Verdict)
 	}
-	d.refused(core.Resubmit{ID: "r1", Command: 1})
+	d.refused(core.Command{Name: core.Resubmit, ID: "r1", Number: 1})
 	d.expect(nil, "Cancelled: ", "")
 }
 
@@ -296,7 +296,7 @@ func TestH19HopBudgetDoesNotBindUndo(t *testing.T) {
 	d.decide(d.submit)
 	d.expect(d.decide(done("a", 1)).Effects, "Error forward: a Processed/1, b Pending/0",
 		"failed#1, alert forward")
-	d.expect(d.decide(core.UndoCommand{ID: "u1", Command: 0}).Effects,
+	d.expect(d.decide(core.Command{Name: core.UndoCommand, ID: "u1", Number: 0}).Effects,
 		"Compensating: a Compensating/2, b Pending/0", "failed#1, undo a/2")
 	d.expect(d.decide(undone("a", 2)).Effects, "Compensated: a Compensated/2, b Pending/0", "undone#2")
 }
@@ -319,7 +319,7 @@ func TestH21StaleLoadKeepsTheReply(t *testing.T) {
 		done("a", 2), failed("a", 2), undone("a", 2), wake("a", 2), overdue("a", 2),
 		reply("a", 1, 1, core.Do, core.OutcomeDone),
 		core.Wake{Step: "a", Run: 1, Attempt: 1},
-		core.Cancel{OrderID: orderID, ID: "c1", Run: 1},
+		core.Command{Name: core.Cancel, OrderID: orderID, ID: "c1", Run: 1},
 	} {
 		if _, err := d.try(ev); !errors.Is(err, core.ErrStale) {
 			t.Errorf("%s: %v", name(ev), err)
@@ -450,7 +450,7 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 	d.decide(failed("a", 1))
 	first := d.decide(cancel("c1")).Verdict
 	d.expect(d.decide(undone("a", 2)).Effects, "Cancelled: a Compensated/2", "cancelled#1")
-	d.refused(core.Resubmit{ID: "r1", Command: 1})
+	d.refused(core.Command{Name: core.Resubmit, ID: "r1", Number: 1})
 	if again := d.decide(cancel("c1")).Verdict; snapshot(again) != snapshot(first) || !again.Accepted {
 		t.Errorf("the duplicate was answered %+v, the first %+v", again, first)
 	}
@@ -460,7 +460,7 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 		"undone#1, cancelled#2")
 
 	next := begun(t, step("a"))
-	next.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Command: 0})
+	next.decideAll(failed("a", 1), undone("a", 2), core.Command{Name: core.Resubmit, ID: "r1", Number: 0})
 	next.refused(cancel("c1")) // it meant the run before
 }
 
@@ -470,7 +470,7 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	d.decideAll(later("b", 1), failed("a", 1))
 	d.commit(protocol.Settled(d.task))
 	firsts := []int{d.task.Steps[0].First.Nth, d.task.Steps[1].First.Nth}
-	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects,
+	d.expect(d.decide(core.Command{Name: core.Resubmit, ID: "r1", Number: 0}).Effects,
 		"Processing: a Processing/2, b Processing/2", "do a/2, do b/2")
 	if d.task.Steps[0].First.Nth != firsts[0] || d.task.Steps[1].First.Nth != firsts[1] {
 		t.Error("the order of first claims changed")
@@ -590,7 +590,7 @@ func TestErrorIsReportedAgainAsItWas(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	first := snapshot(d.decide(failed("a", 1)).Effects)
 	d.wait(core.Minute)
-	d.decideAll(done("b", 1), core.Resolve{ID: "x1", Command: 0, Step: "a", Fact: core.Happened})
+	d.decideAll(done("b", 1), core.Command{Name: core.Resolve, ID: "x1", Number: 0, Step: "a", Fact: core.Happened})
 	d.expect(nil, "Error forward: a Processed/1, b Processed/1", "")
 	if again := snapshot(d.decide(core.Settle{}).Effects); again != first {
 		t.Errorf("\n got %s\nwant %s", again, first)

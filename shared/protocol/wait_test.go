@@ -41,12 +41,12 @@ func TestAWaitInError(t *testing.T) {
 		if again := d.ignored(wake("w", 1)); len(again) > 0 {
 			t.Errorf("a Wake in Error emits %s", brief(again))
 		}
-		d.refused(core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.NotHappened})
-		dec := d.decide(core.Resubmit{ID: "c", Command: 0})
+		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 0, Step: "w", Fact: core.NotHappened})
+		dec := d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 0})
 		d.expect(dec.Effects, x.states, x.effect)
 		if d.task.Step("w").State == core.Waiting {
 			d.waitsFor(core.Minute-x.after, core.Minute-x.after+5*core.Second)
-			if again := d.ignored(core.Resubmit{ID: "c", Command: 0}); brief(again) != "do a/2, wake w/1" {
+			if again := d.ignored(core.Command{Name: core.Resubmit, ID: "c", Number: 0}); brief(again) != "do a/2, wake w/1" {
 				t.Errorf("the command came again and emits %s", brief(again))
 			}
 		}
@@ -56,7 +56,7 @@ func TestAWaitInError(t *testing.T) {
 // P34: the operator ends a wait before its time. A task that goes forward continues at once; one in Error waits
 // for its Resubmit.
 func TestTheOperatorEndsAWait(t *testing.T) {
-	end := core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.Happened}
+	end := core.Command{Name: core.Resolve, ID: "r", Number: 0, Step: "w", Fact: core.Happened}
 	t.Run("forward", func(t *testing.T) {
 		d := begun(t, waitStep("w", core.Day), step("b", after("w")))
 		dec := d.decide(end)
@@ -69,13 +69,13 @@ func TestTheOperatorEndsAWait(t *testing.T) {
 		d.settle(d.decide(failed("a", 1)))
 		dec := d.decide(end)
 		d.expect(dec.Effects, "Error forward: a Failed/1, w Processed/1, b Pending/0", "")
-		dec = d.decide(core.Resubmit{ID: "c", Command: 1})
+		dec = d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 1})
 		d.expect(dec.Effects, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1")
 	})
-	for name, resolve := range map[string]core.Resolve{
-		"another fact": {ID: "r", Step: "w", Fact: core.Undone},
-		"an output":    {ID: "r", Step: "w", Fact: core.Happened, Output: json.RawMessage(`{}`)},
-		"not begun":    {ID: "r", Step: "v", Fact: core.Happened},
+	for name, resolve := range map[string]core.Command{
+		"another fact": {Name: core.Resolve, ID: "r", Step: "w", Fact: core.Undone},
+		"an output":    {Name: core.Resolve, ID: "r", Step: "w", Fact: core.Happened, Output: json.RawMessage(`{}`)},
+		"not begun":    {Name: core.Resolve, ID: "r", Step: "v", Fact: core.Happened},
 	} {
 		t.Run(name, func(t *testing.T) {
 			later := waitStep("v", core.Day)
@@ -88,13 +88,13 @@ func TestTheOperatorEndsAWait(t *testing.T) {
 		d := begun(t, step("a", stopping), waitStep("w", core.Day))
 		d.settle(d.decide(failed("a", 1)))
 		d.wait(core.Hour)
-		d.decide(core.Close{ID: "c", Sender: core.Sender{By: "ann", Reason: "settled by hand"}})
-		d.refused(core.Resolve{ID: "r", Command: 1, Step: "w", Fact: core.Happened})
+		d.decide(core.Command{Name: core.Close, ID: "c", Sender: core.Sender{By: "ann", Reason: "settled by hand"}})
+		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 1, Step: "w", Fact: core.Happened})
 	})
 	t.Run("being undone", func(t *testing.T) {
 		d := begun(t, step("a"), waitStep("w", core.Day))
-		d.decide(core.Cancel{ID: "c"})
-		d.refused(core.Resolve{ID: "r", Command: 1, Step: "w", Fact: core.Happened})
+		d.decide(core.Command{Name: core.Cancel, ID: "c"})
+		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 1, Step: "w", Fact: core.Happened})
 	})
 }
 
@@ -176,7 +176,7 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 			}
 			to := waiting(x.until, x.spread)
 			to.Hash += " moved"
-			d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+			d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: to}})
 			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
 				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Commands.Verdicts)
 			}
@@ -220,7 +220,7 @@ func TestAWaitIsMoved(t *testing.T) {
 	move := func(to core.StepDefinition) *desk {
 		d := begun(t, waitStep("w", core.Hour))
 		target := target("other", to)
-		dec := d.decide(core.Move{ID: "m", To: core.Target{Definition: target}})
+		dec := d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: target}})
 		if dec.Verdict.Accepted {
 			d.def = target
 		}

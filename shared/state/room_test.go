@@ -252,17 +252,19 @@ func (f *full) event() core.Event {
 	}
 	switch kind := draw("event", 24); kind {
 	case 0:
-		return core.Cancel{OrderID: f.task.OrderID, ID: id, Run: f.task.Run}
+		return core.Command{Name: core.Cancel, OrderID: f.task.OrderID, ID: id, Run: f.task.Run}
 	case 1:
-		return core.UndoCommand{ID: id, Command: f.task.Commands.Number - draw("old", 2)}
+		return core.Command{Name: core.UndoCommand, ID: id, Number: f.task.Commands.Number - draw("old", 2)}
 	case 2, 3:
-		return core.Resubmit{
-			ID: id, Command: f.task.Commands.Number - draw("old", 2),
+		return core.Command{
+			Name: core.Resubmit,
+			ID:   id, Number: f.task.Commands.Number - draw("old", 2),
 			Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000),
 		}
 	case 4:
-		return core.Resolve{
-			ID: id, Command: f.task.Commands.Number, Step: s.Name,
+		return core.Command{
+			Name: core.Resolve,
+			ID:   id, Number: f.task.Commands.Number, Step: s.Name,
 			Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)],
 		}
 	case 5:
@@ -405,19 +407,22 @@ func (f *full) drain() {
 		if f.task.ProcessState == core.Error && !f.task.InFlight() {
 			f.n++
 			for i := range 9 {
-				f.task = f.decide(core.Resubmit{
-					ID:      fmt.Sprintf("%0126d-%d", f.n, i),
-					Command: f.task.Commands.Number + 1, Sender: core.Sender{By: worst[:128], Reason: worst},
+				f.task = f.decide(core.Command{
+					Name:   core.Resubmit,
+					ID:     fmt.Sprintf("%0126d-%d", f.n, i),
+					Number: f.task.Commands.Number + 1, Sender: core.Sender{By: worst[:128], Reason: worst},
 				})
 			}
-			f.task = f.decide(core.UndoCommand{
-				ID:      fmt.Sprintf("%0128d", f.n),
-				Command: f.task.Commands.Number,
-				Sender:  core.Sender{By: worst[:128], Reason: worst},
+			f.task = f.decide(core.Command{
+				Name:   core.UndoCommand,
+				ID:     fmt.Sprintf("%0128d", f.n),
+				Number: f.task.Commands.Number,
+				Sender: core.Sender{By: worst[:128], Reason: worst},
 			})
 			if f.task.ProcessState == core.Error { // past its point of no return
-				f.task = f.decide(core.Close{
-					ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Commands.Number,
+				f.task = f.decide(core.Command{
+					Name: core.Close,
+					ID:   fmt.Sprintf("%0127d-", f.n), Number: f.task.Commands.Number,
 					Sender: core.Sender{By: worst[:128], Reason: worst},
 				})
 			}
@@ -711,8 +716,8 @@ func TestNoRoomToSpare(t *testing.T) {
 	}
 	at.SizeLimit = protocol.SizeLimit(protocol.Reserve(def)) // a verdict fits, and a short text
 	for range 2 {
-		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
-		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
+		refused := decide(begun, core.Command{Name: core.UndoCommand, ID: "c-1", Number: 5})
+		again := decide(refused.Task, core.Command{Name: core.UndoCommand, ID: "c-1", Number: 5})
 		if v := refused.Verdict; v.Accepted || v.Reason == "" || len(v.Reason) > 40 || *again.Verdict != *v ||
 			again.Changed {
 			t.Errorf("verdict %+v, then %+v", v, again.Verdict)

@@ -74,9 +74,9 @@ func (v *Task) Pinned(t *protocol.Task, def, deployed *core.Definition, now time
 	}
 	v.Deployed = deployed.Hash
 	to := core.Target{Definition: deployed}
-	for _, ev := range []core.Event{
-		core.Resubmit{ID: trial, Command: t.Commands.Number, To: &to},
-		core.Move{ID: trial, Command: t.Commands.Number, To: to},
+	for _, ev := range []core.Command{
+		{Name: core.Resubmit, ID: trial, Number: t.Commands.Number, To: &to},
+		{Name: core.Move, ID: trial, Number: t.Commands.Number, To: &to},
 	} {
 		d, err := protocol.Decide(def, nil, t, ev, protocol.At{
 			Now: core.TimeOf(now), SizeLimit: port.MaxDocument,
@@ -86,7 +86,7 @@ func (v *Task) Pinned(t *protocol.Task, def, deployed *core.Definition, now time
 			continue
 		}
 		c := Command{Command: "move", Definition: message.Latest}
-		if _, ok := ev.(core.Resubmit); ok {
+		if ev.Name == core.Resubmit {
 			c.Command = "resubmit"
 		}
 		v.Accepts = append(v.Accepts, c)
@@ -166,7 +166,8 @@ func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.R
 	room protocol.SizeLimit,
 ) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []protocol.Difference{}}
-	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
+	move := core.Command{Name: core.Move, ID: trial, Number: t.Commands.Number, To: &to}
+	d, err := protocol.Decide(def, order, t, move,
 		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
 	var refused *core.Refusal

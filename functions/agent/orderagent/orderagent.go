@@ -58,7 +58,7 @@ func Operations(intake port.Sender) worker.Operations {
 // commandOf returns the submission of a do, or the cancel of an undo.
 func commandOf(id string, call worker.Call) (port.Value, error) {
 	if call.Operation == core.UndoOp {
-		cancel := &message.Control{OrderID: id, Event: core.Cancel{ID: "undo", Sender: core.Sender{
+		cancel := &message.Control{OrderID: id, Event: core.Command{Name: core.Cancel, ID: "undo", Sender: core.Sender{
 			By:     "agent",
 			Reason: "step " + call.Step + " of order " + call.OrderID + " is undone",
 		}}}

@@ -70,7 +70,7 @@ func TestAnUndoCancelsTheOrder(t *testing.T) {
 	_, control, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: []byte(q.sent[0])}})
 	require.NoError(t, err)
 	require.Equal(t, orderagent.ID("o:1/0/survey"), control.OrderID)
-	require.IsType(t, core.Cancel{}, control.Event)
+	require.IsType(t, core.Command{Name: core.Cancel}, control.Event)
 }
 
 func TestWithoutAnInputTheOrderIsEmpty(t *testing.T) {

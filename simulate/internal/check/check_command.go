@@ -122,7 +122,7 @@ func (m *move) current(v protocol.Verdict) {
 			m.fail("P5", "command %s (%s) is accepted with the number %d, and the order has %d", v.ID, v.Command,
 				n, m.before.Commands.Number)
 		}
-		if e, ok := c.Event.(core.Resubmit); ok && e.Deadline != 0 && e.Deadline <= v.At {
+		if e := core.CommandOf(c.Event); e.Name == core.Resubmit && e.Deadline != 0 && e.Deadline <= v.At {
 			m.fail("P18", "a Resubmit is accepted at %s, and sets the deadline %s", v.At, e.Deadline)
 		}
 	}
@@ -153,7 +153,7 @@ func (m *move) ofAnOldRun(id string) bool {
 		if !ok || c.ID() != id {
 			return false
 		}
-		cancel, ok := c.Event.(core.Cancel)
-		return ok && cancel.Run < m.after.Run
+		cancel := core.CommandOf(c.Event)
+		return cancel.Name == core.Cancel && cancel.Run < m.after.Run
 	})
 }

@@ -57,7 +57,7 @@ func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage
 	at core.Time,
 ) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
-		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
+		core.Command{Name: core.Move, ID: "simulated", Number: t.Commands.Number, To: &core.Target{Definition: to}},
 		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: port.MaxDocument})
 	switch {
 	case err != nil:
@@ -138,7 +138,7 @@ func begin(w *world.Simulation, t *protocol.Task) {
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
-			Instruct(w, o, core.Resubmit{ID: o.Id + "-resubmit", Command: t.Commands.Number},
+			Instruct(w, o, core.Command{Name: core.Resubmit, ID: o.Id + "-resubmit", Number: t.Commands.Number},
 				w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		})
 	}

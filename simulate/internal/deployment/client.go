@@ -238,12 +238,12 @@ func interfere(w *world.Simulation, o *world.Order) {
 	case 3: // the ID of the previous command, with the same or other content
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
-		if e, ok := ev.(core.Cancel); ok {
+		if e, ok := ev.(core.Command); ok && e.Name == core.Cancel {
 			e.Run = max(0, e.Run-1)
 			ev = e
 		}
 	case 5:
-		if e, ok := ev.(core.Resubmit); ok {
+		if e, ok := ev.(core.Command); ok && e.Name == core.Resubmit {
 			e.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
 			if w.Choose("deadline", o.Id+"/passed", 2, 0.3) == 1 {
 				e.Deadline -= 121_000
@@ -251,14 +251,14 @@ func interfere(w *world.Simulation, o *world.Order) {
 			ev = e
 		}
 	case 6:
-		if e, ok := ev.(core.Resolve); ok && t != nil && len(t.Steps) > 0 {
+		if e, ok := ev.(core.Command); ok && e.Name == core.Resolve && t != nil && len(t.Steps) > 0 {
 			if step := t.Steps[w.Choose("wrong", o.Id, len(t.Steps), 0.7)].Name; !believed(w, t, step) {
 				e.Step = step
 				ev = e
 			}
 		}
 	}
-	ev = core.Stamped(ev, c.ID, c.From, c.Number)
+	ev = core.Stamped(ev, c.ID, c.Sender, c.Number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
 	Instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
@@ -278,7 +278,7 @@ func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) 
 			if t := w.Store.Task(o.Id); t != nil {
 				c.Number = t.Commands.Number
 			}
-			Instruct(w, o, core.Stamped(first, id, c.From, c.Number), direct)
+			Instruct(w, o, core.Stamped(first, id, c.Sender, c.Number), direct)
 		})
 	}
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
@@ -303,19 +303,19 @@ func Command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message
 	}
 	switch kind {
 	case message.Cancel:
-		return core.Cancel{ID: id, Run: run}
+		return core.Command{Name: core.Cancel, ID: id, Run: run}
 	case message.Undo:
-		return core.UndoCommand{ID: id, Command: number}
+		return core.Command{Name: core.UndoCommand, ID: id, Number: number}
 	case message.Close:
-		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
+		return core.Command{Name: core.Close, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case message.Erase:
-		return core.Erase{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "asked to"}}
+		return core.Command{Name: core.Erase, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "asked to"}}
 	case message.Resolve:
-		return resolve(w, o, t, core.Resolve{ID: id, Command: number})
+		return resolve(w, o, t, core.Command{Name: core.Resolve, ID: id, Number: number})
 	case message.Move:
-		return core.Move{ID: id, Command: number, Definition: aim(w, o)}
+		return core.Command{Name: core.Move, ID: id, Number: number, Definition: aim(w, o)}
 	}
-	c := core.Resubmit{ID: id, Command: number}
+	c := core.Command{Name: core.Resubmit, ID: id, Number: number}
 	switch w.Choose("aims", o.Id, 3, 0.25) {
 	case 1:
 		c.Definition = aim(w, o)
@@ -327,7 +327,7 @@ func Command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message
 
 // resolve adds a step and a fact to a Resolve command. If the operator can state no fact, resolve returns
 // nil, or a command that the Scheduler must refuse.
-func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Resolve) core.Event {
+func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Command) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The command ends a wait for a time in an order that goes forward. Otherwise the Scheduler must refuse
 		// it (P33, a waiting step asks no agent).
@@ -356,7 +356,7 @@ func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Resol
 
 // correct adds another input for a step to a Resubmit command. It usually chooses a failed step, and
 // sometimes any step.
-func correct(w *world.Simulation, o *world.Order, t *protocol.Task, c *core.Resubmit) {
+func correct(w *world.Simulation, o *world.Order, t *protocol.Task, c *core.Command) {
 	if t == nil || len(t.Steps) == 0 {
 		return
 	}
@@ -410,11 +410,7 @@ func believed(w *world.Simulation, t *protocol.Task, step string) bool {
 // Instruct sends a message. In embedded mode it sends no message.
 func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
-	fact := core.Fact("")
-	if e, ok := ev.(core.Resolve); ok {
-		fact = e.Fact
-	}
-	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), fact))
+	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), core.CommandOf(ev).Fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
 		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
 			iv.Direct = &c

@@ -37,12 +37,12 @@ func TestIDOfAForgottenVerdict(t *testing.T) {
 			after += 3
 			w.After(after, func() { Instruct(w, o, ev, true) })
 		}
-		send(core.Resubmit{ID: "x", Command: 0})
+		send(core.Command{Name: core.Resubmit, ID: "x", Number: 0})
 		for i := range others {
-			send(core.Resubmit{ID: strconv.Itoa(i), Command: 0})
+			send(core.Command{Name: core.Resubmit, ID: strconv.Itoa(i), Number: 0})
 		}
 		after += 10 // the task has decided the others by then
-		send(core.Cancel{ID: "x"})
+		send(core.Command{Name: core.Cancel, ID: "x"})
 		Play(w)
 		if got := w.Store.Task(o.Id).ProcessState; w.Violation != nil || got != want {
 			t.Errorf("after %d other verdicts: %v, %s, want %s", others, w.Violation, got, want)

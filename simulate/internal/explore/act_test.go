@@ -233,7 +233,7 @@ func deliver(d *Driver, q *world.Queue, letters []*world.Letter) {
 func command(d *Driver) {
 	o := d.W.AllOrders[0]
 	if c := deployment.Command(d.W, o, d.W.Store.Task(o.Id), d.Scope.People[d.Done]); c != nil {
-		if e, ok := c.(core.Resubmit); ok && d.Scope.Corrects != "" {
+		if e := core.CommandOf(c); e.Name == core.Resubmit && d.Scope.Corrects != "" {
 			e.Step = d.Scope.Corrects
 			e.Input = json.RawMessage(`{"given":1}`)
 			c = e

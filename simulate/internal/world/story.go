@@ -58,9 +58,7 @@ func StepOf(ev core.Event) string {
 	switch e := ev.(type) {
 	case core.Wake:
 		return e.Step
-	case core.Resubmit:
-		return e.Step
-	case core.Resolve:
+	case core.Command:
 		return e.Step
 	case core.Answered:
 		return e.Step

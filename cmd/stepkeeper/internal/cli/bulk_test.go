@@ -121,7 +121,7 @@ func TestBulkSendsAndContinues(t *testing.T) {
 		"--yes").want(t, failure.OK, "close 2 orders, journal mine.jsonl", "2 fixed: stopped other")
 	require.Len(t, b.commands, 2)
 	sent := core.CommandOf(b.commands[0].Event)
-	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.From)
+	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.Sender)
 	require.Equal(t, 4, sent.Number)
 	require.Regexp(t, ":stopped$", b.commands[0].ID())
 	left, err := filepath.Glob("*")

@@ -32,14 +32,15 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	}{
 		{[]string{"resubmit", "stopped"}, message.Control{
 			OrderID: "stopped",
-			Event:   core.Resubmit{Command: 4},
+			Event:   core.Command{Name: core.Resubmit, Number: 4},
 		}},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2d"},
 			message.Control{
 				OrderID: "stopped",
-				Event: core.Resubmit{
-					Command:  4,
+				Event: core.Command{
+					Name:     core.Resubmit,
+					Number:   4,
 					Deadline: core.TimeOf(noon.Add(time.Minute + 48*time.Hour)),
 				},
 			},
@@ -48,8 +49,9 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
 			message.Control{
 				OrderID: "stopped",
-				Event: core.Resubmit{
-					Command:  4,
+				Event: core.Command{
+					Name:     core.Resubmit,
+					Number:   4,
 					Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour)),
 				},
 			},
@@ -58,44 +60,45 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))},
+				Event:   core.Command{Name: core.Resubmit, Number: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))},
 			},
 		},
 		{
 			[]string{"undo", "stopped", "--yes", "--by", "eve", "--reason", "asked to"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}},
+				Event:   core.Command{Name: core.UndoCommand, Number: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}},
 			},
 		},
 		{
 			[]string{"close", "stopped", "--yes", "--reason", "refunded", "--by", "ann"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}},
+				Event:   core.Command{Name: core.Close, Number: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}},
 			},
 		},
 		{
 			[]string{"erase", "stopped", "--yes", "--reason", "asked to", "--by", "ann"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
+				Event:   core.Command{Name: core.Erase, Number: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
 			},
 		},
 		{
 			[]string{"move", "stopped", "--definition", "latest"},
-			message.Control{OrderID: "stopped", Event: core.Move{Command: 4, Definition: "latest"}},
+			message.Control{OrderID: "stopped", Event: core.Command{Name: core.Move, Number: 4, Definition: "latest"}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
-			message.Control{OrderID: "stopped", Event: core.Resubmit{Command: 4, Definition: someHash}},
+			message.Control{OrderID: "stopped", Event: core.Command{Name: core.Resubmit, Number: 4, Definition: someHash}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"},
 			message.Control{
 				OrderID: "stopped",
-				Event: core.Resubmit{
-					Command: 4, Step: "zone",
+				Event: core.Command{
+					Name:   core.Resubmit,
+					Number: 4, Step: "zone",
 					Input: json.RawMessage(`{"name":"north"}`),
 				},
 			},
@@ -104,23 +107,24 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			[]string{"resubmit", "stopped", "--input", "zone=-"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.Resubmit{Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)},
+				Event:   core.Command{Name: core.Resubmit, Number: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)},
 			},
 		},
-		{[]string{"cancel", "running"}, message.Control{OrderID: "running", Event: core.Cancel{}}},
+		{[]string{"cancel", "running"}, message.Control{OrderID: "running", Event: core.Command{Name: core.Cancel}}},
 		{
 			[]string{"resolve", "stopped", "zone", "not-happened"},
 			message.Control{
 				OrderID: "stopped",
-				Event:   core.Resolve{Command: 4, Step: "zone", Fact: core.NotHappened},
+				Event:   core.Command{Name: core.Resolve, Number: 4, Step: "zone", Fact: core.NotHappened},
 			},
 		},
 		{
 			[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"},
 			message.Control{
 				OrderID: "stopped",
-				Event: core.Resolve{
-					Command: 4, Step: "zone", Fact: core.Happened,
+				Event: core.Command{
+					Name:   core.Resolve,
+					Number: 4, Step: "zone", Fact: core.Happened,
 					Output: json.RawMessage(`{"name":"north"}`),
 				},
 			},
@@ -132,11 +136,11 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		got := b.commands[0]
 		require.NotEmpty(t, got.ID(), "%v", x.args)
 		sent := core.CommandOf(got.Event)
-		if core.CommandOf(x.want.Event).From.By == "" { // the user of this computer
-			require.NotEmpty(t, sent.From.By, "%v", x.args)
-			sent.From.By = ""
+		if core.CommandOf(x.want.Event).By == "" { // the user of this computer
+			require.NotEmpty(t, sent.By, "%v", x.args)
+			sent.By = ""
 		}
-		got.Event = core.Stamped(got.Event, "", sent.From, sent.Number)
+		got.Event = core.Stamped(got.Event, "", sent.Sender, sent.Number)
 		require.Equal(t, x.want, got, "%v", x.args)
 	}
 }
@@ -263,7 +267,7 @@ func TestCommandsNameTheirSender(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	c.run(t, "close", "stopped", "--yes", "--reason", "why").want(t, failure.OK)
 	require.Len(t, b.commands, 1)
-	require.NotEmpty(t, b.commands[0].Event.(core.Close).By)
+	require.NotEmpty(t, b.commands[0].Event.(core.Command).By)
 }
 
 // If there are several reasons, the worst one decides the exit code, in any order.

@@ -114,7 +114,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return input, o.checkValue("input of step "+step, core.Resubmit{Step: step, Input: input})
+	return input, o.checkValue("input of step "+step, core.Command{Name: core.Resubmit, Step: step, Input: input})
 }
 
 type resolveOptions struct {
@@ -175,7 +175,8 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 		if err != nil {
 			return err
 		}
-		if err := o.checkValue(what, core.Resolve{
+		if err := o.checkValue(what, core.Command{
+			Name: core.Resolve,
 			Step: o.action.Step, Fact: o.action.Fact,
 			Output: output,
 		}); err != nil {

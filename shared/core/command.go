@@ -1,0 +1,116 @@
+package core
+
+import "encoding/json"
+
+// Names of commands.
+const (
+	Cancel      = "cancel" // stop and undo an order (P17, a cancel is kept)
+	UndoCommand = "undo"   // undo an order in Error
+	// Resubmit continues an order in Error, or starts a Compensated order again (P18, resubmit uses a remembered
+	// key). With a Definition, the task first moves to it. With a Step, Input replaces the present input of the
+	// step (P51, a call can get another input).
+	Resubmit = "resubmit"
+	Resolve  = "resolve" // state whether the call of a step in doubt took effect
+	// Close ends a task in its present state (P48, close ends an order as it stands). The task must be in Error,
+	// or wait for children that will never end.
+	Close = "close"
+	Move  = "move"  // pin the task to another definition of its workflow (P49, move pins another definition)
+	Erase = "erase" // remove people's data from an order that has ended (P52)
+
+	answerName = "answer"
+)
+
+// CommandNames lists the names of all commands. The reserve of a document has a place for each refused one.
+var CommandNames = []string{Cancel, UndoCommand, Resubmit, Resolve, Close, Move, Erase, answerName}
+
+const noNumber = -1
+
+// Command is a decision of an application or an operator about an order (P5, commands have a number and an ID).
+// Each command has a Name, an ID and a Sender, and uses some of the other fields.
+type Command struct {
+	Name   string `json:"-"`
+	ID     string `json:"id,omitempty"`
+	Number int    `json:"command"`       // the task's command number as last seen; a Cancel has none
+	Run    int    `json:"run,omitempty"` // run to cancel
+
+	Deadline   Time            `json:"deadline,omitzero"`    // of a Resubmit
+	Definition string          `json:"definition,omitempty"` // of a Move or a Resubmit: a hash, or message.Latest
+	Step       string          `json:"step,omitempty"`       // of a Resolve, or of a Resubmit with an input
+	Fact       Fact            `json:"fact,omitempty"`       // of a Resolve
+	Output     json.RawMessage `json:"output,omitempty"`     // of a Resolve; nil if the operator did not state it
+	Input      json.RawMessage `json:"input,omitempty"`      // of a Resubmit
+	Sender
+
+	// The actor that decides sets the fields below.
+
+	OrderID string  `json:"-"` // of a Cancel without a task
+	To      *Target `json:"-"` // target of a Move or a Resubmit
+	// Absent lists the open children that will never report an end to a task that is closed. Such a child is not
+	// stored, is damaged, or has ended. During an undo, a Processed child is not absent.
+	Absent []string `json:"-"`
+	// ActiveAncestor is the ID of an ancestor of an order to erase that may still need the content. The ancestor
+	// has not ended, or its end was not reported yet. It is "" without such an ancestor.
+	ActiveAncestor string `json:"-"`
+	KnownHash      string `json:"-"` // hash of the submission, which an erased task keeps
+}
+
+// Sender names the sender of a command, and the reason in the sender's words. The verdict stores both
+// fields. Both fields may be empty.
+type Sender struct {
+	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
+}
+
+// MarshalJSON leaves the number of a Cancel out.
+func (e Command) MarshalJSON() ([]byte, error) {
+	type members Command
+	if e.Name != Cancel {
+		return Marshal(members(e))
+	}
+	return Marshal(struct {
+		members
+		Number *int `json:"command,omitempty"`
+	}{members: members(e)})
+}
+
+// Target is the definition to which a task is moved. If Definition is nil, Absent states the reason.
+type Target struct {
+	Definition *Definition
+	Absent     string
+}
+
+// Is reports whether the target is the definition with that hash.
+func (to Target) Is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }
+
+// CommandOf returns the command, or the common fields of an answer. For any other event, only Number is set, to
+// noNumber.
+func CommandOf(ev Event) Command {
+	switch e := ev.(type) {
+	case Command:
+		if e.Name == Cancel {
+			e.Number = noNumber
+		}
+		return e
+	case Answered:
+		return Command{Name: answerName, ID: e.ID, Number: noNumber}
+	}
+	return Command{Number: noNumber}
+}
+
+// Stamped returns the command with the ID, the sender and the number. A Cancel gets no number. An answer gets
+// only the ID.
+func Stamped(ev Event, id string, from Sender, number int) Event {
+	switch e := ev.(type) {
+	case Command:
+		e.ID = id
+		e.Sender = from
+		if e.Name != Cancel {
+			e.Number = number
+		}
+		return e
+	case Answered:
+		e.ID = id
+		return e
+	}
+	return ev
+}
