@@ -73,7 +73,7 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 		holds: func(ev core.Event) bool { _, ok := ev.(E); return ok },
 		read: func(data []byte) (core.Event, error) {
 			var ev E
-			err := json.Unmarshal(data, &ev)
+			err := rawjson.Unmarshal(data, &ev)
 			return ev, err
 		},
 		check: func(ev core.Event) error { return check(ev.(E)) },
@@ -148,7 +148,7 @@ func (m Control) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the message. The JSON member "kind" determines the type of the event.
 func (m *Control) UnmarshalJSON(data []byte) error {
 	var h head
-	if err := json.Unmarshal(data, &h); err != nil {
+	if err := rawjson.Unmarshal(data, &h); err != nil {
 		return err
 	}
 	if err := checkSchema(h.Schema); err != nil {
