@@ -35,12 +35,14 @@ var (
 	restOfToken = regexp.MustCompile(`^(` + digit64 + `+)(?:\.|` + encoded + `2[eE])` + digit64 + `{1,22}`)
 	tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`) // decoded
 	encodedByte = regexp.MustCompile(encoded + `[0-9a-fA-F]{2}`)
+	hexDigits   = []byte("0123456789abcdef")
 	openEscape  = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{0,3})?$`)
 )
 
 const (
 	maxTokenClaims = 480              // characters of a token's encoded claims
 	maxKey         = 10 * KeyIDLength // bytes of a key's ID; it may be encoded several times
+	minToken       = KeyIDLength + 6  // bytes; most texts of events are empty or short
 )
 
 // RedactText replaces each token in a text. It finds plain, percent-encoded and JSON-escaped tokens, and
@@ -56,9 +58,15 @@ func HoldsToken(value json.RawMessage) bool {
 }
 
 func redact(text []byte, isJSON bool) (redacted []byte) {
+	if len(text) < minToken {
+		return text
+	}
 	var dots [][]int
 	for _, dot := range firstDots {
-		dots = append(dots, dot.FindAllSubmatchIndex(text, -1)...)
+		literal, _ := dot.LiteralPrefix()
+		if bytes.Contains(text, []byte(literal)) {
+			dots = append(dots, dot.FindAllSubmatchIndex(text, -1)...)
+		}
 	}
 	if dots == nil {
 		return text
@@ -82,6 +90,9 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // keyBefore returns the start of the key's ID at the end of a text, or -1. In JSON, a key does not begin inside
 // an escape, so that no escape is cut.
 func keyBefore(text []byte, isJSON bool) int {
+	if last := bytes.TrimRight(text, `\`); len(last) == 0 || !bytes.Contains(hexDigits, last[len(last)-1:]) {
+		return -1
+	}
 	for start := len(text) - KeyIDLength; start >= max(0, len(text)-maxKey); start-- {
 		if key.Match(text[start:]) && !(isJSON && inEscape(text[:start])) {
 			return start
