@@ -51,13 +51,7 @@ const MostSkew = 30 * time.Second
 // Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
 // is CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
-	via, ok := c.via.(interface {
-		Checks(ctx context.Context) ([]Check, error)
-	})
-	if !ok {
-		return nil, nil
-	}
-	checks, err := again(ctx, c, via.Checks)
+	checks, err := again(ctx, c, c.via.Checks)
 	if err != nil {
 		return nil, err
 	}

@@ -94,13 +94,7 @@ func (c *Client) Unlisted() string { return c.via.Unlisted() }
 // metrics of CloudWatch, which are some minutes late. The client caches the metrics for a minute, because AWS
 // bills each read (docs/explanation/cost.md). The field Unknown lists the missing counts and the reasons.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
-	via, ok := c.via.(interface {
-		Statistics(ctx context.Context) (*Statistics, error)
-	})
-	if !ok {
-		return &Statistics{Unknown: []string{"statistics: they are not available through this client"}}, nil
-	}
-	return again(ctx, c, via.Statistics)
+	return again(ctx, c, c.via.Statistics)
 }
 
 // Unattended returns the queues without a consumer. The most frequent cause is an agent that does not run. On
@@ -114,13 +108,7 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 // On AWS, a call takes at most a few seconds. If the check of some queues fails, Unattended returns
 // its results so far, and an error that names these queues.
 func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended, error) {
-	via, ok := c.via.(interface {
-		Unattended(ctx context.Context, workflow string) ([]Unattended, error)
-	})
-	if !ok {
-		return nil, nil
-	}
 	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) {
-		return via.Unattended(ctx, workflow)
+		return c.via.Unattended(ctx, workflow)
 	})
 }

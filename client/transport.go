@@ -49,6 +49,12 @@ type Transport interface {
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules returns the workflows that have a schedule.
 	Schedules(ctx context.Context) ([]Schedule, error)
+	// Statistics returns counts of at most the last hour, and the present state of each agent's queue.
+	Statistics(ctx context.Context) (*Statistics, error)
+	// Unattended returns the queues without a consumer that the workflow needs, or all if workflow is "".
+	Unattended(ctx context.Context, workflow string) ([]Unattended, error)
+	// Checks runs the health checks of the deployment, without those of dead letters.
+	Checks(ctx context.Context) ([]Check, error)
 	// Unlisted returns a text about the orders that listings omit, or "" if listings omit no orders.
 	Unlisted() string
 

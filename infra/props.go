@@ -244,9 +244,8 @@ type Tuning struct {
 	// such as IntakeAge or PaymentErrors. A key can also be a suffix that several IDs share: Age, Dead,
 	// Errors, NotCalled, Returned or Throttles.
 	Thresholds map[string]Threshold
-	// AlertWindow is the time between two alerts about further orders of an incident, 1 m to 24 h (default 15
-	// m). The first order of an incident causes an alert at once. The following alerts contain the number of
-	// further orders.
+	// AlertWindow is the shortest time for which an incident is open, 1 m to 24 h (default 15 m). Its end is not
+	// reported earlier, and undone orders of one cause have at most one alert in it.
 	AlertWindow time.Duration
 	// AlertReminder is the time between two reminders about orders that are still in Error, 1 h to 30 days
 	// (default 24 h). A negative value means no reminders.

@@ -77,3 +77,18 @@ func (t *Transport) Unlisted() string {
 	}
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
+
+// Statistics returns no figures: an application may not read metrics. The transport of package operate does.
+func (t *Transport) Statistics(context.Context) (*client.Statistics, error) {
+	return &client.Statistics{Unknown: []string{"statistics: " + forOperators}}, nil
+}
+
+// Unattended returns no queue: an application may not read mappings. The transport of package operate does.
+func (t *Transport) Unattended(context.Context, string) ([]client.Unattended, error) { return nil, nil }
+
+// Checks checks nothing: an application has not the rights. The transport of package operate does.
+func (t *Transport) Checks(context.Context) ([]client.Check, error) {
+	return []client.Check{{Name: "stack", Result: client.CheckUnknown, Text: "not checked: " + forOperators}}, nil
+}
+
+const forOperators = "this client is an application's; open an operator's by package client/aws/operate"

@@ -36,8 +36,8 @@ type OnAlert struct {
 	// on its standard input. It has 30 s to exit with status 0. nil means no command.
 	Command []string
 	Timeout time.Duration // time limit of the webhook and of the command; 0 means the 10 s and 30 s above
-	// Window is the time for which an incident collects orders before an alert reports their number. 0 means
-	// incident.DefaultWindow.
+	// Window is the shortest time for which an incident is open: its end is not reported earlier, and undone
+	// orders of one cause have at most one alert in it. 0 means incident.DefaultWindow.
 	Window time.Duration
 	// Reminder is the time between two alerts about an incident that has not ended. 0 means
 	// incident.DefaultReminder. A negative value means no reminders.

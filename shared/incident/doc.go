@@ -5,10 +5,11 @@
 // An incident of orders in Error has these alerts:
 //
 //   - The first order opens the incident. Its alert is published at once.
-//   - A further alert is published when the number of orders has doubled since the last alert. At least
-//     Config.Window passes between the two alerts.
-//   - A reminder is published at intervals while orders are in Error.
+//   - A reminder, with the number of orders, is published at intervals while orders are in Error.
 //   - The last alert states that no order is in Error any more.
+//
+// An incident of undone orders has the first alert only, and ends Config.Window later. While MostOpen incidents
+// are open, further orders in Error have no alert. A sweep opens their incidents when there is a place.
 //
 // One document in a port.Ledger contains all open incidents. Each write of the document is conditional. The
 // Error of an order is settled when the document contains the order's incident (P11, an end is reported until

@@ -14,17 +14,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 const (
 	// Key is the ledger key of the document. No order has this ID, because an order ID contains no '#'.
 	Key = "#incidents"
-	// MostOpen is the largest number of separate incidents. The orders in Error of all further incidents
-	// share one incident with an empty ID. With the longest texts, the document is smaller than 200 KB.
+	// MostOpen is the largest number of open incidents of orders in Error. The document has at most twice as
+	// many incidents; with the longest texts it is smaller than 400 KB.
 	MostOpen = 50
-	// DefaultWindow is the default time for which an incident collects orders before an alert reports their
-	// number.
+	// DefaultWindow is the default time for which an incident stays open at least.
 	DefaultWindow = 15 * time.Minute
 	// DefaultReminder is the default time between the last alert of an open incident and a reminder.
 	DefaultReminder = 24 * time.Hour
@@ -54,7 +52,7 @@ const (
 	tries = 8
 )
 
-// ID identifies an incident. An ID that is empty except for Undone stands for all incidents beyond MostOpen.
+// ID identifies an incident.
 type ID struct {
 	Workflow string `json:"workflow,omitempty"`
 	Step     string `json:"step,omitempty"`
@@ -91,17 +89,34 @@ type Incident struct {
 	Published core.Time `json:"told,omitzero"` // time of the most recent alert
 	// Over is the time when a sweep ended the incident. The incident stays in the document until its last
 	// alert is published. The zero value means that the incident has not ended.
-	Over   core.Time `json:"over,omitzero"`
-	Orders int       `json:"orders"` // number of orders in the most recent alert
-	Most   int       `json:"most"`   // highest number of orders in Error that a sweep has counted
+	Over core.Time `json:"over,omitzero"`
 	// Wakes means that the steps which waited for an agent are not woken yet. It is used only if Agent is set.
 	Wakes bool `json:"wakes,omitempty"`
-	// More means that more orders were undone after the most recent alert. It is used only if Undone is true.
-	More bool `json:"more,omitempty"`
 }
 
 type document struct {
 	Open []Incident `json:"open"`
+	// Waiting means that orders in Error may have no incident, because MostOpen were open when they stopped.
+	Waiting bool `json:"waiting,omitempty"`
+}
+
+// full reports whether no incident with this ID can be opened.
+func (d *document) full(id ID) bool {
+	switch {
+	case id.Intake:
+		return false
+	case id.Agent != "":
+		return len(d.Open) >= 2*MostOpen
+	case id.Undone: // undone orders need no operator, and so take no place of orders in Error
+		return len(d.Open) >= MostOpen
+	}
+	inError := 0
+	for _, x := range d.Open {
+		if !x.Undone && !x.lasts() {
+			inError++
+		}
+	}
+	return inError >= MostOpen
 }
 
 // Config configures Incidents. Records, Tasks, Publish, Go and Clock are required.
@@ -177,32 +192,24 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	if s.isNoted(id, now) {
 		return nil
 	}
-	fresh := Incident{Opened: now, Last: now, First: a}
+	fresh := Incident{ID: id, Opened: now, Last: now, First: a}
 	last := now
-	var opened bool
+	var opened, full bool
 	err := s.change(ctx, func(d *document) bool {
-		fresh.ID = id
 		opened = false
 		x := d.find(id)
-		if x == nil && id.Agent != "" && len(d.Open) >= 2*MostOpen {
-			return false // the outages that are open keep the operator busy
-		}
-		if x == nil && len(d.Open) >= MostOpen && !id.lasts() {
-			fresh.ID = ID{Undone: a.Undone}
-			x = d.find(fresh.ID)
-		}
+		full = x == nil && d.full(id)
 		switch {
+		case full: // the incidents that are open keep the operator busy
+			waits := !id.Undone && !id.lasts() && !d.Waiting
+			d.Waiting = d.Waiting || waits
+			return waits
 		case x == nil:
 			d.Open = append(d.Open, fresh)
 		case x.Over != 0: // the stored incident has ended, so a new incident begins
 			*x = fresh
 		default:
 			note := d.correct(now) || now.Sub(x.Last).Std() >= noteEvery
-			// A second Raise for the first order must not count as a further order.
-			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
-				x.More = true
-				note = true
-			}
 			if note {
 				x.Last = max(x.Last, now)
 			}
@@ -216,8 +223,13 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		opened = true
 		return true
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case full:
+		s.cfg.Log.WarnContext(ctx, "no alert, because the most incidents are open", "order", a.OrderID, "workflow",
+			a.Workflow, "step", a.Step, "code", a.Code, "agent", id.Agent)
+		return nil
 	}
 	s.note(id, last)
 	if opened && id.Agent == "" { // a sweep publishes an outage that lasts
@@ -229,12 +241,11 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 }
 
 // isNoted reports whether Incident.Last is less than noteEvery old. Then raise need not write the document.
-// For undone orders isNoted returns false, because raise must set Incident.More for a second undone order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.noted[id]
-	return known && !id.Undone && recent(last, now, noteEvery)
+	return known && recent(last, now, noteEvery)
 }
 
 func (s *Incidents) note(id ID, last core.Time) {
@@ -313,7 +324,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
-	if err != nil || len(d.Open) == 0 {
+	if err != nil || len(d.Open) == 0 && !d.Waiting {
 		return nil, err
 	}
 	if at := core.TimeOf(l.now); d.correct(at) {
@@ -322,15 +333,16 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		}
 	}
 	var errs []error
-	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
+	if d.Waiting || slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
 		// After a failed count, the sweep still publishes the alerts that need no count.
-		l.counted, err = s.countOf(ctx, d, port.Query{}, l.now)
+		l.counted, err = s.countOf(ctx, d, port.Query{InFlight: d.Waiting}, l.now)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
 		for _, a := range l.damaged {
 			errs = append(errs, s.Raise(ctx, a))
 		}
+		errs = append(errs, s.admit(ctx, d, l.counted))
 	}
 	s.forget(d, l.seen)
 	for _, x := range d.Open {
@@ -342,11 +354,11 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return l.workflows, errors.Join(errs...)
 }
 
-// drop removes an incident from the document. It keeps the incident if More is set, because the incident then
-// needs another alert, and while the steps that waited for an agent are not woken.
+// drop removes an incident from the document. It keeps the incident while the steps that waited for an agent are
+// not woken.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
-		if y := d.same(x); y == nil || y.More || y.Wakes {
+		if y := d.same(x); y == nil || y.Wakes {
 			return false
 		}
 		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID })
@@ -373,8 +385,6 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 		return ""
 	case x.Undone && since < s.cfg.Window:
 		return ""
-	case x.Undone && x.More:
-		return message.AlertMore
 	case x.Undone:
 		return quietEnd
 	case x.Over != 0, x.lasts() && now.Sub(x.Last.Std()) >= x.quiet():
@@ -386,130 +396,8 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 			return message.AlertOver
 		}
 		return ""
-	case orders >= 2*max(x.Orders, 1) && since >= s.cfg.Window:
-		return message.AlertMore
 	case s.cfg.Reminder > 0 && since >= s.cfg.Reminder:
 		return message.AlertReminder
 	}
 	return ""
-}
-
-type found struct {
-	orders  int
-	example core.RaiseAlert // alert for the counted order that stopped first
-	first   bool            // the order that opened the incident was counted
-}
-
-// damagedID returns the ID of the incident of a workflow's damaged orders (P60, a damaged order is set aside).
-func damagedID(workflow string) ID { return ID{Workflow: workflow, Code: core.CodeDamaged} }
-
-func (id ID) damaged() bool { return id.Workflow != "" && id == damagedID(id.Workflow) }
-
-// alertOf returns the alert of an order in Error, or of a damaged order.
-func alertOf(t *view.Summary, damaged bool) core.RaiseAlert {
-	a := core.RaiseAlert{
-		OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
-		Phase: t.Phase, At: t.EndedAt,
-	}
-	switch {
-	case damaged:
-		a.Phase = ""
-		a.Code = core.CodeDamaged
-		a.Message = core.TrimMessage("the stored order cannot be read: " + t.Damaged)
-		a.Accepts.Close = true
-	case t.Error != nil:
-		a.Step = t.Error.Step
-		a.Code = t.Error.Code
-		a.Message = t.Error.Message
-	}
-	return a
-}
-
-func (f *found) add(a, first core.RaiseAlert) {
-	f.orders++
-	f.first = f.first || a.OrderID == first.OrderID
-	if f.orders == 1 || a.At <= f.example.At {
-		f.example = a
-	}
-}
-
-type counted struct {
-	orders    map[ID]found
-	workflows map[string]port.Stopped
-	whole     bool              // all orders in Error were counted; false if more than mostCounted are in Error
-	damaged   []core.RaiseAlert // alerts of damaged orders in Error that were not set aside
-}
-
-// countOf counts the orders in Error that the query selects, at most mostCounted. Without q.InFlight, the
-// count may miss orders with a step in flight or an unreported end. If d has an incident of damaged orders,
-// countOf also counts the orders that were set aside.
-func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
-	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}, whole: true}
-	q.State = string(core.Error)
-	q.Limit = pageSize
-	err := s.pages(ctx, q, &all, func(r *port.Record) {
-		t := view.Listed(r)
-		if r.Bucket == port.DamagedBucket {
-			return
-		}
-		a := alertOf(&t, t.Damaged != "")
-		all.add(d, a)
-		if t.Damaged != "" {
-			all.damaged = append(all.damaged, a)
-		}
-		c := all.workflows[t.Workflow]
-		c.Orders++
-		if t.EndedAt != 0 {
-			c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
-		}
-		all.workflows[t.Workflow] = c
-	})
-	if err != nil || !slices.ContainsFunc(d.Open, func(x Incident) bool { return x.damaged() }) {
-		return all, err
-	}
-	q.State = ""
-	q.InFlight = false
-	q.Damaged = true
-	err = s.pages(ctx, q, &all, func(r *port.Record) {
-		t := view.Listed(r)
-		all.add(d, alertOf(&t, true))
-		c := all.workflows[t.Workflow]
-		c.Orders++
-		all.workflows[t.Workflow] = c
-	})
-	return all, err
-}
-
-func (c *counted) add(d document, a core.RaiseAlert) {
-	id := ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code}
-	x := d.find(id)
-	if x == nil {
-		id = ID{}
-		x = d.find(id)
-	}
-	if x != nil {
-		f := c.orders[id]
-		f.add(a, x.First)
-		c.orders[id] = f
-	}
-}
-
-func (s *Incidents) pages(ctx context.Context, q port.Query, all *counted, add func(*port.Record)) error {
-	for seen := 0; seen < mostCounted; {
-		page, err := s.cfg.Tasks.List(ctx, q)
-		if err != nil {
-			*all = counted{}
-			return fmt.Errorf("list the orders in Error: %w", err)
-		}
-		for i := range page.Records {
-			add(&page.Records[i])
-		}
-		seen += len(page.Records)
-		if page.Next == "" {
-			return nil
-		}
-		q.Cursor = page.Next
-	}
-	all.whole = false
-	return nil
 }

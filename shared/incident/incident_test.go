@@ -196,8 +196,8 @@ func (d *desk) want(what string, kinds ...string) {
 	d.published = nil
 }
 
-// The first order is reported at once, and the number of orders when the window closes and when it has
-// doubled. Then come a reminder that orders still wait, and the end. Later events are another incident.
+// The first order is reported at once. Then come a reminder with the number of orders that still wait, and the
+// end. Later events are another incident.
 func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
@@ -218,32 +218,26 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.stop("d-1", "refund", "pay", "declined")
 	d.want("of another step, code, workflow", "first 1", "first 1", "first 1")
 	counts := d.sweepAfter(time.Minute)
-	d.want("the window closes", "more 7")
+	d.want("the window closes")
 	if c := counts["order"]; c.Orders != 9 || c.Oldest != 15*time.Minute || counts["refund"].Orders != 1 ||
 		len(counts) != 2 {
 		t.Errorf("%+v", counts)
 	}
-	d.sweepAfter(20 * time.Minute)
-	d.want("alone in their windows")
-	for i := range 6 {
+	for i := range 7 {
 		d.stop(fmt.Sprint("o-2", i), "order", "pay", "declined")
 	}
 	d.sweepAfter(20 * time.Minute)
-	d.want("not twice as many")
-	d.stop("o-3", "order", "pay", "declined")
-	d.sweepAfter(time.Minute)
-	d.want("twice as many", "more 14")
-	d.sweepAfter(24*time.Hour - 43*time.Minute) // since the others were reported
+	d.want("many more")
 	for _, id := range []string{"b-1", "c-1", "d-1"} {
 		delete(d.inError, id)
 	}
 	d.sweepAfter(time.Minute)
 	d.want("three are over", "over 0", "over 0", "over 0")
-	d.sweepAfter(42 * time.Minute)
-	if len(d.published) != 1 || d.published[0].OrderID != "o-1" || d.published[0].Most != 14 {
+	d.sweepAfter(24*time.Hour - 36*time.Minute)
+	if len(d.published) != 1 || d.published[0].OrderID != "o-1" {
 		t.Errorf("%+v", d.published)
 	}
-	d.want("a day later", "reminder 14")
+	d.want("a day after the first", "reminder 14")
 	clear(d.inError)
 	d.sweepAfter(time.Minute)
 	d.want("over", "over 0")
@@ -255,8 +249,8 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("again", "first 1")
 }
 
-// Undone orders wait for nothing. The first is reported at once, and the number of further ones when a window
-// closes. The end is not reported. They are not read from the state store.
+// Undone orders wait for nothing. The first of each window is reported at once, and neither further ones nor the
+// end. They are not read from the state store.
 func TestUndoneOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.unlisted = errors.New("the orders in Error were listed")
@@ -281,13 +275,12 @@ func TestUndoneOrders(t *testing.T) {
 	d.sweepAfter(14 * time.Minute)
 	d.want("within the window")
 	d.sweepAfter(time.Minute)
-	if len(d.published) != 1 || d.published[0].OrderID != "o-2" || !d.published[0].Undone {
+	d.want("the window closes")
+	undone("o-5")
+	if len(d.published) != 1 || d.published[0].OrderID != "o-5" || !d.published[0].Undone {
 		t.Errorf("%+v", d.published)
 	}
-	d.want("the window closes", "more 0")
-	undone("o-5")
-	d.sweepAfter(15 * time.Minute)
-	d.want("another window closes", "more 0")
+	d.want("the next window", "first 0")
 	d.sweepAfter(15 * time.Minute)
 	d.want("none came")
 	d.unlisted = nil
@@ -299,36 +292,18 @@ func TestUndoneOrders(t *testing.T) {
 	}
 }
 
-// In the incidents that collect the rest, undone orders and orders in Error are not mixed.
+// Undone orders take no place of orders in Error.
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
-		if err := d.Raise(marked, core.RaiseAlert{
-			OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i),
-			Undone: true,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Raise(marked, core.RaiseAlert{
+			OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i), Undone: true,
+		}))
 	}
+	require.Len(t, d.published, incident.MostOpen)
+	d.published = nil
 	d.stop("e-1", "order", "pay", "declined")
-	n := len(d.published)
-	if n != incident.MostOpen+2 {
-		t.Fatalf("%d reported, want %d", n, incident.MostOpen+2)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"d.published[n-2].Others", d.published[n-2].Others, true},
-		{"d.published[n-2].Undone", d.published[n-2].Undone, true},
-		{"d.published[n-1].Others", d.published[n-1].Others, true},
-		{"d.published[n-1].Undone", d.published[n-1].Undone, false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %d reported, the last ones %+v", field.name, field.got,
-				field.want, len(d.published), d.published[max(0, len(d.published)-2):])
-		}
-	}
+	d.want("an order in Error", "first 1")
 }
 
 // An incident lasts at least as long as its window, so that an order that is fixed and stops again is
@@ -339,18 +314,12 @@ func TestWindow(t *testing.T) {
 	clear(d.inError)
 	d.sweepAfter(14 * time.Minute)
 	d.want("within the window", "first 1")
-	for i := range 8 {
-		d.stop(fmt.Sprint("o-", i), "order", "pay", "declined")
-	}
+	d.stop("o-1", "order", "pay", "declined")
 	d.sweepAfter(time.Minute)
-	d.want("it closes", "more 8")
-	for i := range 16 {
-		d.stop(fmt.Sprint("o-", i), "order", "pay", "declined")
-	}
-	d.sweepAfter(14 * time.Minute)
-	d.want("within another one")
+	d.want("it closes with an order in Error")
+	clear(d.inError)
 	d.sweepAfter(time.Minute)
-	d.want("it closes too", "more 16")
+	d.want("it has closed", "over 0")
 }
 
 // A later sweep reports an alert that could not be published, and one whose process died before the
@@ -500,7 +469,7 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	d.stop("o-2", "order", "pay", "declined")
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-3", "order", "pay", "declined")
-	d.sweepAfter(14 * time.Minute)
+	d.sweepAfter(24 * time.Hour)
 	if a := d.published[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) ||
 		a.RaiseAlert.Message != "no funds" {
 		t.Errorf("%+v", a)
@@ -577,28 +546,48 @@ func TestIndexThatIsBehind(t *testing.T) {
 	d.want("over", "over 0")
 }
 
-// Incidents beyond the limit are collected in one, and a record that cannot be read is replaced by an empty
-// one.
+// While the most incidents are open, further orders in Error have no alert. When some are over, the orders get
+// theirs, also if they have a step in flight, and also if all are over at once.
 func TestManyIncidents(t *testing.T) {
 	d := newDesk(t, nil)
+	name := func(i int) string { return fmt.Sprintf("o-%03d", i) }
 	for i := range incident.MostOpen + 3 {
-		d.stop(fmt.Sprintf("o-%03d", i), "order", "pay", fmt.Sprint("code-", i))
+		d.now = d.now.Add(time.Second)
+		d.stop(name(i), "order", "pay", fmt.Sprint("code-", i))
 	}
-	if len(d.published) != incident.MostOpen+1 || !d.published[incident.MostOpen].Others ||
-		d.published[0].Others {
-		t.Errorf("%d reported", len(d.published))
-	}
+	require.Len(t, d.published, incident.MostOpen)
+	d.inFlight = map[string]bool{name(incident.MostOpen + 1): true}
 	d.published = nil
-	d.sweepAfter(15 * time.Minute)
-	d.want("the others' window closes", "more 3")
-	for i := range incident.MostOpen + 3 {
-		delete(d.inError, fmt.Sprintf("o-%03d", i))
-	}
+	d.sweepAfter(16 * time.Minute)
+	d.want("there is no place")
+	delete(d.inError, name(0))
 	d.sweepAfter(time.Minute)
-	if len(d.published) != incident.MostOpen+1 || len(d.open()) > 0 {
-		t.Errorf("%d reported, %d open", len(d.published), len(d.open()))
+	d.want("one is over", "over 0")
+	d.sweepAfter(time.Minute)
+	require.Equal(t, name(incident.MostOpen), d.published[0].OrderID)
+	d.want("the one that waited longest", "first 1")
+	for i := range incident.MostOpen + 1 {
+		delete(d.inError, name(i))
 	}
+	d.sweepAfter(16 * time.Minute)
+	require.Len(t, d.published, incident.MostOpen, "all are over")
+	require.Empty(t, d.open())
+	d.published = nil
+	d.sweepAfter(time.Minute)
+	d.want("those that waited", "first 1", "first 1")
+	clear(d.inError)
+	d.sweepAfter(16 * time.Minute)
+	d.want("they are over", "over 0", "over 0")
+	d.whole = 0
+	d.sweepAfter(time.Minute)
+	d.sweepAfter(time.Minute)
+	require.Zero(t, d.whole, "no order waits any more")
+}
 
+// A record that cannot be read is replaced by an empty one.
+func TestDamagedRecord(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
 	e, err := d.records.Entry(context.Background(), incident.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -608,6 +597,7 @@ func TestManyIncidents(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.published = nil
+	d.now = d.now.Add(time.Minute)
 	d.stop("o-1", "order", "pay", "declined")
 	d.want("damaged", "first 1")
 }
@@ -636,12 +626,15 @@ func TestSettings(t *testing.T) {
 	})
 	d.stop("o-1", "order", "pay", "declined")
 	d.stop("o-2", "order", "pay", "declined")
+	clear(d.inError)
 	d.sweepAfter(59 * time.Minute)
 	d.want("the window", "first 1")
-	d.sweepAfter(time.Minute)
-	d.want("closes", "more 2")
+	d.stop("o-3", "order", "pay", "declined")
 	d.sweepAfter(300 * time.Hour)
 	d.want("no reminder")
+	clear(d.inError)
+	d.sweepAfter(time.Minute)
+	d.want("closes", "over 0")
 }
 
 // An Error is settled only when its incident is stored (P11). A failure to store it is an error for the
@@ -839,8 +832,6 @@ func TestAClockThatWasAheadDelaysNoAlert(t *testing.T) {
 			d.Incidents = incident.New(d.config) // another process
 			d.sweepAfter(time.Minute)
 			d.stop("o-2", "order", "pay", "declined")
-			d.sweepAfter(30 * time.Minute)
-			d.want("twice as many", "more 2")
 			d.sweepAfter(25 * time.Hour)
 			d.want("a day later", "reminder 2")
 			clear(d.inError)
@@ -874,8 +865,9 @@ func TestDamagedOrdersAreAnIncident(t *testing.T) {
 	require.Equal(t, map[string]port.Stopped{"order": {Orders: 1}}, counts, "they wait for an operator")
 	d.want("it still stands")
 	d.aside["o-2"] = true
-	d.sweepAfter(time.Minute)
-	d.want("twice as many", "more 2")
+	d.sweepAfter(24 * time.Hour)
+	require.Equal(t, "order: 2 orders still cannot be read since 2026-11-21 03:00 UTC", d.published[0].Title())
+	d.want("a day later", "reminder 2")
 	clear(d.aside)
 	d.sweepAfter(20 * time.Minute)
 	if a := d.published[0]; a.Title() != "order: no damaged order any more" {

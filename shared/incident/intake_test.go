@@ -21,7 +21,7 @@ func (d *desk) refuse(active int) {
 func TestRefusedOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.refuse(3)
-	if len(d.published) != 1 || !d.published[0].Intake || d.published[0].Others ||
+	if len(d.published) != 1 || !d.published[0].Intake ||
 		d.published[0].RaiseAlert.Message != "3 orders are active" {
 		t.Errorf("published %+v", d.published)
 	}

@@ -117,16 +117,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
-		if orders <= x.Most || x.Published == 0 { // announce stores the number after the first alert
-			return nil
-		}
-		return s.change(ctx, func(d *document) bool {
-			y := d.same(x)
-			if y != nil {
-				y.Most = max(y.Most, orders)
-			}
-			return y != nil
-		})
+		return nil
 	case message.AlertOver:
 		if x.Over == 0 && !x.lasts() && s.isLeft(ctx, x, now) {
 			return nil
@@ -177,7 +168,7 @@ func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind messag
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
 		return err
 	}
-	if err := s.change(ctx, published(x, s.cfg.Clock.Now(), orders)); err != nil {
+	if err := s.change(ctx, published(x, s.cfg.Clock.Now())); err != nil {
 		return fmt.Errorf(
 			"the alert was published, and may be once more, because that could not be stored: %w", err)
 	}
@@ -205,16 +196,13 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-func published(x Incident, now time.Time, orders int) func(*document) bool {
+func published(x Incident, now time.Time) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
 		if y == nil {
 			return false
 		}
 		y.Published = core.TimeOf(now)
-		y.Orders = orders
-		y.Most = max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // still true if orders joined during the publication
 		return true
 	}
 }
@@ -224,7 +212,7 @@ func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertK
 		orders = 0 // none of these orders is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
-		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened,
-		Others: x.Workflow == "" && !x.lasts(), Intake: x.Intake, Agent: x.Agent, Operation: x.Operation,
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Since: x.Opened, Intake: x.Intake, Agent: x.Agent,
+		Operation: x.Operation,
 	})
 }

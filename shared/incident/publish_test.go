@@ -119,7 +119,7 @@ func TestPublicationsAreStoredOneAfterAnother(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		e, err := ledger.Entry(t.Context(), incident.Key)
-		if n := strings.Count(string(e.Output), `"orders":1,`); err != nil || n != orders {
+		if n := strings.Count(string(e.Output), `"told":`); err != nil || n != orders {
 			t.Errorf("%d of %d alerts are stored as published, %v", n, orders, err)
 		}
 	})

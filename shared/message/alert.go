@@ -17,7 +17,6 @@ type AlertKind string
 // Kinds of alerts.
 const (
 	AlertFirst    AlertKind = "first"    // the incident has begun
-	AlertMore     AlertKind = "more"     // further orders stopped or were undone since the last alert
 	AlertReminder AlertKind = "reminder" // the incident has not ended yet
 	AlertOver     AlertKind = "over"     // the incident has ended
 )
@@ -30,10 +29,7 @@ type Alert struct {
 	core.RaiseAlert           // details of one order of the incident, usually the first
 	// Orders is the number of the incident's orders in Error now. It is 0 for undone or refused orders.
 	Orders int       `json:"orders"`
-	Most   int       `json:"most"`  // highest number of orders that were in Error at the same time
 	Since  core.Time `json:"since"` // beginning of the incident
-	// Others marks the alert about all incidents beyond incident.MostOpen.
-	Others bool `json:"others,omitempty"`
 	// Intake marks an alert about refused new orders. Code and Message state the reason.
 	Intake bool `json:"intake,omitempty"`
 	// Agent marks an alert about an agent that does not call its service, or is not deployed. Code and Message
@@ -100,7 +96,7 @@ func (a Alert) For(deployment, options string) Alert {
 // one adds commands for the order of the alert.
 func (a Alert) one(add func(purpose string, words ...string)) {
 	add("Show it", "show", a.OrderID)
-	if a.Undone && a.Kind == AlertMore && !a.Others {
+	if a.Undone {
 		add("List all undone orders", "list", "--where", "state="+string(core.Compensated)+",workflow="+a.Workflow)
 	}
 	if a.Accepts.Resubmit {
@@ -152,10 +148,6 @@ func Quoted(word string) string {
 // resubmit.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
-	if a.Others {
-		add("List them", "list", "--where", "state="+string(core.Error))
-		return
-	}
 	list := "workflow=" + a.Workflow
 	if a.Step != "" {
 		list += ",step=" + a.Step
@@ -212,7 +204,6 @@ func (a Alert) Facts() []Fact {
 		{"run", run},
 		{ended, at},
 		{"orders", number(a.Orders)},
-		{"peak", number(a.Most)},
 		{"since", a.Since.String()},
 		{"log", a.Logs},
 	}
@@ -250,8 +241,6 @@ func (a Alert) Title() string {
 		return "new orders are accepted again"
 	case a.Intake:
 		return "new orders are " + still + "refused" + a.since()
-	case a.Undone && a.Kind == AlertMore:
-		return a.place() + ": more orders were undone"
 	case a.Undone:
 		return a.place() + ": order " + a.OrderID + " was undone"
 	case a.damaged() && over:
@@ -291,10 +280,7 @@ func (a Alert) since() string {
 }
 
 func (a Alert) place() string {
-	switch {
-	case a.Others:
-		return "other workflows and steps"
-	case a.Step == "":
+	if a.Step == "" {
 		return a.Workflow
 	}
 	return a.Workflow + ", step " + a.Step

@@ -63,9 +63,9 @@ func TestCommandsOfAnAlert(t *testing.T) {
 
 // If many orders have stopped, the commands are for all of them. At the end of an incident there are none.
 func TestCommandsForMany(t *testing.T) {
-	of := func(kind message.AlertKind, orders int, step string, others bool) []string {
+	of := func(kind message.AlertKind, orders int, step string) []string {
 		return message.Alert{
-			Kind: kind, Orders: orders, Others: others,
+			Kind: kind, Orders: orders,
 			RaiseAlert: core.RaiseAlert{
 				OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
 				Accepts: core.Accepted{Resubmit: true},
@@ -80,25 +80,19 @@ func TestCommandsForMany(t *testing.T) {
 		"stepkeeper --stack Shop resubmit --where workflow=order,step=pay,code=declined --reason " +
 			"fixed --canary 5",
 	}
-	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
-		if got := of(kind, 7, "pay", false); !slices.Equal(got, many) {
-			t.Errorf("%q", got)
-		}
+	if got := of(message.AlertReminder, 7, "pay"); !slices.Equal(got, many) {
+		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertReminder, 1, "pay", false); !slices.Equal(got,
+	if got := of(message.AlertReminder, 1, "pay"); !slices.Equal(got,
 		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1"}) {
 		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertMore, 7, "", false); !strings.HasSuffix(got[1],
+	if got := of(message.AlertReminder, 7, ""); !strings.HasSuffix(got[1],
 		"--where state=Error,workflow=order,code=declined") || !strings.Contains(got[2],
 		"--where workflow=order,code=declined ") {
 		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got,
-		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --where state=Error"}) {
-		t.Errorf("%q", got)
-	}
-	if got := of(message.AlertOver, 0, "pay", false); got == nil || len(got) > 0 {
+	if got := of(message.AlertOver, 0, "pay"); got == nil || len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 }
@@ -106,7 +100,7 @@ func TestCommandsForMany(t *testing.T) {
 // An agent chooses the code, so it is quoted: in a shell it is one word.
 func TestCommandsOfOddCodes(t *testing.T) {
 	of := func(code string) []string {
-		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{
+		return message.Alert{Kind: message.AlertReminder, Orders: 2, RaiseAlert: core.RaiseAlert{
 			OrderID:  "o-1",
 			Workflow: "order", Step: "pay", Code: code,
 		}}.For("", "").Commands
@@ -132,39 +126,29 @@ func TestTitlesOfAlerts(t *testing.T) {
 		kind        message.AlertKind
 		orders      int
 		step        string
-		others      bool
 		title, text string
 	}{
 		{
-			message.AlertFirst, 1, "pay", false,
+			message.AlertFirst, 1, "pay",
 			"order, step pay: order o-1 in Error since 2026-11-21 03:00 UTC",
 			"no funds (declined). More: stepkeeper show o-1",
 		},
 		{
-			message.AlertMore, 7, "pay", false, "order, step pay: 7 orders in Error since 2026-11-21 03:00 UTC",
+			message.AlertReminder, 7, "", "order: 7 orders still in Error since 2026-11-21 03:00 UTC",
 			"no funds (declined). More: stepkeeper show o-1",
 		},
 		{
-			message.AlertReminder, 7, "", false, "order: 7 orders still in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1",
-		},
-		{
-			message.AlertReminder, 1, "pay", false,
+			message.AlertReminder, 1, "pay",
 			"order, step pay: order o-1 still in Error since 2026-11-21 03:00 UTC",
 			"no funds (declined). More: stepkeeper show o-1",
 		},
 		{
-			message.AlertMore, 7, "pay", true,
-			"other workflows and steps: 7 orders in Error since 2026-11-21 03:00 UTC",
-			"no funds (declined). More: stepkeeper show o-1",
-		},
-		{
-			message.AlertOver, 0, "pay", false, "order, step pay: no order in Error any more",
+			message.AlertOver, 0, "pay", "order, step pay: no order in Error any more",
 			"Ended: no funds (declined).",
 		},
 	} {
 		a := message.Alert{
-			Kind: c.kind, Orders: c.orders, Others: c.others, Since: 1_795_230_000_000,
+			Kind: c.kind, Orders: c.orders, Since: 1_795_230_000_000,
 			RaiseAlert: core.RaiseAlert{
 				OrderID: "o-1", Workflow: "order", Step: c.step,
 				Code: "declined", Message: "no funds",
@@ -199,7 +183,6 @@ func TestFactsOfAnAlert(t *testing.T) {
 	a.LastTry = 2
 	a.At = 3
 	a.Orders = 4
-	a.Most = 5
 	a.Logs = "https://x"
 	a.Deployment = "Shop"
 	for _, want := range []message.Fact{
@@ -209,7 +192,6 @@ func TestFactsOfAnAlert(t *testing.T) {
 			Value: core.Time(3).String(),
 		},
 		{Name: "orders", Value: "4"},
-		{Name: "peak", Value: "5"},
 		{Name: "log", Value: "https://x"},
 		{Name: "in", Value: "Shop"},
 	} {

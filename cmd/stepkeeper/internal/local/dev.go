@@ -197,7 +197,7 @@ func (o *devOptions) reportFlags() []app.Flag {
 		},
 		{
 			In: app.AlertFlags, Name: "alert-window", To: &o.onAlert.Window,
-			Text: "how long to gather orders that stop for the same reason before an alert names their number",
+			Text: "shortest time before an alert reports that no order stands for this reason any more",
 		},
 		{In: app.LogFlags, Name: "log-format", To: &o.logFormat, Of: []string{"text", "json"}, Text: "text or json"},
 		{
