@@ -340,7 +340,7 @@ func TestAnInterruptEndsAQuestion(t *testing.T) {
 		{"close", "a-1", "--reason", "settled"},
 		{"erase", "a-1", "--reason", "asked for"},
 		{"resolve", "a-1", "charge", "happened", "--step-output", "-"},
-		{"token-key"},
+		{"aws", "token-key"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
