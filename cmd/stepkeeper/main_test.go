@@ -145,7 +145,7 @@ var (
 	)
 	quoted = regexp.MustCompile("prints `([^`]+)`")
 	// varied are the parts of a line that a test may replace.
-	varied = regexp.MustCompile(`127\.0\.0\.1:\d+|--minutes [\d.]+| ORDER`)
+	varied = regexp.MustCompile(`127\.0\.0\.1:\d+|--for \d+m?s?| ORDER`)
 )
 
 // covers checks that each command of a page has run, or begins with one of the words in elsewhere, and that
@@ -276,7 +276,7 @@ func firstWorkflow(t *testing.T, x *terminal) {
 
 	broken := lines(t, page, "stepkeeper simulate")
 	x.run(t, broken[0]+" --seeds 20", 0, "No violation")
-	x.run(t, strings.Replace(broken[1], "--minutes 10", "--minutes 0.02", 1), 0, "No violation")
+	x.run(t, strings.Replace(broken[1], "--for 10m", "--for 1200ms", 1), 0, "No violation")
 	wrong, err := filepath.Abs("../../examples/wrong-workflows")
 	require.NoError(t, err)
 	x.run(
