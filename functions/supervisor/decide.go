@@ -43,7 +43,7 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 			continue
 		}
 		if o, ok := ev.(core.Overdue); ok {
-			o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o)
+			o.Queue, err = w.queueOf(ctx, j.Definition, j.Task, o)
 			if err != nil {
 				return err
 			}
@@ -93,36 +93,43 @@ func (r *Report) count(ev core.Event, before, after *protocol.Task) {
 	}
 }
 
-// backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
+// queueOf reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
 // The cases are:
 //   - A restart has lost the queue that held the request.
 //   - The agent has no queue, so the request could not be sent.
 //   - The agent does not run, or too many requests wait for it.
 //   - Too many replies wait for the Scheduler, or the reply of the step may be one that waits.
-func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *protocol.Task,
+func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.Task,
 	o core.Overdue,
-) (bool, error) {
+) (core.QueueState, error) {
 	i := def.Index(o.Step)
 	st := t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
-		return false, nil
+		return core.QueueClear, nil
 	}
 	if st.Claim.At < w.cfg.QueuesSince {
-		return true, nil
+		return core.QueueLost, nil
 	}
 	agent := st.AskedAgent(&def.Steps[i])
 	depth, err := w.depth(ctx, port.Requests(agent))
 	switch {
 	case errors.Is(err, port.ErrNotFound):
-		return true, nil
-	case err != nil || w.untaken(depth, st.Claim.At.Add(core.DurationOf(pause))) || w.full(depth, agent):
-		return err == nil, err
+		return core.QueueHeld, nil
+	case err != nil:
+		return core.QueueClear, err
+	case w.untaken(depth, st.Claim.At.Add(core.DurationOf(pause))), w.full(depth, agent):
+		return core.QueueHeld, nil
 	}
 	depth, err = w.depth(ctx, port.Replies)
-	if errors.Is(err, port.ErrNotFound) {
-		return false, nil
+	switch {
+	case errors.Is(err, port.ErrNotFound):
+		return core.QueueClear, nil
+	case err != nil:
+		return core.QueueClear, err
+	case w.untaken(depth, st.CompleteBy), w.full(depth, Scheduler):
+		return core.QueueHeld, nil
 	}
-	return err == nil && (w.untaken(depth, st.CompleteBy) || w.full(depth, Scheduler)), err
+	return core.QueueClear, nil
 }
 
 // asked reports whether a waiting step needs no further Wake, and a report no further Settle, because the

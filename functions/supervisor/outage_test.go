@@ -23,10 +23,12 @@ func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 				w.Sweeping = func(c *supervisor.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now().Add(since)) }
 			})
 			taken(w)
+			allowance := w.Task("o-1").Step("a").Claim.Allowance
 			w.Clock.Advance(31 * time.Second)
 			r := sweep(t, w)
 			if since > 0 {
 				require.Equal(t, []int{0, 2}, []int{r.HandedBack, r.Uncounted})
+				require.Equal(t, allowance, w.Task("o-1").Step("a").Claim.Allowance)
 				return
 			}
 			require.Equal(t, []int{2, 0}, []int{r.HandedBack, r.Uncounted})

@@ -69,8 +69,17 @@ type Progress struct {
 type Overdue struct {
 	Step    string
 	Attempt int
-	Backlog bool // the agent's queue holds a backlog (P32, queue time is not a failure)
+	Queue   QueueState
 }
+
+// QueueState says whether a queue explains that a step is overdue (P32, queue time is not a failure).
+type QueueState int
+
+const (
+	QueueClear QueueState = iota // no: the agent has most likely received the request
+	QueueHeld                    // the queue of the agent, or that of the replies, holds a backlog
+	QueueLost                    // a restart has lost the queue with the request
+)
 
 // DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates this event (P23a, a
 // deadline stops or undoes the order).

@@ -312,7 +312,9 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 	}
 	for _, ev := range events {
 		if o, ok := ev.(core.Overdue); ok {
-			o.Backlog = slices.Contains(backlog, o.Step)
+			if slices.Contains(backlog, o.Step) {
+				o.Queue = core.QueueHeld
+			}
 			ev = o
 		}
 		all = append(all, d.decide(ev).Effects...)

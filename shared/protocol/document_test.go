@@ -80,7 +80,7 @@ func eventsOn(t *protocol.Task) (all []core.Event) {
 		}
 		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
 			core.Overdue{Step: s.Name, Attempt: s.Attempt},
-			core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt, Queue: core.QueueHeld},
 			core.Resolve{ID: "f4", Command: t.Commands.Number, Step: s.Name, Fact: core.Happened},
 			core.Resolve{ID: "f5", Command: t.Commands.Number, Step: s.Name, Fact: core.Undone})
 	}

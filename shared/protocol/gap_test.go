@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -175,6 +177,22 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	if d.decide(done("a", 1)); d.task.Step("a").Claim.Allowance != 0 {
 		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Claim.Allowance)
 	}
+}
+
+// P32. A restart loses the request, and says nothing about how long requests wait: a step that many restarts hit is
+// asked again as soon as before. Broken by: backlog doubles the allowance for a lost queue.
+func TestRestartsDoNotLengthenTheAllowance(t *testing.T) {
+	d := begun(t, step("a"))
+	allowance := d.task.Step("a").Claim.Allowance
+	for attempt := range 3 {
+		d.wait(30 * core.Second)
+		d.decide(core.Overdue{Step: "a", Attempt: attempt + 1, Queue: core.QueueLost})
+		require.Equal(t, core.Pending, d.task.Step("a").State)
+		require.Equal(t, allowance, d.task.Step("a").Claim.Allowance)
+		require.Zero(t, d.task.Step("a").Failures.Do)
+		d.decide(core.Wake{Step: "a", Attempt: attempt + 1})
+	}
+	require.Equal(t, 90*core.Second, d.task.Step("a").Failures.Queued)
 }
 
 // P18. An operator can state a fact only for a step in doubt. Broken by: unresolvable does not look at the

@@ -15,8 +15,8 @@ func (s step) doOverdue(ev core.Event) (string, error) {
 		return notYet, nil
 	}
 	forward := s.t.ProcessState == core.Processing
-	if forward && e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
-		return s.backlog(), nil
+	if forward && e.Queue != core.QueueClear && s.Claim.Progress == nil { // an agent that reports progress has received the request
+		return s.backlog(e.Queue), nil
 	}
 	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
 	s.recordFailure(core.CodeTimeout, core.TimeoutText, e.Attempt)
@@ -59,8 +59,8 @@ func (s step) undoOverdue(ev core.Event) (string, error) {
 	if !s.CompleteBy.Passed(s.at.Now) {
 		return notYet, nil
 	}
-	if e.Backlog && s.t.ProcessState != core.Error {
-		return s.backlog(), nil
+	if e.Queue != core.QueueClear && s.t.ProcessState != core.Error {
+		return s.backlog(e.Queue), nil
 	}
 	s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
 	s.recordFailure(core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
@@ -68,13 +68,17 @@ func (s step) undoOverdue(ev core.Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
-// request still waits in the agent's queue. backlog doubles the allowance, up to the rest of maxQueueTime, so
-// that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
-func (s step) backlog() string {
+// backlog hands a step back without counting a failure (P32, queue time is not a failure). If the request most
+// likely still waits in a queue, backlog doubles the allowance, up to the rest of maxQueueTime, so that the next
+// request can wait longer. A restart says nothing about how long a request waits. After maxQueueTime in total, the
+// task stops for the operator.
+func (s step) backlog(queue core.QueueState) string {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)
-	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, s.d.MaxQueueTime-s.Failures.Queued)
+	if queue == core.QueueHeld {
+		s.Claim.Allowance = max(s.Claim.Allowance, 1) * 2
+	}
+	s.Claim.Allowance = min(s.Claim.Allowance, s.d.MaxQueueTime-s.Failures.Queued)
 	if s.Failures.Queued >= s.d.MaxQueueTime {
 		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+

@@ -317,7 +317,7 @@ func (s step) holdOf(e core.Reply) hold {
 // queue time is not a failure). Any other reply says why the agent could not call (P45).
 func (s step) notNow(e core.Reply) {
 	if e.Code == core.CodeQueue && s.t.ProcessState != core.Error {
-		s.backlog()
+		s.backlog(core.QueueHeld)
 		return
 	}
 	s.recordAttempt(e.Outcome, e.Code)

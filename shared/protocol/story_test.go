@@ -582,7 +582,9 @@ func (s *story) sweepAll(backlog string) {
 	}
 	for _, ev := range events {
 		if o, ok := ev.(core.Overdue); ok {
-			o.Backlog = backlog != "" && o.Step == backlog
+			if backlog != "" && o.Step == backlog {
+				o.Queue = core.QueueHeld
+			}
 			ev = o
 		}
 		before := s.task

@@ -275,7 +275,7 @@ func (f *full) event() core.Event {
 		return core.Submitted{OrderID: f.task.OrderID, ContentHash: f.task.ContentHash}
 	case 9, 10:
 		f.now = max(f.now, s.CompleteBy)
-		return core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: draw("backlog", 3) == 0}
+		return core.Overdue{Step: s.Name, Attempt: s.Attempt, Queue: core.QueueState(draw("queue", 3))}
 	case 11, 12:
 		f.now = max(f.now, s.Wait.At)
 		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}

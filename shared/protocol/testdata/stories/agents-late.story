@@ -12,7 +12,7 @@ wait 30s
 sweep backlog=pay
 ----
 12:00:30
-supervisor: Overdue{"Step":"pay","Attempt":1,"Backlog":true}
+supervisor: Overdue{"Step":"pay","Attempt":1,"Queue":1}
     pay Pending, attempt 1, waits until 12:00:30, complete by 12:00:35
     attempt pay/1 ended: overdue queue
   -> scheduler: wake pay/1, at 12:00:30

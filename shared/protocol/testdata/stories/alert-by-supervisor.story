@@ -15,13 +15,13 @@ wait 30s
 sweep
 ----
 12:00:30
-supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"a","Attempt":1,"Queue":0}
   Error (forward)
     a Failed, attempt 1, 1 failed
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt a/1 ended: overdue timeout
   -> scheduler: settle
-supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"b","Attempt":1,"Queue":0}
     b Failed, attempt 1
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt b/1 ended: overdue timeout

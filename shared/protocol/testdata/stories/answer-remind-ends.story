@@ -32,10 +32,10 @@ event cancel
   -> scheduler: wake approve/1, at 13:00:00
   due 12:00:30
 13:00:00
-supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"approve","Attempt":1,"Queue":0}
     approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00, complete by 13:00:05
   -> scheduler: wake approve/1, now
-supervisor: Overdue{"Step":"other","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"other","Attempt":1,"Queue":0}
   Error (forward)
     approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00
     other Failed, attempt 1, 1 failed

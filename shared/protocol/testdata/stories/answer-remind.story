@@ -43,7 +43,7 @@ event wake approve/1
   -> scheduler: wake approve/1, at 12:10:00
   due 12:00:30
 12:16:00
-supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"approve","Attempt":1,"Queue":0}
     approve Waiting, attempt 1, round 1, waits until 12:17:00, complete by 12:16:05
   -> scheduler: wake approve/1, now
   due 12:16:05

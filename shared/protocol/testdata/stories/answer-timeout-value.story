@@ -14,7 +14,7 @@ wait 168h
 sweep
 ----
 day 7 12:00:00
-supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"approve","Attempt":1,"Queue":0}
     approve Waiting, attempt 1, round 1, waits until day 7 12:00:00, complete by day 7 12:00:05
   -> scheduler: wake approve/1, now
   due day 7 12:00:05

@@ -25,7 +25,7 @@ wait 11m
 sweep
 ----
 12:11:00
-supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"approve","Attempt":1,"Queue":0}
     approve Waiting, attempt 1, round 1, waits until 12:10:00, complete by 12:11:05
   -> scheduler: wake approve/1, now
   due 12:11:05

@@ -13,7 +13,7 @@ wait 30s
 sweep backlog=pay
 ----
 12:00:30
-supervisor: Overdue{"Step":"pay","Attempt":1,"Backlog":true}
+supervisor: Overdue{"Step":"pay","Attempt":1,"Queue":1}
     pay Pending, attempt 1, waits until 12:00:30, complete by 12:00:35
     attempt pay/1 ended: overdue queue
   -> scheduler: wake pay/1, at 12:00:30
@@ -29,7 +29,7 @@ wait 50s
 sweep backlog=pay
 ----
 12:01:20
-supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":true}
+supervisor: Overdue{"Step":"pay","Attempt":2,"Queue":1}
     pay Pending, attempt 2, waits until 12:01:20, complete by 12:01:25
     attempt pay/2 ended: overdue queue
   -> scheduler: wake pay/2, at 12:01:20
@@ -48,7 +48,7 @@ wait 100s
 sweep backlog=pay
 ----
 12:03:00
-supervisor: Overdue{"Step":"pay","Attempt":3,"Backlog":true}
+supervisor: Overdue{"Step":"pay","Attempt":3,"Queue":1}
   Error (forward)
     pay Failed, attempt 3
       error of attempt 3 at 12:03:00, queue: its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit

@@ -12,7 +12,7 @@ wait 31s
 sweep
 ----
 12:00:31
-supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"a","Attempt":1,"Queue":0}
   Error (forward)
     a Failed, attempt 1, 1 failed
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time

@@ -28,7 +28,7 @@ wait 41s
 sweep
 ----
 12:00:41
-supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"b","Attempt":1,"Queue":0}
     b Failed, attempt 1
       error of attempt 1 at 12:00:41, timeout: no reply by the complete-by time
     attempt b/1 ended: overdue timeout

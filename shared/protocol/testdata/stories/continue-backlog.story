@@ -23,11 +23,11 @@ wait 31s
 sweep backlog=fedex
 ----
 12:00:31
-supervisor: Overdue{"Step":"fedex","Attempt":2,"Backlog":true}
+supervisor: Overdue{"Step":"fedex","Attempt":2,"Queue":1}
     fedex UndoWait, attempt 2, 1 failed, failed for good: refused, waits until 12:00:31, complete by 12:00:36
     attempt fedex/2 ended: overdue queue
   -> scheduler: wake fedex/2, at 12:00:31
-supervisor: Overdue{"Step":"bill","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"bill","Attempt":1,"Queue":0}
     bill Pending, attempt 1, 1 failed, waits until 12:00:32, complete by 12:00:37
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt bill/1 ended: overdue timeout
@@ -44,14 +44,14 @@ wait 62s
 sweep backlog=fedex
 ----
 12:01:33
-supervisor: Overdue{"Step":"fedex","Attempt":3,"Backlog":true}
+supervisor: Overdue{"Step":"fedex","Attempt":3,"Queue":1}
   Error (forward)
     fedex UndoWait, attempt 3, 1 failed, failed for good: refused
       error of attempt 3 at 12:01:33, queue: its request has waited for agent fedex-agent for longer than maxQueueTime, 40s; see that the agent runs and keeps up, then resubmit
     bill Pending, attempt 1, 1 failed
     attempt fedex/3 ended: overdue queue
   -> scheduler: settle
-supervisor: Overdue{"Step":"bill","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"bill","Attempt":1,"Queue":0}
   ignored: a task in Error waits for the operator
   -> scheduler: settle
   due 12:02:33

@@ -24,7 +24,7 @@ wait 31s
 sweep
 ----
 12:00:31
-supervisor: Overdue{"Step":"hunch","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"hunch","Attempt":1,"Queue":0}
     hunch UndoWait, attempt 1, 1 failed, failed for good: timeout, complete by 12:00:36
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt hunch/1 ended: overdue timeout

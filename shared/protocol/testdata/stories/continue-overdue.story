@@ -14,7 +14,7 @@ wait 31s
 sweep
 ----
 12:00:31
-supervisor: Overdue{"Step":"fedex","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"fedex","Attempt":1,"Queue":0}
     fedex UndoWait, attempt 1, 1 failed, failed for good: timeout, complete by 12:00:36
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt fedex/1 ended: overdue timeout
@@ -36,7 +36,7 @@ wait 31s
 sweep
 ----
 12:01:02
-supervisor: Overdue{"Step":"fedex","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"fedex","Attempt":1,"Queue":0}
     fedex UndoWait, attempt 1, 1 failed, failed for good: timeout, complete by 12:01:07
   -> scheduler: wake fedex/1, now
   due 12:01:07
@@ -52,7 +52,7 @@ wait 31s
 sweep
 ----
 12:01:33
-supervisor: Overdue{"Step":"fedex","Attempt":2,"Backlog":false}
+supervisor: Overdue{"Step":"fedex","Attempt":2,"Queue":0}
     fedex UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: timeout, waits until 12:01:35, complete by 12:01:40
       error of attempt 2 at 12:01:33, timeout: no reply to the undo by the complete-by time
     attempt fedex/2 ended: overdue timeout

@@ -43,10 +43,10 @@ wait 10s
 sweep
 ----
 12:00:30
-supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"b","Attempt":1,"Queue":0}
     b Pending, attempt 1, 1 failed, waits until 12:00:20, complete by 12:00:35
   -> scheduler: wake b/1, now
-supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"c","Attempt":1,"Queue":0}
     c UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt c/1 ended: overdue timeout

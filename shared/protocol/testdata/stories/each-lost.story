@@ -31,7 +31,7 @@ sweep
 event wake ship/1
 ----
 12:30:00
-supervisor: Overdue{"Step":"ship","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"ship","Attempt":1,"Queue":0}
     ship Waiting, attempt 1, next 2 of 2, open 0, open 1, waits until 12:30:00, complete by 12:30:05
   -> scheduler: wake ship/1, now
   due 12:30:05

@@ -16,12 +16,12 @@ wait 30s
 sweep
 ----
 12:00:30
-supervisor: Overdue{"Step":"fenced","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"fenced","Attempt":1,"Queue":0}
   Compensating, because of failure
     fenced Failed, attempt 1, 1 failed
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt fenced/1 ended: overdue timeout
-supervisor: Overdue{"Step":"slow","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"slow","Attempt":1,"Queue":0}
     slow UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt slow/1 ended: overdue timeout

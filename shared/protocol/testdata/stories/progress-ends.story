@@ -23,7 +23,7 @@ event done film/1
     film Processing, attempt 1, at 20 % xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, locked by scheduler-1, complete by 12:02:00
   due 12:01:20
 12:02:00
-supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":true}
+supervisor: Overdue{"Step":"film","Attempt":1,"Queue":1}
     film Pending, attempt 1, 1 failed, waits until 12:02:01, complete by 12:02:06
       error of attempt 1 at 12:02:00, timeout: no reply by the complete-by time
     attempt film/1 ended: overdue timeout

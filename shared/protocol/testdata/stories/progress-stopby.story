@@ -21,7 +21,7 @@ event undone film/2
 12:02:25
   ignored: the attempt's stopBy has passed
   due 12:00:50
-supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"film","Attempt":1,"Queue":0}
   Compensating, because of failure
     film UndoWait, attempt 1, 1 failed, complete by 12:02:30
       error of attempt 1 at 12:02:25, timeout: no reply by the complete-by time

@@ -25,7 +25,7 @@ wait 30s
 
 sweep
 ----
-supervisor: Overdue{"Step":"deposit","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"deposit","Attempt":1,"Queue":0}
     deposit Pending, attempt 1, 1 failed, waits until 12:00:31, complete by 12:00:36
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt deposit/1 ended: overdue timeout

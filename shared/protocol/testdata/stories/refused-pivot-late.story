@@ -24,7 +24,7 @@ wait 30s
 
 sweep
 ----
-supervisor: Overdue{"Step":"deposit","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"deposit","Attempt":1,"Queue":0}
   Error (forward)
     deposit Failed, attempt 1, 1 failed
       error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
@@ -94,7 +94,7 @@ wait 30s
 
 sweep
 ----
-supervisor: Overdue{"Step":"deposit","Attempt":2,"Backlog":false}
+supervisor: Overdue{"Step":"deposit","Attempt":2,"Queue":0}
   Error (forward)
     deposit Failed, attempt 2, 1 failed
       error of attempt 2 at 12:01:00, timeout: no reply by the complete-by time

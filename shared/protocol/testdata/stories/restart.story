@@ -39,10 +39,10 @@ wait 31s
 sweep
 ----
 12:00:31
-supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"a","Attempt":1,"Queue":0}
     a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:36
   -> scheduler: wake a/1, now
-supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"c","Attempt":1,"Queue":0}
     c Pending, attempt 1, 1 failed, waits until 12:00:32, complete by 12:00:37
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt c/1 ended: overdue timeout

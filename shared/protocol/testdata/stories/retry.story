@@ -35,7 +35,7 @@ wait 30s
 sweep
 ----
 12:00:31
-supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":false}
+supervisor: Overdue{"Step":"pay","Attempt":2,"Queue":0}
     pay Pending, attempt 2, 2 failed, waits until 12:00:33, complete by 12:00:38
       error of attempt 2 at 12:00:31, timeout: no reply by the complete-by time
     attempt pay/2 ended: overdue timeout
@@ -47,7 +47,7 @@ wait 7s
 sweep
 ----
 12:00:38
-supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":false}
+supervisor: Overdue{"Step":"pay","Attempt":2,"Queue":0}
     pay Pending, attempt 2, 2 failed, waits until 12:00:33, complete by 12:00:43
   -> scheduler: wake pay/2, now
   due 12:00:43
@@ -80,7 +80,7 @@ wait 30s
 sweep
 ----
 12:21:08
-supervisor: Overdue{"Step":"pay","Attempt":4,"Backlog":false}
+supervisor: Overdue{"Step":"pay","Attempt":4,"Queue":0}
   Compensating, because of failure
     pay UndoWait, attempt 4, 4 failed, complete by 12:21:13
       error of attempt 4 at 12:21:08, timeout: no reply by the complete-by time

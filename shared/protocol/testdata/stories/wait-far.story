@@ -29,7 +29,7 @@ wait 1s
 sweep
 ----
 12:20:00
-supervisor: Overdue{"Step":"w","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"w","Attempt":1,"Queue":0}
     w Waiting, attempt 1, waits until 12:20:00, complete by 12:20:05
   -> scheduler: wake w/1, now
   due 12:20:05

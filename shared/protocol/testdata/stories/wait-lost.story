@@ -21,7 +21,7 @@ wait 1s
 sweep
 ----
 12:00:35
-supervisor: Overdue{"Step":"w","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"w","Attempt":1,"Queue":0}
     w Waiting, attempt 1, waits until 12:00:30, complete by 12:00:40
   -> scheduler: wake w/1, now
   due 12:00:40
@@ -30,7 +30,7 @@ wait 6s
 sweep
 ----
 12:00:41
-supervisor: Overdue{"Step":"w","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"w","Attempt":1,"Queue":0}
     w Waiting, attempt 1, waits until 12:00:30, complete by 12:00:46
   -> scheduler: wake w/1, now
   due 12:00:46
