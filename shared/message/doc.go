@@ -6,9 +6,10 @@
 // submission with an unknown field. Messages between actors may contain unknown fields, so that old and new
 // programs can run together.
 //
-// Failures: the error for a submission that is malformed or too large is a [core.Refusal] that wraps ErrUnreadable. The error for any other
-// malformed message wraps ErrUnreadable, and the message belongs in quarantine. ErrNewer means that the
-// message has a newer major schema. The caller returns the message to its queue, for a newer program.
+// Failures: the error for a submission that is malformed or too large is a [core.Refusal] that wraps
+// ErrUnreadable. The error for any other malformed message wraps ErrUnreadable too, and the message belongs in
+// quarantine. ErrNewer means that the message has a newer major schema. The caller returns the message to its
+// queue, for a newer program.
 package message
 
 import "errors"
