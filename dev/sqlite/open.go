@@ -121,7 +121,11 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 
 func lockFolder(folder string) (*flock.Flock, error) {
 	const advice = "give the user that runs this the right to write there, or choose another folder"
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	switch err := os.MkdirAll(folder, 0o700); {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("data folder %s cannot be made: %w; a file has its name, choose another folder", folder,
+			err)
+	case err != nil:
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))

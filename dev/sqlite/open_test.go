@@ -129,7 +129,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		options sqlite.Options
 		want    string
 	}{
-		"a file in place of the folder": {file, sqlite.Options{}, "cannot be made"},
+		"a file in place of the folder": {file, sqlite.Options{}, "a file has its name"},
 		"another file in its place":     {broken, sqlite.Options{}, "not a database"},
 		"a queue twice": {
 			t.TempDir(),

@@ -213,6 +213,8 @@ func TestWrongCalls(t *testing.T) {
 			[]string{"other machines could reach it", "127.0.0.1:8377"},
 		},
 		{[]string{"dev", "--listen", "8377"}, []string{"is not an address"}},
+		{[]string{"dev", "--listen", "127.0.0.1:99999"}, []string{"is not an address"}},
+		{[]string{"dev", "--listen", "localhost:http"}, []string{"is not an address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
 		{[]string{"agent", "new", "No Good"}, []string{"is not an agent's name"}},

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -263,8 +264,9 @@ func (o *devOptions) checkKeep() error {
 // checkLoopback returns an error if the address is not on the loopback interface. Other machines must not
 // reach the server, because it has no passwords.
 func checkLoopback(flag, listen string) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
+	host, service, err := net.SplitHostPort(listen)
+	_, wrong := strconv.ParseUint(service, 10, 16)
+	if err != nil || wrong != nil {
 		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
 			"%s %q is not an address", flag, listen)
 	}
