@@ -222,6 +222,12 @@ func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, err
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
 
+// Document returns the document of an order as it is stored, or ErrNotFound if the order is unknown. It is for
+// people: its members may change in any version.
+func (c *Client) Document(ctx context.Context, id string) (json.RawMessage, error) {
+	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Document(ctx, id) })
+}
+
 // Workflows returns the workflows that the server has loaded. If a newer file of a workflow is not valid, the
 // result also contains the file's error. For a stack, Workflows returns an error.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {

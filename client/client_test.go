@@ -545,7 +545,8 @@ func TestWhatTheServerReports(t *testing.T) {
 func readings(ctx context.Context, c *client.Client) map[string]error {
 	errs := map[string]error{
 		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")),
-		"submit": second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
+		"document": second(c.Document(ctx, "o")),
+		"submit":   second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
 		"workflows":  second(c.Workflows(ctx)),
 		"definition": second(c.Definition(ctx, "order", client.Latest)),
 		"schedules":  second(c.Schedules(ctx)),

@@ -181,6 +181,11 @@ func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error
 	return o.Order, err
 }
 
+func (h *overHTTP) Document(ctx context.Context, id string) (json.RawMessage, error) {
+	d, err := get[struct{ Document json.RawMessage }](ctx, h, path(id, "/document"))
+	return d.Document, err
+}
+
 func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
 	v := url.Values{}
 	for name, value := range map[string]string{

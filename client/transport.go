@@ -26,6 +26,8 @@ type Transport interface {
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
 	// Order returns the content of an order as it was submitted.
 	Order(ctx context.Context, id string) (json.RawMessage, error)
+	// Document returns the document of an order as it is stored.
+	Document(ctx context.Context, id string) (json.RawMessage, error)
 	// Page returns one page of a listing.
 	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
 	// Follow yields each version of a task with a number above the argument after. After an error it yields

@@ -268,6 +268,22 @@ func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 	return t.order(ctx, task)
 }
 
+// Document returns the document of an order as it is stored.
+func (t *Transport) Document(ctx context.Context, id string) (json.RawMessage, error) {
+	records, errs := t.Tasks.Load(ctx, []string{id})
+	if errs[0] != nil {
+		return nil, Failed(ctx, t.ReadUse(), errs[0])
+	}
+	document, err := state.DocumentOf(records[0])
+	switch {
+	case errors.Is(err, port.ErrNotFound):
+		return nil, notFound(id)
+	case err != nil:
+		return nil, refusal(http.StatusInternalServerError, codeDamaged, "order %q: %v", id, err)
+	}
+	return document, nil
+}
+
 func (t *Transport) order(ctx context.Context, task *protocol.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {

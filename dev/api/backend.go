@@ -43,6 +43,9 @@ type Backend interface {
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
 	Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error)
+	// Document returns the document of an order as it is stored. It returns port.ErrNotFound for an unknown
+	// order, state.ErrSchema for a document of another version, and core.ErrUnfit for one that is not JSON.
+	Document(ctx context.Context, id string) (json.RawMessage, error)
 	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
 	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error)

@@ -262,6 +262,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.do("POST", "/v1/orders", "application/x-ndjson", orderJSON("a-2")+"\nnonsense\n")
 	r.get("/v1/orders/a-1?wait=1s")
 	r.get("/v1/orders/a-1/order")
+	r.get("/v1/orders/a-1/document")
 	r.get("/v1/orders?limit=1&state=Error&workflow=order&olderThan=0s")
 	r.follow("a-1", 0, 1)
 	r.get("/v1/approvals?workflow=order&step=charge&id=a-&limit=1")

@@ -54,6 +54,11 @@ type approvalsInput struct {
 	Cursor   string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
 }
 
+// StoredDocument is the body of GET /v1/orders/{id}/document.
+type StoredDocument struct {
+	Document json.RawMessage `json:"document"`
+}
+
 func (e *edge) registerOrders(doc huma.API) {
 	read(doc, "orders", "get-order", "/v1/orders/{id}",
 		"The task of an order: its state, its steps, why it failed", []int{400, 403, 404, 503},
@@ -65,6 +70,12 @@ func (e *edge) registerOrders(doc huma.API) {
 		[]int{400, 403, 404, 503}, func(ctx context.Context, in *OrderPath) (OrderDocument, error) {
 			o, err := e.getOrder(ctx, in.ID)
 			return o, ofOrder(in.ID, err)
+		})
+	read(doc, "orders", "get-stored-document", "/v1/orders/{id}/document",
+		"The document of an order as it is stored, see document.md; its members may change in any version",
+		[]int{400, 403, 404, 503}, func(ctx context.Context, in *OrderPath) (StoredDocument, error) {
+			d, err := e.backend.Document(ctx, in.ID)
+			return StoredDocument{Document: d}, ofOrder(in.ID, err)
 		})
 	read(doc, "orders", "list-orders", "/v1/orders", "Orders by state, workflow and age, newest first",
 		[]int{400, 403, 503}, e.list)

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Codes of problems, for programs. The packages message, core and scheduler define the codes of their own
@@ -124,6 +125,8 @@ func problemOf(err error) *Problem {
 			"nothing is known to be stored (%v); send it again later, that is harmless", err)
 		p.RetryAfter = seconds(unavailableRetry)
 		return p
+	case errors.Is(err, state.ErrSchema):
+		return problem(http.StatusInternalServerError, CodeDamaged, "%v", err)
 	case errors.Is(err, core.ErrUnfit):
 		return problem(http.StatusInternalServerError, CodeDamaged,
 			"its stored document cannot be read, other orders are not affected (%v)", err)

@@ -228,6 +228,18 @@ func (s *Runtime) Order(ctx context.Context, t *protocol.Task) (json.RawMessage,
 	return s.state.Order(ctx, t)
 }
 
+// Document returns the document of an order as it is stored.
+func (s *Runtime) Document(ctx context.Context, id string) (json.RawMessage, error) {
+	if s.closed.Load() {
+		return nil, errShuttingDown
+	}
+	records, errs := s.state.Port().Load(ctx, []string{id})
+	if errs[0] != nil {
+		return nil, fmt.Errorf("order %q: %w", id, errs[0])
+	}
+	return state.DocumentOf(records[0])
+}
+
 // Wait blocks until done returns true for a version of the task, or ctx ends. The function done also runs in
 // the goroutine that commits the task, so it must not change the task or block.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error) {

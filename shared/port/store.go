@@ -68,7 +68,8 @@ type Write struct {
 	//
 	// The hash is "" if a Cancel came before its order (P17, a cancel is kept).
 	Hash string
-	// Apart reports whether the content is stored in an item or row of its own, under Hash.
+	// Apart reports whether the content is stored in an item or row of its own, under Hash. Each write of an
+	// order says the same.
 	Apart bool
 	// Content is the order's content. It is set only if the write creates a record and Apart is true. The
 	// store writes the content before the record, so that every record has its content. If the store refuses

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -30,6 +31,22 @@ func TaskOf(r *port.Record) (*protocol.Task, error) {
 			t.OrderID, t.Version, r.Version)), nil
 	}
 	return t, nil
+}
+
+// DocumentOf returns the stored document in a record, for people. A damaged document is returned if it is JSON.
+// Otherwise the error is core.ErrUnfit with the reason. The error of a document of another schema is ErrSchema.
+func DocumentOf(r *port.Record) (std.RawMessage, error) {
+	if r == nil {
+		return nil, port.ErrNotFound
+	}
+	t, err := TaskOf(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Damaged != "" && !jsontext.Value(r.Document).IsValid():
+		return nil, fmt.Errorf("%w: %s", core.ErrUnfit, t.Damaged)
+	}
+	return r.Document, nil
 }
 
 // remains returns what can be read of a damaged task: what the store keeps beside the document, and members

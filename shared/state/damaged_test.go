@@ -107,3 +107,24 @@ func TestAChangedOrderIsNoRemains(t *testing.T) {
 		})
 	}
 }
+
+// A document is shown as it is stored, also if it is damaged and still JSON.
+func TestDocumentOf(t *testing.T) {
+	doc, err := state.EncodeTask(task("o-1", 3))
+	require.NoError(t, err)
+	for name, x := range map[string]struct {
+		document, want string
+		err            error
+	}{
+		"whole":            {string(doc), string(doc), nil},
+		"damaged":          {`{"Schema":2,"OrderID":7}`, `{"Schema":2,"OrderID":7}`, nil},
+		"no JSON":          {`{`, "", core.ErrUnfit},
+		"an older version": {`{"Schema":1}`, "", state.ErrSchema},
+	} {
+		got, err := state.DocumentOf(&port.Record{ID: "o-1", Version: 3, Document: []byte(x.document)})
+		require.ErrorIs(t, err, x.err, name)
+		require.Equal(t, x.want, string(got), name)
+	}
+	_, err = state.DocumentOf(nil)
+	require.ErrorIs(t, err, port.ErrNotFound)
+}

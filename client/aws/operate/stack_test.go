@@ -82,6 +82,9 @@ func TestSubmitWaitGet(t *testing.T) {
 			text, err := c.Submitted(t.Context(), id)
 			require.NoError(t, err)
 			require.Equal(t, `{"end":"`+id+`"}`, string(text))
+			document, err := c.Document(t.Context(), id)
+			require.NoError(t, err)
+			require.Contains(t, string(document), `"OrderID":"`+id+`"`)
 		}
 		for _, err := range []error{get(t, c, "none"), submitted(t, c, "none"), waited(t, c, "none")} {
 			require.ErrorIs(t, err, client.ErrNotFound)

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -295,6 +296,16 @@ func (b *Backend) Order(ctx context.Context, t *protocol.Task) (json.RawMessage,
 		return o, b.broken("Order")
 	}
 	return nil, fmt.Errorf("order %q: %w", t.OrderID, port.ErrNotFound)
+}
+
+// Document implements api.Backend.
+func (b *Backend) Document(ctx context.Context, id string) (json.RawMessage, error) {
+	handed(ctx)
+	t, _, err := b.Task(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return state.EncodeTask(t)
 }
 
 // Wait implements api.Backend.

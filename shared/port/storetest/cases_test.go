@@ -40,7 +40,8 @@ func createCases() []testCase {
 		for _, second := range forms {
 			cases = append(cases, script("first "+first.name+", then "+second.name,
 				batch(write("a", 0, first.change)),
-				batch(write("a", 0, holding([]byte(`{"second":true}`)), second.change)), batch(write("a", 1)),
+				batch(write("a", 0, holding([]byte(`{"second":true}`)), second.change)),
+				batch(write("a", 1, contentOf(write("a", 0, first.change)))),
 				batch(write("a", 0, second.change))))
 		}
 	}
@@ -84,7 +85,7 @@ func replaceCases() []testCase {
 		for _, expected := range []int64{0, 1, 2, 4, 5, 6} {
 			var before [][]port.Write
 			for v := range stored {
-				before = append(before, batch(write("a", v)))
+				before = append(before, batch(write("a", v, contentOf(write("a", 0)))))
 			}
 			cases = append(cases, script(fmt.Sprintf("version %d is stored, %d is expected", stored,
 				expected),

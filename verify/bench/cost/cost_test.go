@@ -3,6 +3,8 @@
 package cost_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"math"
 	"strings"
@@ -97,8 +99,8 @@ var rows = []row{
 	{name: "an end on the event bus (`events: true`)", head: "events: true\n"},
 	{name: "`TaskTTL`", options: dynamo.Options{TTL: 10_000 * 24 * time.Hour}},
 	{name: "`FinishedOrders`", options: dynamo.Options{FinishedIndex: true}},
-	{name: "an order of 900 bytes", order: `{"x":"` + strings.Repeat("x", 900-8) + `"}`},
-	{name: "an output of 900 bytes", output: `{"x":"` + strings.Repeat("x", 900-8) + `"}`},
+	{name: "an order of 900 bytes", order: incompressible(900)},
+	{name: "an output of 900 bytes", output: incompressible(900)},
 }
 
 var wholes = []row{
@@ -214,4 +216,15 @@ func example(c consumed) string {
 	}
 	fmt.Fprintf(&text, "| **a million orders** | **$%.2f** | **$%.2f** |\n", full.dollars(c), single.dollars(c))
 	return text.String()
+}
+
+// incompressible returns JSON of n bytes that takes about three quarters of them in an item, as the base64 of a key
+// or a signature does.
+func incompressible(n int) string {
+	text := make([]byte, 0, n)
+	for i := 0; len(text) < n; i++ {
+		sum := sha256.Sum256([]byte{byte(i)})
+		text = base64.StdEncoding.AppendEncode(text, sum[:])
+	}
+	return `{"x":"` + string(text[:n-8]) + `"}`
 }

@@ -50,7 +50,7 @@ func (m *meter) handle(ctx context.Context, in middleware.InitializeInput,
 	switch in := in.Parameters.(type) {
 	case *dynamodb.PutItemInput:
 		in.ReturnConsumedCapacity = each
-		if in.Item["Steps"] != nil {
+		if in.Item["Document"] != nil {
 			size = dynamo.Size(in.Item)
 		}
 	case *dynamodb.UpdateItemInput:

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // fill stores three orders: one running, one processed, one stopped.
@@ -68,6 +69,11 @@ func TestShow(t *testing.T) {
 	r = c.run(t, "show", "stopped", "--messages")
 	r.want(t, failure.OK, "Messages (UTC)", "received   order", "alert Error")
 	require.NotContains(t, r.out, "Timeline")
+	r = c.run(t, "show", "stopped", "--raw")
+	stored, err := state.DecodeTask([]byte(r.out))
+	require.NoError(t, err)
+	require.Equal(t, "stopped", stored.OrderID)
+	c.run(t, "show", "missing", "--raw").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
 	c.run(t, "show", "missing").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
 	c.terminal = true
 	require.Contains(t, c.run(t, "show", "stopped").out, "\x1b[", "no colours on a terminal")

@@ -17,6 +17,7 @@ type showOptions struct {
 	app      *app.App
 	id       string
 	messages bool
+	raw      bool
 }
 
 // shown is the JSON output of `show`. It contains the task as GET /v1/orders/{id} returns it, the timeline,
@@ -35,7 +36,8 @@ var showText = app.Text{
 	Short: "Show an order and what to do next",
 	Examples: `  stepkeeper show order-1001
   stepkeeper show order-1001 --messages
-  stepkeeper show order-1001 --output json`,
+  stepkeeper show order-1001 --output json
+  stepkeeper show order-1001 --raw`,
 	Long: `It prints each step with attempts, times, errors, inputs and outputs; the timeline; the reason of a stop; and
 the commands that the order accepts now, or from a printed time on. For an order on AWS it estimates the cost.`,
 	Args:  app.Args{Least: 1, Most: 1, What: "the ID of an order"},
@@ -50,6 +52,10 @@ func newShow(a *app.App) *cobra.Command {
 			In: app.OutputFlags, Name: "messages", To: &o.messages,
 			Text: "print the messages that the order received and sent instead of the timeline",
 		},
+		{
+			Name: "raw", To: &o.raw,
+			Text: "print only the stored document, as JSON; its members may change in any version",
+		},
 	},
 		func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
@@ -60,6 +66,14 @@ func newShow(a *app.App) *cobra.Command {
 func runShow(ctx context.Context, o *showOptions) error {
 	if err := app.CheckID(o.id); err != nil {
 		return err
+	}
+	if o.raw {
+		document, err := app.Ask(ctx, o.app, "order "+o.id,
+			func(c *client.Client, ctx context.Context) (json.RawMessage, error) { return c.Document(ctx, o.id) })
+		if err != nil {
+			return err
+		}
+		return o.app.PrintJSON(document)
 	}
 	read, err := app.Ask(ctx, o.app, "order "+o.id,
 		func(c *client.Client, ctx context.Context) (*view.Task, error) { return c.Get(ctx, o.id) })
