@@ -187,7 +187,7 @@ func PlanOf(t *protocol.Task, def *core.Definition, to core.Target, order json.R
 // accepts returns the commands that the task would accept now, and the commands that it would accept later.
 func accepts(t *protocol.Task, def *core.Definition, now core.Time) (all []Command, later []LaterCommand) {
 	all = []Command{}
-	if protocol.Unfit(def, t) != nil {
+	if t.Damaged == "" && protocol.Unfit(def, t) != nil {
 		return all, nil
 	}
 	for _, o := range t.Offers(def, now) {

@@ -116,6 +116,10 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 			_, _, err := c.Approvals(t.Context(), client.Query{}, "")
 			return err
 		},
+		"document": func(t *testing.T, c *client.Client) error {
+			_, err := c.Document(t.Context(), "o-1")
+			return err
+		},
 		"plan of a move": func(t *testing.T, c *client.Client) error {
 			_, err := c.PlanMove(t.Context(), "o-1", g.outputs["EngineWorkflowOrder"])
 			return err
@@ -202,7 +206,7 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 // that is named.
 func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 	application := []string{
-		"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
+		"submit", "get", "submitted", "document", "cancel", "early cancel", "answer by token",
 		"schedules",
 		"definition", "plan of a move", "plan of a move with documents",
 	}

@@ -108,7 +108,10 @@ func (m *moving) isMoved(t *testing.T, refused string) {
 	form.Set("definition", refused) // an older page would send this definition
 	_, body := m.post(action, form)
 	wants(t, body, "move was refused")
-	form.Set("definition", offered)
+	action, form = m.form("/orders/o-1/move", "kind", "move") // the refusal has raised the number of commands
+	form.Set("by", "ada")
+	form.Set("reason", "it has to be weighed")
+	require.Equal(t, offered, form.Get("definition"))
 	_, body = m.post(action, form)
 	wants(t, body, "move was accepted")
 	after, err := m.client.Get(t.Context(), "o-1")

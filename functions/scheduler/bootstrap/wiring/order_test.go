@@ -1,6 +1,7 @@
 package wiring_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,8 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -135,87 +140,58 @@ func reply(step, agent string, outcome core.Outcome) string {
 	return string(text)
 }
 
-// shown is the part of an item, of the order or of one step, that a person sees.
-func shown(item map[string]map[string]any, step string) string {
-	if step != "" {
-		member := func(in map[string]any, name string) map[string]any {
-			v, _ := in[name].(map[string]any)
-			return v
-		}
-		text, _ := json.Marshal(member(member(member(item["Steps"], "M"), step), "M"))
-		item = nil
-		_ = json.Unmarshal(text, &item)
-	}
-	value := func(name string) string {
-		for _, kind := range []string{"S", "N"} {
-			if v, ok := item[name][kind].(string); ok {
-				return v
-			}
-		}
-		if item[name] == nil {
-			return "-"
-		}
-		return "?"
-	}
-	return strings.Join([]string{
-		value("ProcessState"), value("LockedBy"), value("CompleteBy"),
-		value("FailureCount"),
-	}, " ")
+// shown returns the state of an order's step as it is stored, who claimed it, until when it is to be done, and its
+// failures.
+func (d *trips) shown(id, step string) string {
+	d.t.Helper()
+	lookup := d.Environment(d.settings)
+	settings, err := deployment.ReadScheduler(lookup)
+	require.NoError(d.t, err)
+	c, err := wire.Environment(lookup)
+	require.NoError(d.t, err)
+	engine, _, _ := cloud.Open(c, settings.Engine, nil, io.Discard, quiet)
+	loaded := engine.State.Load(d.t.Context(), []string{id})[0]
+	require.NoError(d.t, loaded.Err)
+	s := loaded.Task.Step(step)
+	return fmt.Sprintf("%s %s %s %d", s.State, cmp.Or(s.Claim.By, "-"), cmp.Or(s.CompleteBy.String(), "-"), s.Failures.Do)
 }
 
-// The item of an order as a person sees it in the console: state, who claimed last, until when the first of
-// the claims is to be done, and all failures, "-" for none; an ended one has its time to live, in seconds.
-func TestItemOfAnOrder(t *testing.T) {
+// What is stored of an order: the state of each step, who claimed it, until when it is to be done, and its failures;
+// an ended order has its time to live, in seconds.
+func TestWhatIsStoredOfAnOrder(t *testing.T) {
 	d := tripping(t)
 	one := d.instance("instance-1")
 	two := d.instance("instance-2")
 	began := time.Now()
-	if again := d.take(one, "intake", "AIDASHOP", submission("o-1")); len(again) > 0 {
-		t.Fatalf("returned: %q", again)
-	}
-	item := d.Item("orders", "o-1")
-	times := func(step string) string { return strings.Fields(shown(item, step))[2] }
-	expect := func(what, got, want string) {
+	require.Empty(t, d.take(one, "intake", "AIDASHOP", submission("o-1")))
+	times := func(step string) string { return strings.Fields(d.shown("o-1", step))[2] }
+	runs := func() {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s: %q, want %q", what, got, want)
-		}
+		require.Equal(t, "Processing", d.Item("orders", "o-1")["ProcessState"]["S"])
+		require.Nil(t, d.Item("orders", "o-1")[ttl], "an order under way would be deleted")
 	}
-	running := func() {
-		t.Helper()
-		if at := item[ttl]; at != nil {
-			t.Errorf("an order under way would be deleted at %v", at)
-		}
-	}
-	expect("the order", shown(item, ""), "Processing stance-1 "+times("seat")+" -")
-	expect("pay", shown(item, "pay"), "Processing stance-1 "+times("pay")+" -")
-	if times("seat") >= times("pay") {
-		t.Errorf("the quick step is to be done by %s, the slow one by %s", times("seat"), times("pay"))
-	}
-	expect("print", shown(item, "print"), "Pending - - -")
-	running()
+	require.Equal(t, "Processing stance-1 "+times("pay")+" 0", d.shown("o-1", "pay"))
+	require.Less(t, times("seat"), times("pay"), "the quick step is to be done before the slow one")
+	require.Equal(t, "Pending - - 0", d.shown("o-1", "print"))
+	runs()
 
 	d.take(two, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeDone))
-	item = d.Item("orders", "o-1")
-	expect("the order, claimed by two", shown(item, ""), "Processing stance-2 "+times("print")+" -")
-	expect("pay, unchanged", shown(item, "pay"), "Processing stance-1 "+times("pay")+" -")
-	expect("seat", shown(item, "seat"), "Processed - - -")
+	require.Equal(t, "Processing stance-1 "+times("pay")+" 0", d.shown("o-1", "pay"))
+	require.Equal(t, "Processing stance-2 "+times("print")+" 0", d.shown("o-1", "print"))
+	require.Equal(t, "Processed - - 0", d.shown("o-1", "seat"))
 
 	d.take(two, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeRetryLater))
-	item = d.Item("orders", "o-1")
-	expect("the order, with a failure", shown(item, ""), "Processing stance-2 "+times("print")+" 1")
-	expect("pay, handed back", shown(item, "pay"), "Pending - "+times("pay")+" 1")
-	running()
+	require.Equal(t, "Pending - "+times("pay")+" 1", d.shown("o-1", "pay"))
+	runs()
 
 	d.take(one, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone),
 		reply("print", "shipping", core.OutcomeDone))
-	item = d.Item("orders", "o-1")
-	expect("the order, ended", shown(item, ""), "Processed - - 1")
+	item := d.Item("orders", "o-1")
+	require.Equal(t, "Processed", item["ProcessState"]["S"])
+	require.Nil(t, item["bucket"])
 	expires, err := strconv.ParseInt(fmt.Sprint(item[ttl]["N"]), 10, 64)
-	kept := time.Unix(expires, 0).Sub(began)
-	if err != nil || kept < 720*time.Hour-time.Second || kept > 721*time.Hour || item["bucket"] != nil {
-		t.Errorf("it is kept for %s (%v), in the bucket %v", kept, err, item["bucket"])
-	}
+	require.NoError(t, err)
+	require.InDelta(t, (720 * time.Hour).Seconds(), time.Unix(expires, 0).Sub(began).Seconds(), 3600)
 }
 
 const ttl = "expiresAt"
@@ -254,7 +230,7 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	})
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
-	state := func() string { return shown(d.Item("orders", "o-1"), "seat")[:10] }
+	state := func() string { return d.shown("o-1", "seat")[:10] }
 	if again := d.take(f, "replies", "AROAPAYMENT:function",
 		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
 		t.Errorf("%q come again, the step is %s", again, state())
