@@ -24,9 +24,9 @@ import (
 var damages = map[string]string{
 	"no JSON":                   "document = x'7b'",
 	"another version":           "version = version + 1",
-	"a number out of range":     `document = CAST(replace(document, '"run":', '"run":99999999999999999999') AS BLOB), version = version + 7`,
+	"a number out of range":     `document = CAST(replace(document, '"Version":', '"Version":99999999999999999999') AS BLOB), version = version + 7`,
 	"no UTF-8":                  "document = CAST(CAST(document AS BLOB) || x'ff' AS BLOB)",
-	"a step of no definition":   `document = CAST(replace(document, '"second":{', '"sekond":{') AS BLOB)`,
+	"a step of no definition":   `document = CAST(replace(document, '"name":"second"', '"name":"sekond"') AS BLOB)`,
 	"half of a surrogate pair":  `document = CAST(replace(document, '"OrderID"', '"x":"\ud83d","OrderID"') AS BLOB)`,
 	"a bit that nobody notices": `document = CAST(replace(document, '"Created":"2', '"Created":"3') AS BLOB)`,
 	"the document of no order":  "document = x'7b7d'",
