@@ -108,7 +108,7 @@ func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.T
 		return core.QueueClear, nil
 	}
 	if st.Claim.At < w.cfg.QueuesSince {
-		return core.QueueLost, nil
+		return core.QueuePassed, nil
 	}
 	agent := st.AskedAgent(&def.Steps[i])
 	depth, err := w.depth(ctx, port.Requests(agent))
@@ -126,8 +126,10 @@ func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.T
 		return core.QueueClear, nil
 	case err != nil:
 		return core.QueueClear, err
-	case w.untaken(depth, st.CompleteBy), w.full(depth, Scheduler):
+	case w.full(depth, Scheduler):
 		return core.QueueHeld, nil
+	case w.untaken(depth, st.CompleteBy):
+		return core.QueuePassed, nil
 	}
 	return core.QueueClear, nil
 }

@@ -75,10 +75,11 @@ type Overdue struct {
 // QueueState says whether a queue explains that a step is overdue (P32, queue time is not a failure).
 type QueueState int
 
+// States of a queue with regard to an overdue step.
 const (
 	QueueClear QueueState = iota // no: the agent has most likely received the request
 	QueueHeld                    // the queue of the agent, or that of the replies, holds a backlog
-	QueueLost                    // a restart has lost the queue with the request
+	QueuePassed                  // its request has left the queue: a restart has lost it, or its reply may wait
 )
 
 // DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates this event (P23a, a

@@ -186,7 +186,7 @@ func TestRestartsDoNotLengthenTheAllowance(t *testing.T) {
 	allowance := d.task.Step("a").Claim.Allowance
 	for attempt := range 3 {
 		d.wait(30 * core.Second)
-		d.decide(core.Overdue{Step: "a", Attempt: attempt + 1, Queue: core.QueueLost})
+		d.decide(core.Overdue{Step: "a", Attempt: attempt + 1, Queue: core.QueuePassed})
 		require.Equal(t, core.Pending, d.task.Step("a").State)
 		require.Equal(t, allowance, d.task.Step("a").Claim.Allowance)
 		require.Zero(t, d.task.Step("a").Failures.Do)

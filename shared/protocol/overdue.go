@@ -57,8 +57,8 @@ func (s step) wakeNow() {
 
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). If the request most
 // likely still waits in a queue, backlog doubles the allowance, up to the rest of maxQueueTime, so that the next
-// request can wait longer. A restart says nothing about how long a request waits. After maxQueueTime in total, the
-// task stops for the operator.
+// request can wait longer. A restart, and a reply that waits, say nothing about how long a request waits. After
+// maxQueueTime in total, the task stops for the operator.
 func (s step) backlog(queue core.QueueState) {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)

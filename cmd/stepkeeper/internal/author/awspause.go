@@ -24,9 +24,10 @@ var awsPauseText = app.Text{
 	Short:    "Stop all functions of a stack until `aws resume`",
 	Examples: "  stepkeeper aws pause --stack Shop",
 	Long: `It disables the schedule of the Supervisor and the event source mappings, and waits up to 5 minutes until they are
-disabled. Messages stay in their queues, orders for 14 days (Tuning.IntakeRetention). Functions that run now end within their timeouts. External agents continue. A
-deployment does not end the pause, unless it changes a mapping or the schedule itself. While a stack is paused,
-the alarm on missing sweeps goes off. The command can be repeated after an error.`,
+disabled. Messages stay in their queues, orders for 14 days (Tuning.IntakeRetention). Functions that run now end within
+their timeouts. External agents continue. A deployment does not end the pause, unless it changes a mapping or the
+schedule itself. While a stack is paused, the alarm on missing sweeps goes off. The command can be repeated after an
+error.`,
 	Reach: app.Reach{Stack: true, Timeout: "how long to wait until all are disabled (default 5m)"},
 }
 
@@ -35,8 +36,8 @@ var awsResumeText = app.Text{
 	Short:    "Start all functions of a stack that was paused",
 	Examples: "  stepkeeper aws resume --stack Shop",
 	Long: `It enables the event source mappings and the schedule of the Supervisor, also those that somebody disabled by
-hand, and waits up to 5 minutes until they are enabled. It refuses a stack that was deployed with Paused, because that may be the
-standby of another Region: deploy it without.`,
+hand, and waits up to 5 minutes until they are enabled. It refuses a stack that was deployed with Paused, because that
+may be the standby of another Region: deploy it without.`,
 	Reach: app.Reach{Stack: true, Timeout: "how long to wait until all are enabled (default 5m)"},
 }
 

@@ -137,8 +137,7 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
 		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
 	end() // its end is reported now
-	server, end = opened(t, folder)
-	c = call{server: server}
+	_, end = opened(t, folder)
 	again := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1)
 	fixed := strings.Replace(buggy, "order.amount.value", "order.n", 1)
 	const stops = "with nothing going wrong an order does not end Processed: step charge failed"
