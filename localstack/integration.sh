@@ -4,7 +4,7 @@
 # BACKEND   localstack (default) or ministack, which enforces IAM
 # PACKAGE   the tests instead of ./localstack/integration; `make account-check` names its own
 # KEEP=1    leaves the emulator running
-# SHORT=1   without the two longest tests
+# SHORT=1   without the three longest tests
 # ARGS      for go test: ARGS="-run TestUnreadableMessageIsQuarantined -v"
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

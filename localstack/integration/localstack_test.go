@@ -181,7 +181,7 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 		got, want any
 	}{
 		{"a.Step", a.Step, "settle"},
-		{"a.Code", a.Code, "http-409"},
+		{"a.Code", a.Code, "taken"},
 		{"a.Kind", a.Kind, "first"},
 		{"a.Deployment is empty", a.Deployment == "", false},
 		{
@@ -343,7 +343,7 @@ func TestRefusedChildUndoesAllChildren(t *testing.T) {
 	s.remote.on(child, "settle", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
 	end := o.notified("undone", 2*soon)
-	if k := o.task(); k.ProcessState != "Compensated" || end.Code != "http-422" {
+	if k := o.task(); k.ProcessState != "Compensated" || end.Code != "declined" {
 		t.Errorf("%+v, reported %+v", k, end)
 	}
 	for _, id := range []string{o.id + "~each~0", o.id + "~each~1", o.id + "~each~2"} {

@@ -215,6 +215,9 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 // nothing twice, and takes again what applications send again.
 func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	s := on(t, localstack)
+	if testing.Short() {
+		t.Skip("SKIPPED: two more deployments; make integration without SHORT has it")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")

@@ -117,8 +117,8 @@ func refused() (int, string) {
 }
 
 // taken and gone refuse for good with other error codes: incidents of their own.
-func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"declined"}}` }
-func gone() (int, string)  { return http.StatusGone, `{"error":{"code":"declined"}}` }
+func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"taken"}}` }
+func gone() (int, string)  { return http.StatusGone, `{"error":{"code":"gone"}}` }
 
 // down returns that it may be later.
 func down() (int, string) { return http.StatusServiceUnavailable, `{}` }
