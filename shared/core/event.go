@@ -77,9 +77,9 @@ type QueueState int
 
 // States of a queue with regard to an overdue step.
 const (
-	QueueClear QueueState = iota // no: the agent has most likely received the request
-	QueueHeld                    // the queue of the agent, or that of the replies, holds a backlog
-	QueuePassed                  // its request has left the queue: a restart has lost it, or its reply may wait
+	QueueClear  QueueState = iota // no: the agent has most likely received the request
+	QueueHeld                     // the queue of the agent, or that of the replies, holds a backlog
+	QueuePassed                   // its request has left the queue: a restart has lost it, or its reply may wait
 )
 
 // DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates this event (P23a, a
