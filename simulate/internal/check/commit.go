@@ -355,11 +355,11 @@ func (m *move) replies() {
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }
 
-// settling reports whether a commit records only that the end of the task has been reported, or that
-// undelivered statuses were sent (P12b, a status delays nothing else).
+// settling reports whether a commit records only that the end of the task has been reported, or that statuses were
+// sent or could not be (P12b, a status delays nothing else). A repeated message reports an unsettled end again.
 func (m *move) settling() bool {
 	return (m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 ||
-		len(m.after.Undelivered) < len(m.before.Undelivered)) && m.after.Erased == m.before.Erased &&
+		!slices.Equal(m.after.Undelivered, m.before.Undelivered)) && m.after.Erased == m.before.Erased &&
 		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At
 }
 
