@@ -77,10 +77,12 @@ func TestCommandsOnAStack(t *testing.T) {
 		run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
 		run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
 		run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
-		for x := range w.Client().Follow(t.Context(), "q-1") {
-			if x == nil || x.Steps[0].State == core.Waiting {
+		for { // until the Scheduler has taken it from the queue
+			asked, err := w.Client().Get(t.Context(), "q-1")
+			if err == nil && asked.Steps[0].State == core.Waiting {
 				break
 			}
+			time.Sleep(time.Second)
 		}
 		w.Parts.Outputs.Workflows = map[string]string{"Order": "67d6291b301412df4a6ca7808aeafac9"}
 		for _, command := range []string{"approvals --workflow nope", "list --where workflow=nope"} {
