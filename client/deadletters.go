@@ -249,7 +249,7 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 			all = append(all, port.Extension{Receipt: receipts[id]})
 		}
 	}
-	port.Extend(ctx, q.Queue, all)
+	q.Queue.Extend(ctx, all)
 }
 
 type known struct {

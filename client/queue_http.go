@@ -91,8 +91,16 @@ func (q *serverQueue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// Extend changes the visibility timeout of one delivery.
-func (q *serverQueue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+// Extend changes the visibility timeouts of deliveries.
+func (q *serverQueue) Extend(ctx context.Context, extensions []port.Extension) []error {
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = q.hide(ctx, e.Receipt, e.For)
+	}
+	return errs
+}
+
+func (q *serverQueue) hide(ctx context.Context, receipt string, d time.Duration) error {
 	_, err := queueCall[struct{}](ctx, q, "ChangeMessageVisibility", map[string]any{
 		"ReceiptHandle": receipt, "VisibilityTimeout": wholeSeconds(d),
 	})

@@ -55,6 +55,9 @@ func (c *Clock) read() error {
 // Now returns the shifted time.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
+// At calls run when the clock reaches the time at, by the offset of this moment.
+func (c *Clock) At(at time.Time, run func()) (stop func()) { return port.ClockFunc(c.Now).At(at, run) }
+
 // Set writes the offset for all clocks that read the file.
 func Set(path string, d time.Duration) error {
 	beside := path + ".new"

@@ -44,7 +44,7 @@ type Options struct {
 	OnAlert     OnAlert     // receivers of alerts besides the log
 	Tracer      port.Tracer // nil means no tracing
 	Log         *slog.Logger
-	Clock       port.Clock
+	Clock       port.Timer
 	Version     string // version of the program, for the OpenAPI document
 	// Pages returns a handler of web pages. Run serves the pages on Listen, under the patterns in PagePaths.
 	// The parameter server is the address of Listen. nil means no pages.
@@ -77,7 +77,7 @@ func (o Options) withDefaults() Options {
 	o.SweepEvery = cmp.Or(o.SweepEvery, 500*time.Millisecond)
 	o.StatisticsEvery = cmp.Or(o.StatisticsEvery, 10*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
+	o.Clock = cmp.Or[port.Timer](o.Clock, port.ClockFunc(time.Now))
 	o.Listen = cmp.Or(o.Listen, "127.0.0.1:8377")
 	return o
 }

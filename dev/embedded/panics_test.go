@@ -23,6 +23,10 @@ func (c *panickyClock) Now() time.Time {
 	return time.Now()
 }
 
+func (c *panickyClock) At(at time.Time, run func()) (stop func()) {
+	return port.ClockFunc(c.Now).At(at, run)
+}
+
 // Parts of the runtime that panic do not end the process: each goes on by itself, and orders run.
 func TestPartsThatPanicGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

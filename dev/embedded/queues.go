@@ -55,7 +55,7 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 
 // newQueues opens all queues. It numbers the messages in memory from a random value, so that a receipt from
 // before a restart is not valid.
-func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
+func newQueues(disk *sqlite.Queues, clock port.Timer, agents []*agent) (*queues, error) {
 	first := rand.Uint64() >> 1
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {

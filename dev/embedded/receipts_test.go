@@ -34,7 +34,7 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 		}
 		if len(present) > 0 {
 			_ = q.Delete(t.Context(), []string{old[0].Receipt})
-			if err := q.Extend(t.Context(), old[0].Receipt, 0); err == nil {
+			if err := q.Extend(t.Context(), []port.Extension{{Receipt: old[0].Receipt}})[0]; err == nil {
 				t.Error("the old receipt has extended the request")
 			}
 			if d, err := q.Depth(t.Context()); err != nil || d.InFlight != 1 {

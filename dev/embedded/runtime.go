@@ -39,7 +39,7 @@ type counter = atomic.Int64
 type Runtime struct {
 	options   Options
 	log       *slog.Logger
-	clock     port.Clock
+	clock     port.Timer
 	store     *sqlite.Store
 	queues    *queues
 	state     *state.Store

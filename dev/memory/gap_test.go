@@ -78,7 +78,7 @@ func TestEndedContext(t *testing.T) {
 		"Send":    func() error { return q.Send(ended, []port.Message{{Body: []byte("x")}})[0] },
 		"Receive": func() error { _, err := q.Receive(ended, 1, 0, time.Minute); return err },
 		"Delete":  func() error { return q.Delete(ended, []string{d.Receipt})[0] },
-		"Extend":  func() error { return q.Extend(ended, d.Receipt, 0) },
+		"Extend":  func() error { return q.Extend(ended, []port.Extension{{Receipt: d.Receipt}})[0] },
 		"Depth":   func() error { _, err := q.Depth(ended); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
@@ -189,7 +189,7 @@ func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time,
 
 func extend(t *testing.T, q port.Queue, m *held, now time.Time, by time.Duration, name string) {
 	t.Helper()
-	err := q.Extend(t.Context(), m.receipt, by)
+	err := q.Extend(t.Context(), []port.Extension{{Receipt: m.receipt, For: by}})[0]
 	if visible := !m.visibleAt.After(now); visible != errors.Is(err, port.ErrReceipt) || !visible &&
 		err != nil {
 		t.Fatalf("message %s, visible %t, is extended: %v", name, visible, err)

@@ -107,7 +107,7 @@ func groupsTakeTurns(t *testing.T, before int) {
 	if err != nil || string(ds[0].Body) != "a1" { // whose last turn is the longest ago
 		t.Fatalf("%v %v", ds, err)
 	}
-	if err := q.Extend(t.Context(), ds[0].Receipt, 0); err != nil {
+	if err := q.Extend(t.Context(), []port.Extension{{Receipt: ds[0].Receipt}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	if got := take(9); got != "f2 a2 f3 a1 f4" {

@@ -21,7 +21,7 @@ import (
 // grows with the logarithm of the number of delayed and in-flight messages.
 type Queue struct {
 	config QueueConfig
-	clock  port.Clock
+	clock  port.Timer
 
 	mu       sync.Mutex
 	slab     slab
@@ -35,7 +35,7 @@ type Queue struct {
 	stopRing func()
 }
 
-func newQueue(clock port.Clock, config QueueConfig) *Queue {
+func newQueue(clock port.Timer, config QueueConfig) *Queue {
 	q := &Queue{config: config, clock: clock, seq: config.First}
 	q.asleep.slab = &q.slab
 	return q
@@ -166,7 +166,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 		if w == nil {
 			return deliveries, nil
 		}
-		stopTimer := port.CallAt(q.clock, until, func() { q.expireWaiter(w) })
+		stopTimer := q.clock.At(until, func() { q.expireWaiter(w) })
 		select {
 		case <-w.awake:
 		case <-ctx.Done():
@@ -305,9 +305,16 @@ func (q *Queue) badReceipt(text string) error {
 	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
-// Extend makes a delivered message invisible for the duration d from now on. It returns port.ErrReceipt if
-// the message was deleted or received again, or is visible again.
-func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error {
+// Extend makes delivered messages invisible, each for its duration from now on.
+func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = q.hide(ctx, e.Receipt, e.For)
+	}
+	return errs
+}
+
+func (q *Queue) hide(ctx context.Context, text string, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -26,12 +26,12 @@ type QueueConfig struct {
 // Queues implements port.Queues in memory. A Queues is safe for concurrent use.
 type Queues struct {
 	queueset.Set[*Queue]
-	clock port.Clock
+	clock port.Timer
 }
 
 // NewQueues returns a Queues with these queues. replyTo lists the queues that an order may name as its
 // reply-to.
-func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
+func NewQueues(clock port.Timer, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
 	for _, c := range queues {
 		if err := q.Add(c); err != nil {

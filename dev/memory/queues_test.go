@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-func newQueues(t *testing.T, clock port.Clock) *memory.Queues {
+func newQueues(t *testing.T, clock port.Timer) *memory.Queues {
 	t.Helper()
 	queues, err := memory.NewQueues(clock, nil)
 	if err != nil {

@@ -3,8 +3,6 @@ package memory
 import (
 	"container/list"
 	"time"
-
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // waiter is a receiver that waits for a message. The goroutine that wakes a waiter also removes it from the
@@ -70,7 +68,7 @@ func (q *Queue) notify(now time.Time) {
 	}
 	q.armed = first
 	at := now.Add(time.Duration(first - now.UnixNano()))
-	q.stopRing = port.CallAt(q.clock, at, q.ring)
+	q.stopRing = q.clock.At(at, q.ring)
 }
 
 // ring makes the due messages visible and wakes receivers.

@@ -97,7 +97,9 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			}},
 			{"Send", func() error { return q.Send(t.Context(), []port.Message{{Body: []byte("m")}})[0] }},
 			{"Receive", func() error { _, err := q.Receive(t.Context(), 1, 0, time.Minute); return err }},
-			{"Extend", func() error { return q.Extend(t.Context(), got[0].Receipt, time.Minute) }},
+			{"Extend", func() error {
+				return q.Extend(t.Context(), []port.Extension{{Receipt: got[0].Receipt, For: time.Minute}})[0]
+			}},
 			{"Delete", func() error { return q.Delete(t.Context(), []string{got[0].Receipt})[0] }},
 			{"Depth", func() error { _, err := q.Depth(t.Context()); return err }},
 			{"Expire", func() error {

@@ -48,7 +48,7 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 		"Send":          func() error { return q.Send(ctx, []port.Message{{Body: []byte("m")}})[0] },
 		"Receive":       func() error { _, err := q.Receive(ctx, 1, 0, time.Minute); return err },
 		"Delete":        func() error { return q.Delete(ctx, []string{"1.1"})[0] },
-		"Extend":        func() error { return q.Extend(ctx, "1.1", time.Minute) },
+		"Extend":        func() error { return q.Extend(ctx, []port.Extension{{Receipt: "1.1", For: time.Minute}})[0] },
 		"Depth":         func() error { _, err := q.Depth(ctx); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {

@@ -58,7 +58,7 @@ type Options struct {
 	Heads   int
 	Keep    time.Duration // time for which a task at rest is kept, see Expire; 0 means for ever
 	Log     *slog.Logger  // nil means the default logger
-	Clock   port.Clock    // clock for the queues and for Keep; nil means the system clock
+	Clock   port.Timer    // clock for the queues and for Keep; nil means the system clock
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
 	// Committed is called after each commit, with the number of operations and the duration. nil means no
@@ -71,7 +71,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Heads = cmp.Or(o.Heads, 10_000)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
+	o.Clock = cmp.Or[port.Timer](o.Clock, port.ClockFunc(time.Now))
 	return o
 }
 
@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 // does not change Workflow and Created. A Store is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
-	clock     port.Clock
+	clock     port.Timer
 	log       *slog.Logger
 	lock      *flock.Flock
 	readers   *sql.DB

@@ -20,7 +20,7 @@ import (
 // accepts any max, and the other methods accept batches of any length. A Queue is safe for concurrent use.
 type Queue struct {
 	store  *Store
-	clock  port.Clock
+	clock  port.Timer
 	config QueueConfig
 
 	mu      sync.Mutex
@@ -140,7 +140,7 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
-	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
+	stop := q.clock.At(until, sync.OnceFunc(func() { close(over) }))
 	defer stop()
 	select {
 	case <-changed:
@@ -268,9 +268,16 @@ func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 	return refusal, err
 }
 
-// Extend makes a delivered message invisible for the duration d from now on. It returns port.ErrReceipt if
-// the message was deleted or received again, or is visible again.
-func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+// Extend makes delivered messages invisible, each for its duration from now on.
+func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = q.hide(ctx, e.Receipt, e.For)
+	}
+	return errs
+}
+
+func (q *Queue) hide(ctx context.Context, receipt string, d time.Duration) error {
 	if d < 0 || d > port.MaxVisibility {
 		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
 			port.MaxVisibility)

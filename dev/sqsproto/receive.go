@@ -66,7 +66,7 @@ func receiveMessage(c *call) (any, error) {
 	if c.ctx.Err() != nil { // the receiver has disconnected, so make the messages visible again
 		for _, d := range deliveries {
 			// if this fails, the message becomes visible after its visibility timeout
-			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
+			_ = q.Extend(context.WithoutCancel(c.ctx), []port.Extension{{Receipt: d.Receipt}})[0]
 		}
 		return receiveOutput{}, nil
 	}
@@ -225,5 +225,5 @@ func (c *call) extend(q port.Queue, e receiptEntry) error {
 	if err != nil {
 		return err
 	}
-	return q.Extend(c.ctx, receipt, seconds(visibility))
+	return q.Extend(c.ctx, []port.Extension{{Receipt: receipt, For: seconds(visibility)}})[0]
 }

@@ -107,7 +107,7 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		}
 		for i := range ds { // half of them are returned to the queue for a time
 			if i%2 == 0 {
-				if err := q.Extend(ctx, ds[i].Receipt, 2*time.Second); err != nil {
+				if err := q.Extend(ctx, []port.Extension{{Receipt: ds[i].Receipt, For: 2 * time.Second}})[0]; err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -15,7 +15,7 @@ import (
 
 // Queues returns queues in memory with the given names, and with the names in replyTo. The queues in replyTo
 // are for statuses to applications.
-func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
+func Queues(clock port.Timer, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {
 		configs = append(configs, memory.QueueConfig{Name: name})
@@ -45,7 +45,7 @@ func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery,
 	for i := range batch {
 		if receipt := batch[i].Receipt; !slices.Contains(failed, receipt) {
 			done = append(done, receipt)
-		} else if err := m.Queue.Extend(ctx, receipt, time.Second); err != nil {
+		} else if err := m.Queue.Extend(ctx, []port.Extension{{Receipt: receipt, For: time.Second}})[0]; err != nil {
 			return batch, fmt.Errorf("return a message to queue %s: %w", m.Queue.Name(), err)
 		}
 	}

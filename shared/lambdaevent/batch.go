@@ -72,7 +72,7 @@ func Batch(handle Handle, queue Queue, returned Returned, log *slog.Logger) Func
 					f.After = d.Backoff(visibility)
 					unhandled++
 				}
-				back = append(back, port.Extension{Receipt: d.Receipt, For: f.After})
+				back = append(back, port.Extension{Receipt: d.Receipt, For: min(f.After, port.MaxVisibility)})
 			}
 			b.nack(ctx, queue, back, log)
 		}
@@ -107,7 +107,7 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	defer cancel()
 	q, err := queue(b.queueARN)
 	if err == nil {
-		for _, failed := range port.Extend(ctx, q, back) {
+		for _, failed := range q.Extend(ctx, back) {
 			if failed != nil && !errors.Is(failed, port.ErrReceipt) {
 				err = failed
 			}

@@ -88,6 +88,13 @@ type Sender interface {
 	Send(ctx context.Context, messages []Message) []error
 }
 
+// Extension is a request to hide the message of one delivery for the duration For, from now on. If For is 0,
+// the message becomes visible at once.
+type Extension struct {
+	Receipt string
+	For     time.Duration
+}
+
 // Queue is one queue. It delivers each message at least once. It can deliver messages in any order. A
 // caller passes at most MaxBatch entries in one call. Each error has the index of its entry.
 type Queue interface {
@@ -99,10 +106,9 @@ type Queue interface {
 	// Delete deletes the messages with these receipts. The error of a receipt is ErrReceipt if a newer
 	// delivery of the message exists, or if the receipt is invalid. Deleting a message twice is not an error.
 	Delete(ctx context.Context, receipts []string) []error
-	// Extend hides the message for the duration d from now on. If d is 0, the message becomes visible at
-	// once. Extend returns ErrReceipt if the message is visible, deleted or received again, or if the receipt
-	// is invalid.
-	Extend(ctx context.Context, receipt string, d time.Duration) error
+	// Extend hides each message for its duration from now on. The error of an extension is ErrReceipt if the
+	// message is visible, deleted or received again, or if the receipt is invalid.
+	Extend(ctx context.Context, extensions []Extension) []error
 	// Depth counts the messages of the queue.
 	Depth(ctx context.Context) (Depth, error)
 }

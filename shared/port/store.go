@@ -206,21 +206,22 @@ type Ledger interface {
 // Clock returns the present time. Every actor uses a Clock, because tests and the simulator set the time.
 type Clock interface{ Now() time.Time }
 
+// Timer is a Clock that also calls functions at given times. Queues that wait for a time need it.
+type Timer interface {
+	Clock
+	// At calls run when the clock reaches the time at. The result stop cancels the call of run.
+	At(at time.Time, run func()) (stop func())
+}
+
 // ClockFunc implements Clock with a function.
 type ClockFunc func() time.Time
 
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock reaches the time at. If the clock has a method At, as in tests, CallAt uses
-// the method. Otherwise CallAt uses a time.Timer. The result stop cancels the call of run.
-func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
-	if w, ok := clock.(interface {
-		At(at time.Time, run func()) (stop func())
-	}); ok {
-		return w.At(at, run)
-	}
-	t := time.AfterFunc(at.Sub(clock.Now()), func() {
+// At calls run in a goroutine of its own when the duration until at has passed.
+func (f ClockFunc) At(at time.Time, run func()) (stop func()) {
+	t := time.AfterFunc(at.Sub(f()), func() {
 		_ = Guard(nil, "an alarm", func() error { run(); return nil })
 	})
 	return func() { t.Stop() }

@@ -8,9 +8,8 @@
 //
 // The deployment chooses the names and addresses of the queues.
 //
-// States: the package stores the addresses of the queues. A Gatherer also holds replies for some
-// milliseconds, to send them together. SQS standard queues deliver each message at least once, in any order.
-// All times are whole seconds, rounded up.
+// States: the package stores the addresses of the queues. SQS standard queues deliver each message at least
+// once, in any order. All times are whole seconds, rounded up.
 //
 // Failures: each message of a batch has its own error. The errors mean:
 //   - port.ErrReceipt: the delivery no longer belongs to this receiver

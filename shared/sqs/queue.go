@@ -175,7 +175,7 @@ func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
 		}
 		all = append(all, d)
 		if visibility == 0 {
-			_ = q.Extend(ctx, d.Receipt, 0) // otherwise the queue's visibility timeout applies
+			_ = q.Extend(ctx, []port.Extension{{Receipt: d.Receipt}})[0] // otherwise the queue's visibility timeout applies
 		}
 	}
 	return all
@@ -205,28 +205,19 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// Extend changes the visibility timeout of one delivery.
-func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
-	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.name, d,
-			port.MaxVisibility)
-	}
-	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: &q.url, ReceiptHandle: &receipt, VisibilityTimeout: seconds(d),
-	})
-	return q.failed("extend", err)
-}
-
-// ExtendBatch changes the visibility timeouts of several deliveries, with at most ten deliveries in each
-// request.
-func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
+// Extend changes the visibility timeouts of deliveries, with at most ten deliveries in each request.
+func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
-	entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, len(extensions))
-	for i := range extensions {
-		entries[i] = types.ChangeMessageVisibilityBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &extensions[i].Receipt,
-			VisibilityTimeout: seconds(min(max(extensions[i].For, 0), port.MaxVisibility)),
+	var entries []types.ChangeMessageVisibilityBatchRequestEntry
+	for i, e := range extensions {
+		if e.For < 0 || e.For > port.MaxVisibility {
+			errs[i] = fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.name, e.For,
+				port.MaxVisibility)
+			continue
 		}
+		entries = append(entries, types.ChangeMessageVisibilityBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &extensions[i].Receipt, VisibilityTimeout: seconds(e.For),
+		})
 	}
 	for batch := range slices.Chunk(entries, port.MaxBatch) {
 		out, err := q.client.ChangeMessageVisibilityBatch(ctx,

@@ -142,10 +142,9 @@ func failures(t *testing.T, code string) map[string]error {
 		`queue "replies": depth: `:   depth,
 		`queue "replies": receive: `: receive,
 		`queue "replies": delete: `:  replies.Delete(ctx, []string{"r"})[0],
-		`queue "replies": extend`: port.Extend(ctx, replies,
-			[]port.Extension{{Receipt: "r"}})[0],
-		`queue "replies": extend: `: replies.Extend(ctx, "r", port.MaxVisibility),
-		`queue "replies": send: `:   replies.Send(ctx, text("{}"))[0],
+		`queue "replies": extend`:    replies.Extend(ctx, []port.Extension{{Receipt: "r"}})[0],
+		`queue "replies": extend: `:  replies.Extend(ctx, []port.Extension{{Receipt: "r", For: port.MaxVisibility}})[0],
+		`queue "replies": send: `:    replies.Send(ctx, text("{}"))[0],
 		`queue "intake": send: `: intake.Send(ctx,
 			[]port.Message{{Body: []byte("{}"), High: true}})[0],
 		`queue "other": looking up its address: `: address,
@@ -225,7 +224,7 @@ func TestNamesAndThePrefix(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := q.Extend(over, "r", 0); !errors.Is(err, context.Canceled) ||
+	if err := q.Extend(over, []port.Extension{{Receipt: "r"}})[0]; !errors.Is(err, context.Canceled) ||
 		errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("after the end: %v", err)
 	}
@@ -327,3 +326,5 @@ func TestGroup(t *testing.T) {
 		t.Errorf("a message without a group was sent with the group %v", group)
 	}
 }
+
+func text(body string) []port.Message { return []port.Message{{Body: []byte(body)}} }

@@ -60,8 +60,9 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	}
 	agent.Quarantine = quarantine
 	if agent.Replies == nil {
-		agent.Replies = sqs.Gather(replies, linger)
+		agent.Replies = replies
 	}
+	agent.Linger = linger
 	agent.Clock = port.ClockFunc(time.Now)
 	agent.Log = log
 	agent.SendTimeout = sendTimeout

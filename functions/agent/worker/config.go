@@ -18,7 +18,10 @@ const MaxOutput = core.MaxOutput
 type Config struct {
 	Agent      string     // name of the agent, for logs and replies
 	Operations Operations // required; at least one entry
-	Replies    port.Queue
+	Replies    port.Sender
+	// Linger is the time for which a reply of a Batch waits for the other replies, to be sent with them in one
+	// call. 0 means that it does not wait.
+	Linger     time.Duration
 	Quarantine port.Queue
 	// Ledger is needed for plain services and points of no return. Without a ledger, the agent replies
 	// retry-later to requests of plain services. It also cannot prove that the refusal of a point of no

@@ -47,7 +47,7 @@ func (h *holds) keep(ctx context.Context) {
 			return
 		}
 		for _, receipt := range h.due() {
-			if err := h.queue.Extend(ctx, receipt, h.visibility); err != nil {
+			if err := h.queue.Extend(ctx, []port.Extension{{Receipt: receipt, For: h.visibility}})[0]; err != nil {
 				still := h.holds(receipt)
 				if errors.Is(err, port.ErrReceipt) {
 					h.remove(receipt)

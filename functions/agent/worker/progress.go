@@ -74,7 +74,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
 	report.Percent = percent
 	report.Note = core.ShortNote(core.RedactText(note))
-	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
+	if err := w.send(ctx, w.replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}
 	r.sent = now

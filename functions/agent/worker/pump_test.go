@@ -200,14 +200,16 @@ func (q *watchedQueue) Receive(ctx context.Context, n int, wait,
 	return q.Queue.Receive(ctx, n, wait, visibility)
 }
 
-func (q *watchedQueue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+func (q *watchedQueue) Extend(ctx context.Context, extensions []port.Extension) []error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.extended = append(q.extended, d)
-	if q.refuses != nil {
-		return q.refuses
+	for _, e := range extensions {
+		q.extended = append(q.extended, e.For)
 	}
-	return q.Queue.Extend(ctx, receipt, d)
+	if q.refuses != nil {
+		return slices.Repeat([]error{q.refuses}, len(extensions))
+	}
+	return q.Queue.Extend(ctx, extensions)
 }
 
 func (q *watchedQueue) Delete(ctx context.Context, receipts []string) []error {

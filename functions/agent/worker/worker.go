@@ -17,6 +17,7 @@ import (
 // Worker handles the requests of one agent. It is safe for concurrent use.
 type Worker struct {
 	Config
+	replies  *gatherer
 	guards   sync.Map // *guard of each operation, by name
 	counters counters
 }
@@ -26,7 +27,7 @@ func New(c Config) (*Worker, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	return &Worker{Config: c}, nil
+	return &Worker{Config: c, replies: gather(c.Replies, c.Linger)}, nil
 }
 
 // Verdict states what happens to a delivery.
@@ -38,26 +39,16 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
-// affect the other deliveries. If the queue of replies has methods Begin and End, Batch calls them for each
-// delivery.
+// affect the other deliveries, but its reply waits up to Config.Linger for theirs.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
-	begin := func() {}
-	end := func() {}
-	if g, gathers := w.Replies.(interface {
-		Begin()
-		End()
-	}); gathers {
-		begin = g.Begin
-		end = g.End
-	}
 	for range deliveries {
-		begin()
+		w.replies.begin()
 	}
 	var all sync.WaitGroup
 	for i := range deliveries {
 		all.Go(func() {
-			defer end()
+			defer w.replies.end()
 			verdicts[i] = w.Handle(ctx, deliveries[i])
 		})
 	}
@@ -111,7 +102,7 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	return ack
 }
 
-func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
+func (w *Worker) send(ctx context.Context, q port.Sender, v port.Value, within time.Duration) error {
 	ctx, cancel := outlasting(ctx, within)
 	defer cancel()
 	return q.Send(ctx, []port.Message{{Value: v}})[0]

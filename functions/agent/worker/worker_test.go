@@ -30,13 +30,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // bench is a worker between queues in memory.
 type bench struct {
 	t      *testing.T
-	clock  port.Clock
+	clock  port.Timer
 	queues *memory.Queues
 	worker *worker.Worker
 	log    *bytes.Buffer
 }
 
-func newBench(t *testing.T, clock port.Clock, c worker.Config) *bench {
+func newBench(t *testing.T, clock port.Timer, c worker.Config) *bench {
 	t.Helper()
 	queues, err := memory.NewQueues(clock,
 		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})

@@ -21,7 +21,7 @@ var inMemory = Options{
 	KeepsValues: true, DeadLetters: true, Retentions: true, Once: true, LateDelete: true, ExactDepth: true,
 }
 
-func memoryQueues(t *testing.T, clock port.Clock, configs []Config, replyTo []string) *memory.Queues {
+func memoryQueues(t *testing.T, clock port.Timer, configs []Config, replyTo []string) *memory.Queues {
 	t.Helper()
 	queues, err := memory.NewQueues(clock, nil)
 	for _, c := range configs {
@@ -56,7 +56,7 @@ func TestMemoryByTimers(t *testing.T) {
 	})
 }
 
-func sqliteBackends(t *testing.T, clock port.Clock, configs []Config, replyTo []string) Backends {
+func sqliteBackends(t *testing.T, clock port.Timer, configs []Config, replyTo []string) Backends {
 	t.Helper()
 	o := sqlite.Options{ReplyTo: replyTo, Clock: clock}
 	for _, c := range configs {

@@ -116,6 +116,11 @@ func (s *suite) is(what string, err, sentinel error) {
 	}
 }
 
+// extend hides one delivery and answers the error.
+func (s *suite) extend(q port.Queue, receipt string, d time.Duration) error {
+	return q.Extend(s.ctx, []port.Extension{{Receipt: receipt, For: d}})[0]
+}
+
 // remove deletes one delivery and answers the error.
 func (s *suite) remove(q port.Queue, receipt string) error {
 	s.Helper()

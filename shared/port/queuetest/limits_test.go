@@ -26,7 +26,7 @@ var deadCases = []testCase{
 	{name: "returned counts as received", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for range 3 {
-			s.is("return", q.Extend(s.ctx, s.one(q, long).Receipt, 0), nil)
+			s.is("return", s.extend(q, s.one(q, long).Receipt, 0), nil)
 		}
 		s.none(q)
 		s.bodiesAre(s.take(s.queue(dead), 1, long), "poison")

@@ -30,7 +30,7 @@ var visibilityCases = []testCase{
 		s.send(q, "a")
 		d := s.one(q, 3*s.unit)
 		s.pass(2 * s.unit)
-		s.is("extend", q.Extend(s.ctx, d.Receipt, 4*s.unit), nil)
+		s.is("extend", s.extend(q, d.Receipt, 4*s.unit), nil)
 		s.pass(3 * s.unit)
 		s.none(q)
 		s.pass(s.unit)
@@ -41,7 +41,7 @@ var visibilityCases = []testCase{
 		d := s.one(q, 2*s.unit)
 		for range 4 {
 			s.pass(s.unit)
-			s.is("extend", q.Extend(s.ctx, d.Receipt, 2*s.unit), nil)
+			s.is("extend", s.extend(q, d.Receipt, 2*s.unit), nil)
 			s.none(q)
 		}
 		s.is("delete", s.remove(q, d.Receipt), nil)
@@ -49,7 +49,7 @@ var visibilityCases = []testCase{
 	{name: "shortened", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
-		s.is("extend", q.Extend(s.ctx, d.Receipt, s.unit), nil)
+		s.is("extend", s.extend(q, d.Receipt, s.unit), nil)
 		s.none(q)
 		s.pass(s.unit)
 		s.one(q, long)
@@ -57,19 +57,19 @@ var visibilityCases = []testCase{
 	{name: "returned at once", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
-		s.is("extend", q.Extend(s.ctx, d.Receipt, 0), nil)
+		s.is("extend", s.extend(q, d.Receipt, 0), nil)
 		again := s.one(q, long)
 		if again.ID != d.ID || again.Received != 2 {
 			s.Errorf("the delivery is %+v, the first was %+v", again, d)
 		}
-		s.is("extend by the first receiver", q.Extend(s.ctx, d.Receipt, long), port.ErrReceipt)
+		s.is("extend by the first receiver", s.extend(q, d.Receipt, long), port.ErrReceipt)
 	}},
 	{name: "an old receipt extends nothing", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		old := s.one(q, s.unit)
 		s.pass(s.unit)
 		s.one(q, s.unit)
-		s.is("extend", q.Extend(s.ctx, old.Receipt, long), port.ErrReceipt)
+		s.is("extend", s.extend(q, old.Receipt, long), port.ErrReceipt)
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
@@ -83,7 +83,7 @@ var visibilityCases = []testCase{
 					s.Fatal(err)
 				}
 			}
-			s.is("extend", q.Extend(s.ctx, d.Receipt, long), port.ErrReceipt)
+			s.is("extend", s.extend(q, d.Receipt, long), port.ErrReceipt)
 			if d.Received != i+1 {
 				s.Errorf("the message is received for time %d, not %d", d.Received, i+1)
 			}
@@ -94,18 +94,18 @@ var visibilityCases = []testCase{
 		s.send(q, "a")
 		d := s.one(q, long)
 		s.is("delete", s.remove(q, d.Receipt), nil)
-		s.is("extend", q.Extend(s.ctx, d.Receipt, 0), port.ErrReceipt)
+		s.is("extend", s.extend(q, d.Receipt, 0), port.ErrReceipt)
 		s.none(q)
 	}},
 	{name: "strange extensions are refused", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		for _, by := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
-			if err := q.Extend(s.ctx, d.Receipt, by); err == nil {
+			if err := s.extend(q, d.Receipt, by); err == nil {
 				s.Errorf("an extension by %s is taken", by)
 			}
 		}
-		s.is("nonsense", q.Extend(s.ctx, "nonsense", time.Second), port.ErrReceipt)
+		s.is("nonsense", s.extend(q, "nonsense", time.Second), port.ErrReceipt)
 		s.none(q)
 	}},
 }
@@ -149,7 +149,7 @@ var delayCases = []testCase{
 		s.sendMessage(q, port.Message{Body: []byte("a"), Delay: 2 * s.unit})
 		s.pass(2 * s.unit)
 		d := s.one(q, long)
-		s.is("return", q.Extend(s.ctx, d.Receipt, 0), nil)
+		s.is("return", s.extend(q, d.Receipt, 0), nil)
 		s.one(q, long)
 	}},
 }
@@ -221,7 +221,7 @@ var pollCases = []testCase{
 		d := s.one(q, long)
 		poll := s.poll(s.ctx, q, 20*s.unit)
 		s.waiting(poll)
-		s.is("return", q.Extend(s.ctx, d.Receipt, 0), nil)
+		s.is("return", s.extend(q, d.Receipt, 0), nil)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
 	{name: "two polls, two messages", run: func(s *suite, q port.Queue) {
@@ -245,7 +245,7 @@ var pollCases = []testCase{
 				s.send(q, "a")
 				a := s.answered(given)
 				if len(a.deliveries) == 1 { // it was faster than its end
-					s.is("return", q.Extend(s.ctx, a.deliveries[0].Receipt, 0), nil)
+					s.is("return", s.extend(q, a.deliveries[0].Receipt, 0), nil)
 				}
 				got := s.answered(kept)
 				s.bodiesAre(got.deliveries, "a")

@@ -20,7 +20,7 @@ var togetherCases = []testCase{
 			var kept []port.Delivery
 			for i, d := range deliveries {
 				if d.Received == 1 && (i+receiver)%2 == 0 {
-					if err := q.Extend(s.ctx, d.Receipt, 0); err != nil {
+					if err := s.extend(q, d.Receipt, 0); err != nil {
 						s.Errorf("return: %v", err)
 					}
 				} else {

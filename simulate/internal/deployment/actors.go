@@ -361,7 +361,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 		}
 		port := queuePort{p, q}
 		for _, r := range again {
-			_ = port.Extend(Ctx, r.receipt, r.after)
+			_ = port.hide(r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
 			port.Delete(Ctx, receipts)

@@ -258,7 +258,15 @@ func (q queuePort) Delete(_ context.Context, receipts []string) []error {
 	return errs
 }
 
-func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) error {
+func (q queuePort) Extend(_ context.Context, extensions []port.Extension) []error {
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = q.hide(e.Receipt, e.For)
+	}
+	return errs
+}
+
+func (q queuePort) hide(receipt string, d time.Duration) error {
 	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(world.Fault) error {
 		at := find(q.q, receipt)
 		if at < 0 {

@@ -401,7 +401,7 @@ func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer,
 }
 
 // clock returns the clock that a test can shift. It returns nil if the server uses the system clock.
-func (o *devOptions) clock() (port.Clock, error) {
+func (o *devOptions) clock() (port.Timer, error) {
 	file := o.app.Getenv(clockVariable)
 	if file == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-package sqs
+package worker
 
 import (
 	"context"
@@ -8,48 +8,47 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Gatherer is a queue that combines the messages of several senders into one request. If an agent handles
-// five requests at the same time, the five replies can cost one SQS request instead of five.
+// gatherer combines the messages of several senders into one call. If an agent handles five requests at the
+// same time, the five replies can cost one request to SQS instead of five.
 //
-// A sender calls Begin before Send and End after it. Send waits until one of these conditions holds:
-//   - every goroutine that has called Begin, but not End, waits in Send
+// A goroutine calls begin before Send and end after it. Send waits until one of these conditions holds:
+//   - every goroutine that has called begin, but not end, waits in Send
 //   - the waiting messages fill a batch
 //   - the linger has passed since the first sender began to wait
 //
 // A sender that is alone does not wait.
-type Gatherer struct {
-	port.Queue
+type gatherer struct {
+	port.Sender
 	linger time.Duration
 
-	mu      sync.Mutex
-	active  int
-	letters []letter
-	waiting int // number of senders that wait in Send
-	round   int
+	mu       sync.Mutex
+	active   int
+	messages []gathered
+	waiting  int // number of senders that wait in Send
+	round    int
 }
 
-// letter is a message that waits to be sent. send stores the result in err.
-type letter struct {
+// gathered is a message that waits to be sent. send stores the result in err.
+type gathered struct {
 	ctx     context.Context
 	message port.Message
 	err     *error
 	done    *sync.WaitGroup
 }
 
-// Gather returns a Gatherer for the queue.
-func Gather(queue port.Queue, linger time.Duration) *Gatherer {
-	return &Gatherer{Queue: queue, linger: linger}
+func gather(replies port.Sender, linger time.Duration) *gatherer {
+	return &gatherer{Sender: replies, linger: linger}
 }
 
-// Begin announces a goroutine that may call Send soon.
-func (g *Gatherer) Begin() {
+// begin announces a goroutine that may call Send soon.
+func (g *gatherer) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active++
 }
 
-// End announces that a goroutine will not call Send again.
-func (g *Gatherer) End() {
+// end announces that a goroutine will not call Send again.
+func (g *gatherer) end() {
 	g.mu.Lock()
 	g.active--
 	batch := g.ready()
@@ -60,7 +59,7 @@ func (g *Gatherer) End() {
 // Send sends messages together with the messages of other senders. The deadline of the batch's first sender
 // applies to the whole batch. The end of one sender's context does not cancel the batch, because the batch
 // contains the messages of several senders.
-func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
+func (g *gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if len(messages) == 0 {
 		return errs
@@ -69,7 +68,7 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	done.Add(len(messages))
 	g.mu.Lock()
 	for i := range messages {
-		g.letters = append(g.letters, letter{ctx, messages[i], &errs[i], &done})
+		g.messages = append(g.messages, gathered{ctx, messages[i], &errs[i], &done})
 	}
 	g.waiting++
 	batch := g.ready()
@@ -85,26 +84,26 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// ready returns the letters to send, or nil if Send should wait for more senders. The caller holds the lock.
-func (g *Gatherer) ready() []letter {
-	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
+// ready returns the messages to send, or nil if Send should wait for more senders. The caller holds the lock.
+func (g *gatherer) ready() []gathered {
+	if len(g.messages) == 0 || g.waiting < g.active && len(g.messages) < port.MaxBatch {
 		return nil
 	}
 	return g.take()
 }
 
-func (g *Gatherer) take() []letter {
-	batch := g.letters
-	g.letters = nil
+func (g *gatherer) take() []gathered {
+	batch := g.messages
+	g.messages = nil
 	g.waiting = 0
 	g.round++
 	return batch
 }
 
-// late sends the letters of a round after the linger, unless they have already been sent.
-func (g *Gatherer) late(round int) {
+// late sends the messages of a round after the linger, unless they have already been sent.
+func (g *gatherer) late(round int) {
 	g.mu.Lock()
-	var batch []letter
+	var batch []gathered
 	if g.round == round {
 		batch = g.take()
 	}
@@ -112,7 +111,7 @@ func (g *Gatherer) late(round int) {
 	g.send(batch)
 }
 
-func (g *Gatherer) send(batch []letter) {
+func (g *gatherer) send(batch []gathered) {
 	if len(batch) == 0 {
 		return
 	}
@@ -126,7 +125,7 @@ func (g *Gatherer) send(batch []letter) {
 	for i := range batch {
 		messages[i] = batch[i].message
 	}
-	errs := g.Queue.Send(ctx, messages)
+	errs := g.Sender.Send(ctx, messages)
 	for i := range batch {
 		*batch[i].err = errs[i]
 		batch[i].done.Done()

@@ -1,4 +1,4 @@
-package sqs_test
+package worker
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
 // counted is a queue that counts sends, and refuses the body "bad", and everything once its context has
@@ -46,16 +45,16 @@ func text(body string) []port.Message { return []port.Message{{Body: []byte(body
 
 func TestGatherSendsTogether(t *testing.T) {
 	q := &counted{}
-	g := sqs.Gather(q, long)
+	g := gather(q, long)
 	var all sync.WaitGroup
 	bodies := []string{"a", "b", "bad", "c"}
 	for range len(bodies) + 1 { // one of them will have nothing to send
-		g.Begin()
+		g.begin()
 	}
-	all.Go(g.End)
+	all.Go(g.end)
 	for _, body := range bodies {
 		all.Go(func() {
-			defer g.End()
+			defer g.end()
 			if err := g.Send(t.Context(), text(body))[0]; errors.Is(err, errBad) != (body == "bad") {
 				t.Errorf("%s: %v", body, err)
 			}
@@ -69,10 +68,10 @@ func TestGatherSendsTogether(t *testing.T) {
 
 func TestGatherDoesNotWaitInVain(t *testing.T) {
 	q := &counted{}
-	g := sqs.Gather(q, long)
-	g.Begin()
+	g := gather(q, long)
+	g.begin()
 	g.Send(t.Context(), text("alone"))
-	g.End()
+	g.end()
 	g.Send(t.Context(), text("without a beginning"))
 	if len(q.sends) != 2 {
 		t.Errorf("sent as %v", q.sends)
@@ -84,9 +83,9 @@ func TestGatherDoesNotWaitInVain(t *testing.T) {
 
 func TestGatherSendsAFullBatch(t *testing.T) {
 	q := &counted{}
-	g := sqs.Gather(q, long)
-	g.Begin()
-	g.Begin() // it never comes
+	g := gather(q, long)
+	g.begin()
+	g.begin() // it never comes
 	var messages []port.Message
 	for range port.MaxBatch {
 		messages = append(messages, text("x")...)
@@ -99,9 +98,9 @@ func TestGatherSendsAFullBatch(t *testing.T) {
 
 func TestGatherLingersNoLonger(t *testing.T) {
 	q := &counted{}
-	g := sqs.Gather(q, time.Millisecond)
-	g.Begin()
-	g.Begin() // it is slow
+	g := gather(q, time.Millisecond)
+	g.begin()
+	g.begin() // it is slow
 	g.Send(t.Context(), text("first"))
 	g.Send(t.Context(), text("second"))
 	if len(q.sends) != 2 {
@@ -114,7 +113,7 @@ func TestGatherLingersNoLonger(t *testing.T) {
 func TestGatherWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &counted{}
-		g := sqs.Gather(q, time.Second)
+		g := gather(q, time.Second)
 		sent := func(after time.Duration, want int) {
 			t.Helper()
 			time.Sleep(after)
@@ -125,13 +124,13 @@ func TestGatherWaits(t *testing.T) {
 				t.Errorf("sent as %v, want %d", q.sends, want)
 			}
 		}
-		g.Begin()
-		g.Begin()
+		g.begin()
+		g.begin()
 		go g.Send(t.Context(), text("first"))
 		sent(500*time.Millisecond, 0)
-		g.End()
+		g.end()
 		sent(0, 1)
-		g.Begin()
+		g.begin()
 		go g.Send(t.Context(), text("second"))
 		sent(999*time.Millisecond, 1)
 		sent(time.Millisecond, 2)
@@ -141,7 +140,7 @@ func TestGatherWaits(t *testing.T) {
 // What is sent for several does not end with the context of one; the first one's deadline counts.
 func TestGatherOutlivesOneSender(t *testing.T) {
 	q := &counted{}
-	g := sqs.Gather(q, long)
+	g := gather(q, long)
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	cancel()
