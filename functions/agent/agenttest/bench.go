@@ -231,13 +231,17 @@ func (outbox) Name() string { return port.Replies }
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	o.b.mu.Lock()
 	defer o.b.mu.Unlock()
-	if o.b.lose {
-		return []error{port.ErrUnavailable}
+	errs := make([]error, len(messages))
+	for i, m := range messages {
+		r, isReply := m.Value.(*message.Reply)
+		switch {
+		case o.b.lose:
+			errs[i] = port.ErrUnavailable
+		case !isReply:
+			errs[i] = fmt.Errorf("agenttest: a message of the type %T", m.Value)
+		default:
+			o.b.replies = append(o.b.replies, r)
+		}
 	}
-	r, ok := messages[0].Value.(*message.Reply)
-	if !ok {
-		return []error{fmt.Errorf("agenttest: a message of the type %T", messages[0].Value)}
-	}
-	o.b.replies = append(o.b.replies, r)
-	return []error{nil}
+	return errs
 }

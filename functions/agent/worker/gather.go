@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 //   - the waiting messages fill a batch
 //   - the linger has passed since the first sender began to wait
 //
-// A sender that is alone does not wait.
+// A sender that is alone does not wait, and with a linger of 0 none does.
 type gatherer struct {
 	port.Sender
 	linger time.Duration
@@ -63,6 +65,9 @@ func (g *gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if len(messages) == 0 {
 		return errs
+	}
+	if g.linger == 0 {
+		return g.Sender.Send(ctx, messages)
 	}
 	var done sync.WaitGroup
 	done.Add(len(messages))
@@ -111,6 +116,8 @@ func (g *gatherer) late(round int) {
 	g.send(batch)
 }
 
+var errSend = errors.New("whether the message was sent is not known")
+
 func (g *gatherer) send(batch []gathered) {
 	if len(batch) == 0 {
 		return
@@ -125,9 +132,12 @@ func (g *gatherer) send(batch []gathered) {
 	for i := range batch {
 		messages[i] = batch[i].message
 	}
-	errs := g.Sender.Send(ctx, messages)
-	for i := range batch {
-		*batch[i].err = errs[i]
-		batch[i].done.Done()
-	}
+	errs := slices.Repeat([]error{errSend}, len(batch))
+	defer func() { // also after a panic: nobody waits for ever
+		for i := range batch {
+			*batch[i].err = errs[i]
+			batch[i].done.Done()
+		}
+	}()
+	copy(errs, g.Sender.Send(ctx, messages))
 }

@@ -156,3 +156,28 @@ func TestGatherOutlivesOneSender(t *testing.T) {
 		t.Errorf("after the deadline: %v", err)
 	}
 }
+
+// A send that panics ends the wait of every sender.
+func TestGatherSurvivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gather(panicking{}, time.Second)
+		g.begin()
+		g.begin()
+		failed := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_ = port.Guard(nil, "the sender", func() error {
+					failed <- g.Send(t.Context(), text("x"))[0]
+					return nil
+				})
+			}()
+		}
+		if err := <-failed; !errors.Is(err, errSend) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+type panicking struct{ port.Sender }
+
+func (panicking) Send(context.Context, []port.Message) []error { panic("poison") }
