@@ -50,9 +50,6 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 			if testing.Short() && len(c.def.Steps) > 30 {
 				t.Skip("large documents take minutes with the race detector")
 			}
-			if testing.Short() {
-				c.orders = min(c.orders, 3)
-			}
 			w := world.New(t, c.def).Boot()
 			draw := rand.New(rand.NewPCG(1, 2))
 			refuses := map[string]bool{}

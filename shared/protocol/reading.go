@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -201,8 +202,11 @@ func (s *Step) FailureReason() Reason {
 	if s.Error == nil {
 		return Reason{Step: s.Name}
 	}
-	return Reason{s.Name, s.Error.Code, s.Error.Message}
+	return Reason{s.Name, s.Error.Code, cmp.Or(s.Error.Message, noText)}
 }
+
+// An operator who reads a reason without a text must know that none is hidden elsewhere.
+const noText = "its text is unknown: the agent gave none, or the order had no room for it"
 
 // Show adds the output and the failure code of a step to the environment.
 func (s *Step) Show(e *core.Environment) {
