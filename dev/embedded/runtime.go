@@ -159,7 +159,7 @@ func (s *Runtime) wireActors() {
 		Name: instanceName(), WakeSlack: wakeSlack, LongestWait: s.options.LongestWait,
 		Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
 		Tokens:     func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
-		FairQueues: true,
+		FairQueues: true, QueuesSince: core.TimeOf(s.clock.Now()),
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
 		Priorities: true, Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
@@ -169,7 +169,7 @@ func (s *Runtime) wireActors() {
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
 		Parts: parts, Capacity: s.capacity,
-		Interval: s.options.SweepEvery, QueuesSince: core.TimeOf(s.clock.Now()),
+		Interval: s.options.SweepEvery,
 		Outages: s.incidents.Outages, Woken: s.incidents.Woken,
 		Schedules: supervisor.Schedules{
 			Current: s.workflows.scheduled, Records: s.store,

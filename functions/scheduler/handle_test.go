@@ -624,6 +624,19 @@ func TestWhatTeachesWaits(t *testing.T) {
 				w.Task("o-1").Step("a").State)
 		}
 	})
+	t.Run("a request that a restart has sent again", func(t *testing.T) {
+		w, _ := begun(t)
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
+		w.Config = func(c *scheduler.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now()) }
+		w.Clock.Advance(100 * time.Second)
+		w.Kill()
+		w.Clock.Advance(time.Second)
+		send(t, w, waited(world.Later(requests(t, w)["o-2 a/1 do"]), 101*core.Second))
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "no process ran for 100 s")
+		w.Clock.Advance(60 * time.Second)
+		send(t, w, waited(world.Later(requests(t, w)["o-3 a/1 do"]), 60*core.Second))
+		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "this one has waited")
+	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
 		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0,

@@ -103,10 +103,12 @@ func (s *Scheduler) replied(ctx context.Context, jobs []*engine.Job) {
 }
 
 // recordQueueWait records how long the request and the reply waited in queues. It ignores replies that were
-// not accepted. The wait is at most the time since the claim.
+// not accepted. It also ignores a reply to an earlier attempt, which shows an old wait, and to a claim that is
+// older than the queues, whose wait contains the time without a process. The wait is at most the time since the
+// claim.
 func (in *reply) recordQueueWait(s *Scheduler) {
 	r, step, ok := accepted(&in.Message)
-	if ok && step.Attempt == r.Attempt { // a reply to an earlier attempt shows an old wait
+	if ok && step.Attempt == r.Attempt && step.Claim.At >= s.cfg.QueuesSince {
 		s.cfg.Waits.record(r.Agent, min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At)
 	}
 }

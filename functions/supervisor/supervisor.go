@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -31,11 +30,6 @@ type Config struct {
 	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
 	// queue time is not a failure). A nil function, or a result below 1, means 10.
 	Capacity func(taker string) int
-	// QueuesSince is the time at which the process made its queues in memory (P27, the embedded runtime
-	// survives its queues). The request of an earlier claim was sent again at that time, so its age in the
-	// queue does not show whether its agent has received it. The zero value means that the queues outlive the
-	// process.
-	QueuesSince   core.Time
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another

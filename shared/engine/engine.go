@@ -76,6 +76,11 @@ type Parts struct {
 	// Senders lists for each agent the IDs of the roles that may send its replies (P3, a reply names request
 	// and sender). If an agent has no entry, only the agent's name is checked.
 	Senders map[string][]string
+	// QueuesSince is the time at which the process made its queues in memory (P27, the embedded runtime
+	// survives its queues). The request of an earlier claim was sent again at that time. So the age of that
+	// request does not show whether its agent has received it, and the age of the reply does not show how long
+	// requests wait (P32, queue time is not a failure). The zero value means that the queues outlive the process.
+	QueuesSince core.Time
 }
 
 // Config configures an Engine. Logger and Tries are required, besides the required fields of Parts.
@@ -257,7 +262,10 @@ func (e *Engine) loadsAgain(ctx context.Context, j *Job, err error) bool {
 }
 
 func (e *Engine) known() protocol.At {
-	at := protocol.At{By: e.Name, SizeLimit: e.State.Room(), LongestWait: core.DurationOf(e.LongestWait)}
+	at := protocol.At{
+		By: e.Name, SizeLimit: e.State.Room(), LongestWait: core.DurationOf(e.LongestWait),
+		QueuesSince: e.QueuesSince,
+	}
 	if e.Waits != nil {
 		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
 	}

@@ -305,6 +305,9 @@ type At struct {
 	// Queues holds the estimated time that an agent needs for the requests now in its queue, by agent. Some
 	// agents may be missing (P44, several agents can do one step).
 	Queues map[string]core.Duration
+	// QueuesSince is the time at which this process made its queues in memory, or 0 (P27). An earlier claim says
+	// nothing about how long requests wait.
+	QueuesSince core.Time
 	// LongestWait shortens the waits of steps, so that one can try a workflow that waits for days. 0 shortens
 	// none.
 	LongestWait core.Duration

@@ -202,6 +202,7 @@ type desk struct {
 	now    core.Time
 	by     string
 	waits  map[string]core.Duration
+	since  core.Time // time at which the process made its queues
 }
 
 func newDesk(t testing.TB, def *core.Definition) *desk {
@@ -223,7 +224,7 @@ func begun(t testing.TB, steps ...core.StepDefinition) *desk {
 }
 
 func (d *desk) at() protocol.At {
-	at := protocol.At{Now: d.now, By: d.by, Waits: d.waits}
+	at := protocol.At{Now: d.now, By: d.by, Waits: d.waits, QueuesSince: d.since}
 	if d.task != nil { // the test sends the effects of each decision at once
 		at.Told = d.task.StatusSeq
 	}

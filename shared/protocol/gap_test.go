@@ -195,6 +195,22 @@ func TestRestartsDoNotLengthenTheAllowance(t *testing.T) {
 	require.Equal(t, 90*core.Second, d.task.Step("a").Failures.Queued)
 }
 
+// P32. A request that a restart has sent again comes to its agent too late, because of the restart. One that was
+// claimed afterwards has waited. Broken by: notNow doubles the allowance after a restart.
+func TestARequestThatIsLateByARestartGetsNoMoreTime(t *testing.T) {
+	d := begun(t, step("a"))
+	allowance := d.task.Step("a").Claim.Allowance
+	d.wait(30 * core.Second)
+	d.since = d.now
+	d.decide(coded(later("a", 1), core.CodeQueue))
+	require.Equal(t, 2, d.task.Step("a").Attempt)
+	require.Equal(t, allowance, d.task.Step("a").Claim.Allowance)
+	d.wait(30 * core.Second)
+	d.decide(coded(later("a", 2), core.CodeQueue))
+	require.Equal(t, 3, d.task.Step("a").Attempt)
+	require.Equal(t, 2*allowance, d.task.Step("a").Claim.Allowance)
+}
+
 // P18. An operator can state a fact only for a step in doubt. Broken by: unresolvable does not look at the
 // step's state.
 func TestResolveOnlyWhatIsInDoubt(t *testing.T) {

@@ -62,7 +62,7 @@ func (s step) wakeNow() {
 func (s step) backlog(queue core.QueueState) {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
 	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)
-	if queue == core.QueueHeld {
+	if queue == core.QueueHeld && s.Claim.At >= s.at.QueuesSince {
 		s.Claim.Allowance = max(s.Claim.Allowance, 1) * 2
 	}
 	s.Claim.Allowance = min(s.Claim.Allowance, s.d.MaxQueueTime-s.Failures.Queued)
