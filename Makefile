@@ -260,7 +260,18 @@ CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || c
 .PHONY: test-console
 test-console: need-node infra/node_modules/.package-lock.json
 	STEPKEEPER_CHROMIUM="$(CHROMIUM)" STEPKEEPER_AXE="$(CURDIR)/infra/node_modules/axe-core/axe.min.js" STEPKEEPER_SCREENSHOTS="$(abspath $(SCREENSHOTS))" \
+		STEPKEEPER_MERMAID="$(CURDIR)/infra/node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js" \
 		$(GO) test -count=1 -v -timeout 10m -run '^TestBrowser' ./cmd/stepkeeper/internal/console
+
+# Write what the pages take from the program: outputs, diagrams of states, and the console's screenshots.
+IMAGES := overview orders order order-phone-dark incidents answers
+.PHONY: docs
+docs: ## Write the outputs, diagrams and screenshots of the documents anew (needs Node and Chromium)
+	$(GO) test ./shared/protocol -run '^TestDiagramsOfStates$$' -update
+	$(GO) test ./dev/embedded -run '^TestCallsOfThePage$$' -update
+	$(GO) test ./cmd/stepkeeper -timeout 20m -run '^(TestFirstHour|TestFirstDeployment)$$' -update
+	$(MAKE) --no-print-directory test-console SCREENSHOTS=$(BIN)/screenshots
+	for image in $(IMAGES); do cp $(BIN)/screenshots/$$image.png docs/images/console-$$image.png || exit 1; done
 
 # Build the functions, and measure size, start and memory.
 .PHONY: lambda-size

@@ -52,9 +52,38 @@ earns() {
 }
 trials=()
 
-# snippet prints the code of a package's README.
+# snippet prints the code of a language on a page.
 snippet() {
-	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$1/README.md" | grep -v '^```'
+	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$2" | grep -v '^```'
+}
+
+# calls runs the program that the page about HTTP has for a language, beside `stepkeeper dev` with the workflow of the
+# page. The program prints what the page shows after it.
+calls() {
+	local language=$1 page=../docs/how-to/http-orders.md place=$work/calls url
+	shift
+	mkdir -p "$place/workflows"
+	sed -n '/^    workflow: purchase$/,/^$/s/^    //p' "$page" >"$place/workflows/purchase.yaml"
+	"$program" dev --workflows "$place/workflows" --agents ../examples/agent-python/agents.yaml \
+		--data "$place/$language" --listen 127.0.0.1:0 >"$place/log" 2>&1 &
+	local dev=$!
+	for _ in $(seq 300); do
+		url=$(grep -o 'http://127[^ ]*' "$place/log" | head -1) && break
+		sleep 0.1
+	done
+	snippet "$language" "$page" | sed "s|http://127.0.0.1:8377|$url|" >"$place/calls.$language"
+	sed -n "/^\`\`\`$language\$/,/^## /p" "$page" | sed -n '/^```text$/,/^```$/p' | grep -v '^```' >"$place/want"
+	"$@" "$place/calls.$language" >"$place/got" || cat "$place/log"
+	kill "$dev"
+	wait "$dev" || true
+	diff "$place/want" "$place/got"
+	echo "the calls of the page about HTTP work in $language"
+}
+
+# run_typescript compiles a file with the compiler of the package, and runs it.
+run_typescript() {
+	cp "$1" "$work/new-typescript/src/calls.ts"
+	(cd "$work/new-typescript" && node_modules/.bin/tsc && timeout 60 node dist/calls.js)
 }
 
 (
@@ -64,8 +93,9 @@ snippet() {
 )
 "$program" agent new seats --language typescript --module-dir "$root" --dir "$work/new-typescript" >/dev/null
 (cd "$work/new-typescript" && npm install --silent --no-audit --no-fund && npm test --silent >/dev/null)
-{ echo 'declare const service: any;' && snippet typescript; } >"$work/new-typescript/src/readme.ts"
-(cd "$work/new-typescript" && node_modules/.bin/tsc --noEmit)
+{ echo 'declare const service: any;' && snippet typescript typescript/README.md; } >"$work/new-typescript/src/readme.ts"
+(cd "$work/new-typescript" && node_modules/.bin/tsc --noEmit && rm src/readme.ts)
+calls typescript run_typescript
 trial=typescript/dist-tests/tests/trial.js
 earns idempotent hang give-back node "$trial" &
 trials+=($!)
@@ -85,8 +115,9 @@ fi
 cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
 "$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
-snippet python >"$work/readme.py"
+snippet python python/README.md >"$work/readme.py"
 (cd "$work" && "$venv/bin/python" -c 'import readme')
+calls python timeout 60 "$venv/bin/python"
 earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py &
 trials+=($!)
 earns plain tally untally "$venv/bin/python" python/tests/trial.py &

@@ -12,14 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
 
-// blocks returns the indented blocks of a page.
-func blocks(t *testing.T, page string) (all []string) {
+const callsPage = "../../docs/how-to/http-orders.md"
+
+var fence = regexp.MustCompile("(?ms)^```.*?^```$")
+
+// blocks returns the indented blocks of the page. `make test-sdk` runs those in Python and in TypeScript.
+func blocks(t *testing.T) (all []string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(callsPage)
 	require.NoError(t, err)
-	for _, part := range strings.Split(string(text), "\n\n") {
+	for _, part := range strings.Split(fence.ReplaceAllString(string(text), ""), "\n\n") {
 		if strings.HasPrefix(part, "    ") {
 			all = append(all, strings.ReplaceAll(part[4:], "\n    ", "\n")+"\n")
 		}
@@ -30,7 +35,7 @@ func blocks(t *testing.T, page string) (all []string) {
 // statusesOfSubmission returns what the page says that the first and the repeated submission of an order get.
 func statusesOfSubmission(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/how-to/http-orders.md")
+	text, err := os.ReadFile(callsPage)
 	require.NoError(t, err)
 	found := regexp.MustCompile(`response is (\d{3}), once[^.]*\. The same order again gets (\d{3})`).
 		FindSubmatch(text)
@@ -43,7 +48,7 @@ func TestCallsOfThePage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
 	}
-	all := blocks(t, "../../docs/how-to/http-orders.md")
+	all := blocks(t)
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "purchase.yaml"), []byte(all[0]), 0o600))
 	started := make(chan embedded.Started, 1)
@@ -64,16 +69,16 @@ func TestCallsOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`,
+		`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`, `"question":"Pay?"`,
 		`"id":"approval-17","command":"answer","accepted":true`,
 		`"id":"evt-77","command":"answer","accepted":true`, `"state":"Processed","ended":true`,
-		`"id":"cancel-p-2","command":"cancel","accepted":true`,
+		`"state":"Processed","ended":true`, `"id":"cancel-p-2","command":"cancel","accepted":true`,
 	}
 	require.Len(t, all, len(want)+1, "blocks of the page")
 	statuses := statusesOfSubmission(t)
 	call := func(lines string) ([]byte, error) {
 		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", address)
-		return exec.CommandContext(t.Context(), "bash", "-c", lines).CombinedOutput()
+		return exec.CommandContext(t.Context(), "bash", "-c", lines).Output()
 	}
 	for i, block := range all[1:] {
 		// Following does not end by itself.
@@ -83,6 +88,7 @@ func TestCallsOfThePage(t *testing.T) {
 			require.NoError(t, err, "%s\n%s", block, out)
 		}
 		require.Contains(t, string(out), want[i], block)
+		reference.Printed(t, callsPage, strings.TrimSpace(block), string(out))
 	}
 	submission := strings.Replace(all[1], "--fail-with-body", "--fail-with-body --write-out '%{http_code}'", 1)
 	again, err := call(submission)

@@ -60,17 +60,21 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
+// otherTests are the beginnings of blocks that other tests check: make test-sdk runs the programs, make test-console
+// draws the diagrams, and the tests of a page record its outputs.
+var otherTests = []string{"```python", "```typescript", "```mermaid", "```text"}
+
 // snippets of a document, and the text between them.
 func snippets(file, text string) (all []snippet, prose string) {
 	var now, between []string
 	start := 0
 	fenced := false
-	ofSDK := false
+	elsewhere := false
 	end := func() {
 		for len(now) > 0 && strings.TrimSpace(now[len(now)-1]) == "" {
 			now = now[:len(now)-1]
 		}
-		if len(now) > 0 && !ofSDK {
+		if len(now) > 0 && !elsewhere {
 			all = append(all, snippet{file, start, strings.Join(now, "\n") + "\n"})
 		}
 		now = nil
@@ -82,9 +86,7 @@ func snippets(file, text string) (all []snippet, prose string) {
 			end()
 			fenced = !fenced
 			start = i + 2
-			// make test-sdk runs the snippets of these two pages
-			ofSDK = file == "sdk/python/README.md" && line == "```python" ||
-				file == "sdk/typescript/README.md" && line == "```typescript"
+			elsewhere = slices.Contains(otherTests, line)
 		case fenced:
 			now = append(now, line)
 		case indented && (len(now) > 0 || blank):
