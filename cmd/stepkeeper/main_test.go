@@ -95,7 +95,7 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	case err != nil:
 		t.Fatalf("%s: %v", line, err)
 	}
-	require.Equal(t, wantCode, code)
+	require.Equal(t, wantCode, code, "%s", out)
 	for _, w := range want {
 		require.Contains(t, string(out), w)
 	}
