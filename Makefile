@@ -25,7 +25,7 @@ export RAPID_SEED ?= 1
 # The program that tests of processes start.
 PROGRAM  := STEPKEEPER_PROGRAM=$(CURDIR)/$(BIN)/stepkeeper
 # Tests that build modules or start the program, and so are no part of `make test`.
-BUILDING := ^(TestReadme|TestFirstHour|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles)$$
+BUILDING := ^(TestReadme|TestFirstHour|TestHowTo|TestFirstDeployment|TestInitForAWS|TestEverySnippet|TestAgentNewCompiles)$$
 
 .DEFAULT_GOAL := help
 
@@ -269,7 +269,7 @@ IMAGES := overview orders order order-phone-dark incidents answers
 docs: ## Write the outputs, diagrams and screenshots of the documents anew (needs Node and Chromium)
 	$(GO) test ./shared/protocol -run '^TestDiagramsOfStates$$' -update
 	$(GO) test ./dev/embedded -run '^TestCallsOfThePage$$' -update
-	$(GO) test ./cmd/stepkeeper -timeout 20m -run '^(TestFirstHour|TestFirstDeployment)$$' -update
+	$(GO) test ./cmd/stepkeeper -timeout 20m -run '^(TestFirstHour|TestHowTo)$$' -update
 	$(MAKE) --no-print-directory test-console SCREENSHOTS=$(BIN)/screenshots
 	for image in $(IMAGES); do cp $(BIN)/screenshots/$$image.png docs/images/console-$$image.png || exit 1; done
 

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
 
 const name = "stepkeeper"
@@ -37,6 +39,9 @@ type terminal struct {
 	env     []string
 	ran     []string // lines so far
 	printed strings.Builder
+	said    string            // output of the program that was left running last
+	took    time.Duration     // time of the lines so far
+	here    map[string]string // addresses and folders of the test, and those of the pages instead
 }
 
 func open(t *testing.T) *terminal {
@@ -47,7 +52,9 @@ func open(t *testing.T) *terminal {
 	require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
 	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=",
 		"GOWORK=off", "NO_COLOR=1")
-	return &terminal{dir: t.TempDir(), env: append(env, "STEPKEEPER_SERVER=http://127.0.0.1:1")}
+	return &terminal{
+		dir: t.TempDir(), env: append(env, "STEPKEEPER_SERVER=http://127.0.0.1:1"), here: map[string]string{},
+	}
 }
 
 func (x *terminal) command(line string) *exec.Cmd {
@@ -78,6 +85,7 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	}
 	out := printed.Bytes()
 	x.printed.Write(out)
+	x.took += time.Since(began)
 	t.Logf("%6.1f s %s", time.Since(began).Seconds(), line)
 	code := 0
 	var exit *exec.ExitError
@@ -87,11 +95,28 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	case err != nil:
 		t.Fatalf("%s: %v", line, err)
 	}
-	require.Equal(t, wantCode, code)
+	require.Equal(t, wantCode, code, "%s", out)
 	for _, w := range want {
 		require.Contains(t, string(out), w)
 	}
 	return string(out)
+}
+
+// shows runs a line of a page as run does, and checks that the page shows what it prints.
+func (x *terminal) shows(t *testing.T, page, line string, wantCode int) string {
+	t.Helper()
+	out := x.run(t, line, wantCode)
+	x.recorded(t, page, line, out)
+	return out
+}
+
+// recorded checks that a page shows what a line printed. It writes addresses and folders as the page does.
+func (x *terminal) recorded(t *testing.T, page, line, out string) {
+	t.Helper()
+	for here, there := range x.here {
+		out = strings.ReplaceAll(out, here, there)
+	}
+	reference.Printed(t, page, line, out)
 }
 
 // leave starts a line, waits until a line of its output matches, and returns the match. The program continues
@@ -103,6 +128,7 @@ func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string
 	began := time.Now()
 	var messages bytes.Buffer
 	cmd.Stderr = &messages
+	x.said = ""
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -113,7 +139,9 @@ func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string
 	late := time.AfterFunc(2*time.Minute, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) })
 	defer late.Stop()
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		x.said += lines.Text() + "\n"
 		if m := ready.FindStringSubmatch(lines.Text()); m != nil {
+			x.took += time.Since(began)
 			t.Logf("%6.1f s %s", time.Since(began).Seconds(), line)
 			return m[1]
 		}
@@ -184,6 +212,22 @@ var address = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 
 const tutorials = "../../docs/tutorials/"
 
+// firstSubmit is the line of the first tutorial that submits its order.
+const firstSubmit = "stepkeeper submit --workflow booking --id o-1 --wait order.json"
+
+var minutes = regexp.MustCompile(`It takes (\d+) minutes`)
+
+// told logs how long the lines so far took, beside the time that a tutorial names for reading and typing.
+func (x *terminal) told(t *testing.T, page string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	m := minutes.FindSubmatch(text)
+	require.NotNil(t, m, "%s names no time", page)
+	t.Logf("%s: its commands took %.1f of %s minutes", page, x.took.Minutes(), m[1])
+	x.took = 0
+}
+
 // TestFirstHour runs the lines of the first two tutorials, and of the project that they make, one after the
 // other. Only the ports and the wait before an undo differ.
 func TestFirstHour(t *testing.T) {
@@ -191,40 +235,49 @@ func TestFirstHour(t *testing.T) {
 		t.Skip("builds and starts processes")
 	}
 	x := open(t)
-	steps := lines(t, tutorials+"first-order.md", "stepkeeper init")
-	require.Len(t, steps, 5)
-	x.run(t, steps[0]+" && pwd", 0, "wrote a project to shop")
+	const page = tutorials + "first-order.md"
+	x.shows(t, page, "stepkeeper init shop", 0)
+	x.run(t, "cd shop && pwd", 0)
 	x.dir = filepath.Join(x.dir, "shop")
 	x.run(t, "stepkeeper init", 2, "nothing was written", "is there already")
 	services := free(t)
+	x.here[services] = "127.0.0.1:9100"
 	x.edit(t, "agents.yaml", "127.0.0.1:9100", services)
 	// The refund of a declined card waits until no charge can still run; the test has no half a minute.
 	x.edit(t, "workflows/booking.yaml", "steps:\n",
 		"agents: {seats: {queueAllowance: 1s}, payments: {queueAllowance: 1s, clockSkew: 10ms}}\nsteps:\n")
 	x.edit(t, "workflows/booking.yaml", "timeout: 5s", "timeout: 1s")
-	x.env = append(x.env, "STEPKEEPER_SERVER=http://"+x.leave(t, steps[2]+" --listen 127.0.0.1:0", address))
-	x.run(t, strings.Replace(steps[3], "o-1", "o-0", 1), 6,
+	server := x.leave(t, "stepkeeper dev --listen 127.0.0.1:0", address)
+	x.here[server] = "127.0.0.1:8377"
+	x.recorded(t, page, "stepkeeper dev", x.said)
+	x.env = append(x.env, "STEPKEEPER_SERVER=http://"+server)
+	down := " --server http://" + x.leave(t, "stepkeeper dev --data down --listen 127.0.0.1:0", address)
+	x.run(t, strings.Replace(firstSubmit, "o-1", "o-0", 1)+down, 6,
 		"o-0: accepted, Error: reserve-seat: ", "could not be reached")
-	x.leave(t, steps[1]+" -listen "+services, address)
-	x.run(t, steps[3], 0)
-	x.run(t, steps[4], 0, "o-1  Processed", "reserve-seat", "charge-card")
-	x.run(t, steps[3], 0, "o-1: already there, Processed")
+	x.leave(t, "go run ./services -listen "+services, address)
+	x.recorded(t, page, "go run ./services", x.said)
+	x.run(t, "stepkeeper resubmit o-0"+down, 0, "o-0: resubmit accepted")
+	x.shows(t, page, firstSubmit, 0)
+	x.shows(t, page, "stepkeeper show o-1", 0)
+	x.shows(t, page, strings.Replace(firstSubmit, " --wait", "", 1), 0)
 
 	declined := lines(t, "../../examples/booking/README.md", "echo ")
-	x.run(t, declined[0], 6, "o-2: accepted, Compensated", "card-declined")
-	x.run(t, declined[1], 0, "o-2  Compensated", "Why it was undone", "card-declined",
-		"seats.release")
+	x.shows(t, page, declined[0], 6)
+	x.shows(t, page, declined[1], 0)
 	tests := lines(t, "../../examples/booking/README.md", "stepkeeper workflow validate")
 	x.run(t, tests[0], 0, "valid, workflow booking")
 	x.run(t, tests[1]+" --seeds 20", 0, "No violation")
 	x.run(t, tests[2], 0, "ok")
 	x.covers(t, "../../examples/booking/README.md")
-	x.covers(t, tutorials+"first-order.md")
+	x.covers(t, page, "make install") // TestReadme runs it
+	x.told(t, page)
+	firstWorkflow(t, x)
 	exitCodes(t, x)
 	restore(t, x)
-	firstWorkflow(t, x)
+	approved(t, x)
 	firstAgent(t, x, services)
 	x.covers(t, tutorials+"first-workflow.md")
+	x.told(t, tutorials+"first-workflow.md")
 }
 
 // untilListed returns a line that repeats a command until its output has a text.
@@ -242,50 +295,56 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
+const validateAll = "stepkeeper workflow validate workflows/*.yaml"
+
 // firstWorkflow runs the lines of the second tutorial in the project and on the server of the first one.
 func firstWorkflow(t *testing.T, x *terminal) {
 	t.Helper()
 	const page = tutorials + "first-workflow.md"
-	authors := lines(t, page, "stepkeeper workflow validate")
-	for i, want := range []string{"valid, workflow booking", "flowchart", "json-schema.org"} {
-		x.run(t, authors[i], 0, want)
-	}
-	next := x.leave(t, lines(t, page, "stepkeeper dev --example")[0]+" --listen 127.0.0.1:0",
-		regexp.MustCompile("in another terminal: (.*)"))
+	x.shows(t, page, validateAll, 0)
+	x.shows(t, page, "stepkeeper workflow graph workflows/booking.yaml", 0)
+	x.shows(t, page, "stepkeeper workflow schema", 0)
+	const example = "stepkeeper dev --example=carriers"
+	next := x.leave(t, example+" --listen 127.0.0.1:0", regexp.MustCompile("in another terminal: (.*)"))
+	x.here[address.FindStringSubmatch(x.said)[1]] = "127.0.0.1:8377"
+	x.recorded(t, page, example, x.said)
 	x.run(t, next, 0, "carriers-1: accepted", "carriers-1  Processing")
 
-	served := lines(t, page, "stepkeeper dev   ")
-	x.run(t, served[1]+" && "+served[2], 0, "o-7: accepted")
-	x.run(t, served[3], 0, "o-0")
-	x.run(t, strings.Replace(served[4], "ORDER", "o-0", 1), 0, "o-0: resubmit accepted")
+	served := lines(t, page, `echo '{"schema"`)
+	x.recorded(t, page, strings.Join(served, "\n"), x.run(t, served[0]+" && "+served[1], 0, "o-7: accepted"))
+	x.shows(t, page, "stepkeeper list --where state=Compensated", 0)
+}
 
+// approved runs the lines of the second tutorial that let a person approve, and search for faults.
+func approved(t *testing.T, x *terminal) {
+	t.Helper()
+	const page = tutorials + "first-workflow.md"
 	approval := lines(t, page, "workflow: booking\n    steps:\n      approve:")
 	x.edit(t, "workflows/booking.yaml", "after: [reserve-seat]", "after: [approve]")
 	x.edit(t, "workflows/booking.yaml", "\n  charge-card:", "\n  approve:\n    after: [reserve-seat]\n"+
 		"    approval: {"+strings.Join(approval[4:], ", ")+"}\n  charge-card:")
-	changed := x.run(t, authors[0]+" --output json", 0)
+	changed := x.run(t, validateAll+" --output json", 0)
 	_, hash, _ := strings.Cut(changed, `"hash":"`)
 	hash, _, _ = strings.Cut(hash, `"`)
 	x.run(t, untilListed(hash, "workflow list --output json"), 0) // the server has read the changed file
-	answers := lines(t, page, `echo '{"seat"`)
-	x.run(t, answers[0], 0, "o-8: accepted")
+	x.shows(t, page, lines(t, page, `echo '{"seat"`)[0], 0)
 	x.run(t, untilListed("o-8", "approvals"), 0)
-	x.run(t, answers[1], 0, "o-8", "approve, reject", "anyone", "Charge the card?")
-	x.run(t, answers[2], 0, "o-8")
-	x.run(t, "stepkeeper watch o-8", 0, "Processed")
+	x.shows(t, page, "stepkeeper approvals", 0)
+	answer := lines(t, page, "stepkeeper answer")
+	x.recorded(t, page, strings.Join(answer, "\n"), x.run(t, answer[0]+" && "+answer[1], 0, "Processed"))
 
-	broken := lines(t, page, "stepkeeper simulate")
-	x.run(t, broken[0]+" --seeds 20", 0, "No violation")
-	x.run(t, strings.Replace(broken[1], "--for 10m", "--for 1200ms", 1), 0, "No violation")
+	const simulate = "stepkeeper simulate workflows/booking.yaml --order order.json --answer approve=approve"
+	x.shows(t, page, simulate+" --seeds 20", 0)
+	x.run(t, simulate+" --for 1200ms --faults crash-after,fresh-copy", 0, "No violation")
 	wrong, err := filepath.Abs("../../examples/wrong-workflows")
 	require.NoError(t, err)
 	x.run(
 		t,
 		"stepkeeper simulate "+wrong+"/forgets-keys.yaml --services "+wrong+"/services/forgets-keys.yaml",
 		6,
-		"replay: "+broken[2],
+		"replay: stepkeeper simulate --replay counterexample.json",
 	)
-	x.run(t, broken[2], 6, "VIOLATION", "your workflow")
+	x.shows(t, page, "stepkeeper simulate --replay counterexample.json", 6)
 }
 
 // firstAgent runs the agent of the second tutorial beside a second server, for the service at an address.
@@ -299,8 +358,7 @@ func firstAgent(t *testing.T, x *terminal, services string) {
 	line := strings.Replace(lines(t, page, "cd seats")[0], "127.0.0.1:8377", server, 1)
 	line = strings.Replace(line, "127.0.0.1:9100", services, 1)
 	x.leave(t, line+" 2>&1", regexp.MustCompile("(takes requests)"))
-	order := lines(t, tutorials+"first-order.md", "stepkeeper init")[3]
-	x.run(t, strings.Replace(order, " --wait", "", 1)+" --server http://"+server, 0)
+	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
 	x.run(t, untilListed("o-1", "approvals --server http://"+server), 0)
 }
 
@@ -325,13 +383,15 @@ func TestFirstDeployment(t *testing.T) {
 // server on it.
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
-	steps := lines(t, "../../docs/how-to/back-up.md", "stepkeeper backup")
-	require.Len(t, steps, 5)
-	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
-	x.run(t, steps[0], 2, "monday.db exists already")
-	x.run(t, strings.Join(steps[1:4], " && "), 0)
+	const page = "../../docs/how-to/back-up.md"
+	const backup = "stepkeeper backup monday.db"
+	x.shows(t, page, backup, 0)
+	x.run(t, backup, 2, "monday.db exists already")
+	steps := lines(t, page, "mkdir")
+	require.Len(t, steps, 4)
+	x.run(t, strings.Join(steps[:3], " && "), 0)
 	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
-	server := x.leave(t, steps[4]+" --listen 127.0.0.1:0", address)
+	server := x.leave(t, steps[3]+" --listen 127.0.0.1:0", address)
 	require.Equal(t, want, x.run(t, "stepkeeper list --output json --server http://"+server, 0), "the restored orders are")
 }
 

@@ -21,8 +21,8 @@ const (
 )
 
 // varying matches the parts of an output that differ from run to run.
-var varying = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b\d+(\.\d+)?(ns|µs|ms|s|m|h|d)(\d+s)?\b|` +
-	`\b[0-9a-f]{32}\b|127\.0\.0\.1:\d+`)
+var varying = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b\d+(\.\d+)? ?(ns|µs|ms|s|m|h|d)(\d+(\.\d+)?s)?\b|` +
+	`\b[0-9a-f]{32}\b|127\.0\.0\.1:\d+|\S*/stepkeeper-example-\d+|\d+ bytes|\d{8}-\d{6}-\w{4}`)
 
 // outside matches the end of an indented block, and the first character after it.
 var outside = regexp.MustCompile(`\n+\S`)
@@ -35,9 +35,11 @@ func Printed(t *testing.T, page, command, output string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	indented := "\n    " + strings.ReplaceAll(command, "\n", "\n    ")
-	before, after, found := strings.Cut(string(text), indented)
-	require.True(t, found, "%s has no block that begins with %q", page, command)
+	lines := strings.ReplaceAll(command, "\n", "\n    ")
+	place := regexp.MustCompile(`\n    ` + regexp.QuoteMeta(lines) + `(?: +# .*)?\n`).FindIndex(text)
+	require.NotNil(t, place, "%s has no block that begins with %q", page, command)
+	before := string(text[:place[1]-1])
+	after := string(text[place[1]-1:])
 	block, rest := cutBlock(after)
 	shown, tail := fenced(rest)
 	want, difference := compared(output, shown)
@@ -49,7 +51,7 @@ func Printed(t *testing.T, page, command, output string) {
 			page, command, difference)
 		return
 	}
-	written := before + indented + block + "\n\n```text\n" + strings.Join(want, "\n") + "\n```\n\n" + tail
+	written := before + block + "\n\n```text\n" + strings.Join(want, "\n") + "\n```\n\n" + tail
 	require.NoError(t, os.WriteFile(page, []byte(written), 0o644)) //nolint:gosec // a document
 }
 
