@@ -121,6 +121,8 @@ func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now c
 		return "the fact must be happened, not-happened or undone"
 	case def.Steps[i].Each != nil:
 		return s.Children.ResolveRefusal(fact)
+	case def.Steps[i].Any != nil:
+		return "the step calls no agent, so there is nothing in doubt; fix: resolve those of its members that are"
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
 			"and it asks again if its round was decided"
