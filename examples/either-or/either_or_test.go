@@ -71,3 +71,9 @@ func TestNobodyTakesIt(t *testing.T) {
 func TestSimulated(t *testing.T) {
 	sim.Check(t, "either-or.yaml", sim.Order(`{"parcel":"P-1"}`), sim.Answer("courier-kept", "true"))
 }
+
+// A courier that says it is fenced and is not: it takes the parcel after it has released it.
+func TestACourierThatDoesNotFence(t *testing.T) {
+	sim.Check(t, "either-or.yaml", sim.Order(`{"parcel":"P-1"}`),
+		sim.With(sim.Services{"steady": {Grade: "idempotent"}}), sim.Breaks("11"))
+}

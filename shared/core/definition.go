@@ -203,8 +203,7 @@ type Fail struct {
 }
 
 // Any is a step that ends when the first Enough of its members have ended (P54, the first of several decides).
-// The member m of the step s is the step s-m. It comes after the same steps as s, and s comes behind it in
-// Definition.Steps.
+// The member m of the step s is the step s-m. It comes after the same steps as s.
 type Any struct {
 	Members []string `json:"members"` // names of the members within the step
 	Enough  int      `json:"enough"`

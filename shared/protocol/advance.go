@@ -16,7 +16,7 @@ func (r *decision) advance() {
 	case r.t.ProcessState == core.Processing:
 		r.advanceForward()
 	case modeOf(r.t) == errForward && !r.bySupervisor():
-		r.decideInError()
+		r.decideAny()
 	}
 	if r.err == nil && r.t.ProcessState == core.Compensating {
 		r.advanceUndo()
@@ -28,19 +28,22 @@ func (r *decision) advance() {
 func (r *decision) advanceForward() {
 	var room [8]int
 	for more := true; more; {
-		if !r.whileForward(step.afterFailure) || r.bySupervisor() {
+		if !r.whileForward(step.afterFailure) {
 			return
 		}
-		withdrawn := r.withdrawUnwanted()
-		if !r.whileForward(step.afterWait) {
+		decided := r.decideAny()
+		if r.bySupervisor() && decided {
+			continue
+		}
+		if r.bySupervisor() || !r.whileForward(step.afterWait) {
 			return
 		}
-		withdrawn = r.withdrawUnwanted() || withdrawn
+		decided = r.decideAny() || decided
 		claims, again := r.readySteps(room[:0])
 		if r.err != nil {
 			return
 		}
-		more = withdrawn || again || r.claimAll(claims)
+		more = decided || again || r.claimAll(claims)
 	}
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; !s.Passed() || s.State == core.Settling {
@@ -48,17 +51,6 @@ func (r *decision) advanceForward() {
 		}
 	}
 	r.enterProcessed()
-}
-
-// decideInError lets an end that comes while the task is in Error decide too, so that no more members than needed
-// end well (P54, the first of several decides). What is left to do waits for the Resubmit.
-func (r *decision) decideInError() {
-	for i := range r.t.Steps {
-		if s := r.step(i); s.d.Any != nil && s.State == core.Waiting {
-			s.countWinners()
-		}
-	}
-	r.withdrawUnwanted()
 }
 
 // whileForward calls f for each step. It ends early, with false, if the task goes forward no more.
@@ -75,13 +67,6 @@ func (r *decision) whileForward(f func(step)) bool {
 // afterFailure applies the policy of a Failed step (P19, policy decides about a failed step), and begins or continues
 // the undo of a step that is undone alone (P42, orders can go on after failures; P53, a step can be withdrawn).
 func (s step) afterFailure() {
-	switch {
-	case s.d.Any == nil || s.State != core.Waiting:
-	case s.bySupervisor():
-		s.failIfNoneLeft()
-	default:
-		s.kind().goOn(s)
-	}
 	if s.State == core.Failed {
 		s.applyPolicy()
 	}

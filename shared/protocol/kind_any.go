@@ -18,15 +18,9 @@ func (anyKind) start(s step, _ prepared) { s.take(core.Waiting, Claim{}) }
 
 func (anyKind) resend(step) {}
 
-// goOn decides the step, or ends it once nothing of its members is left to undo.
+// goOn ends a decided step once nothing of its members is left to undo.
 func (anyKind) goOn(s step) {
-	if s.State == core.Waiting {
-		s.countWinners()
-	}
-	switch {
-	case s.State == core.Waiting:
-		s.failIfNoneLeft()
-	case s.State == core.Settling && !slices.ContainsFunc(s.def.Members(s.i), s.unsettled):
+	if s.State == core.Settling && !slices.ContainsFunc(s.def.Members(s.i), s.unsettled) {
 		s.State = core.Processed
 	}
 }
@@ -45,6 +39,26 @@ func (anyKind) validState(s *Step, _ *core.StepDefinition) bool {
 		return s.Attempted() || s.FailureCode != ""
 	}
 	return false
+}
+
+// decideAny decides the steps of which enough members have ended well, fails those of which too few still can, and
+// withdraws the steps that nobody wants any more. It reports whether it has changed a step. An end that comes while
+// the task is in Error decides too, so that no more members than needed end well. The Supervisor only fails steps.
+func (r *decision) decideAny() (changed bool) {
+	for i := range r.t.Steps {
+		s := r.step(i)
+		if s.d.Any == nil || s.State != core.Waiting {
+			continue
+		}
+		if !r.bySupervisor() {
+			s.countWinners()
+		}
+		if s.State == core.Waiting && r.t.ProcessState == core.Processing {
+			s.failIfNoneLeft()
+		}
+		changed = changed || s.State != core.Waiting
+	}
+	return !r.bySupervisor() && r.withdrawUnwanted() || changed
 }
 
 // countWinners stores the members that have ended well, in the order in which they did. If they are enough, the
