@@ -75,6 +75,8 @@ var rules = []struct {
 	{"P50", []string{"P50"}, ""},
 	{"P51", []string{"P51", "P5", "P12"}, ""},
 	{"P52", []string{"P52", "P5", "P12"}, ""},
+	{"P53", []string{"22", "23", "P42"}, ""},
+	{"P54", []string{"22", "23", "7"}, ""},
 	{"P60", nil, "the simulator's store damages no document; TestADamagedOrderIsSetAside does"},
 }
 
@@ -141,7 +143,7 @@ func TestWhoseItIs(t *testing.T) {
 	weaker := simulate.Services{d.Agent: {Grade: core.Idempotent}}
 	forgets := simulate.Services{d.Agent: {Forgets: core.Minute}}
 	def.Agents[d.Agent] = core.AgentDefinition{}
-	effects := []string{"3", "7", "8", "9", "11", "P22a", "P48"}
+	effects := []string{"3", "7", "8", "9", "11", "22", "P22a", "P48"}
 	for _, i := range simulate.Invariants() {
 		for _, tt := range []struct {
 			services simulate.Services

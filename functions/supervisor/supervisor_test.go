@@ -358,7 +358,7 @@ func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	rs, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == "o-new" {
-			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":3}`)}
+			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":4}`)}
 		}
 	}
 	return rs, errs

@@ -44,8 +44,9 @@ func DefinitionHash(stored []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// DefinitionSchema is the major version of the stored form that this code reads and writes.
-const DefinitionSchema = 1
+// DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
+// an Any has it. Every other one has the version 1, so that older code can read it.
+const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
 // affects a running task. Package workflow/source compiles and validates definitions, and protocol.Decide
@@ -87,7 +88,8 @@ type Definition struct {
 	byName    map[string]int // index of each step by name; Link sets this field and the fields below
 	after     [][]int
 	ancestors [][]int
-	asks      []int // index of the step that gets the answer to a step's question, or -1
+	serves    []int   // index of the step that a step serves, or -1; see Serves
+	members   [][]int // members of each Any
 }
 
 // AgentDefinition holds the facts about an agent that the core needs.
@@ -103,8 +105,8 @@ type AgentDefinition struct {
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow. If Wait, Answer, Fail and Each are nil, the step is a call of an
-// agent.
+// StepDefinition is one step of a workflow. If Wait, Answer, Fail, Each and Any are nil, the step is a call of
+// an agent.
 type StepDefinition struct {
 	Name string `json:"name"`
 	// Wait makes the step wait for a time. With Wait, the fields Agent, Operation, Timeout, Retry, Undo and
@@ -117,7 +119,9 @@ type StepDefinition struct {
 	Fail *Fail `json:"fail,omitempty"`
 	// Each makes the step start a child task for each element of its Input. With Each, the fields Agent,
 	// Operation, Timeout, Retry, Undo and Grade are empty.
-	Each  *Each  `json:"each,omitempty"`
+	Each *Each `json:"each,omitempty"`
+	// Any makes the step end when the first of its members have ended. With Any, all fields of a call are empty.
+	Any   *Any   `json:"any,omitempty"`
 	Agent string `json:"agent"`
 	// Others lists further agents for the same service (P44, several agents can do one step).
 	Others    []string        `json:"agents,omitempty"`
@@ -158,6 +162,7 @@ const (
 	KindAnswer Kind = "answer"
 	KindFail   Kind = "fail"
 	KindEach   Kind = "each"
+	KindAny    Kind = "any"
 )
 
 // Kind returns the kind of the step.
@@ -171,6 +176,8 @@ func (d *StepDefinition) Kind() Kind {
 		return KindFail
 	case d.Each != nil:
 		return KindEach
+	case d.Any != nil:
+		return KindAny
 	}
 	return KindCall
 }
@@ -194,6 +201,16 @@ type Fail struct {
 	Code    string `json:"code"`    // short, stable word for programs
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
+
+// Any is a step that ends when the first Enough of its members have ended (P54, the first of several decides).
+// The member m of the step s is the step s-m. It comes after the same steps as s.
+type Any struct {
+	Members []string `json:"members"` // names of the members within the step
+	Enough  int      `json:"enough"`
+}
+
+// MemberName returns the name of the step that is a member of an Any.
+func MemberName(group, member string) string { return group + "-" + member }
 
 // Each is a step of child tasks (P40, a step can have child orders). The step's input evaluates to a list,
 // and the step starts one child for each element. Without an input, the step starts a single child.
@@ -348,7 +365,10 @@ type Environment struct {
 	Outputs map[string]json.RawMessage
 	// Failures holds the codes of failed steps after which the order went on, by step name (P42).
 	Failures map[string]string
-	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
+	// Won holds the names of the members that have decided an Any, by the name of its step, in the order in which
+	// they ended. Outputs holds the output of each of them, and that of the first as the output of the Any.
+	Won   map[string][]string
+	Value json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token returns a token for an answer to a step (P39). With an empty person, anyone may use the token.
 	// Token is called only if Definition.Tokens is set.
 	Token func(step, person string) (string, error)
@@ -399,31 +419,63 @@ func (d *Definition) Link() {
 			}
 		}
 	}
-	d.asks = slices.Repeat([]int{-1}, len(d.Steps))
+	d.serves = slices.Repeat([]int{-1}, len(d.Steps))
+	d.members = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		if a := d.Steps[i].Answer; a != nil && a.Ask != "" {
-			if j, ok := d.byName[a.Ask]; ok {
-				d.asks[j] = i
+		for _, name := range d.Steps[i].Servants() {
+			j, ok := d.byName[name]
+			if !ok {
+				continue
+			}
+			d.serves[j] = i
+			if d.Steps[i].Any != nil {
+				d.members[i] = append(d.members[i], j)
 			}
 		}
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// A step that sends a question may end after the claims of later steps (P38). No expression reads the
-		// result of such a step, because a repeated request must have the same bytes (P12).
-		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
+		// A step that serves another one may end after the claims of later steps (P38, P54). No expression reads
+		// the result of such a step, because a repeated request must have the same bytes (P12).
+		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.serves[j] >= 0 })
 	}
+}
+
+// Servants returns the names of the steps that serve the step.
+func (d *StepDefinition) Servants() (names []string) {
+	switch {
+	case d.Answer != nil && d.Answer.Ask != "":
+		return []string{d.Answer.Ask}
+	case d.Any != nil:
+		for _, m := range d.Any.Members {
+			names = append(names, MemberName(d.Name, m))
+		}
+	}
+	return names
 }
 
 // Predecessors returns the steps that step i names in After.
 func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 
 // Ancestors returns the steps whose results step i may read: its direct and indirect predecessors, except
-// steps that send a question.
+// steps that serve another one.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
-// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i sends no question.
-func (d *Definition) AsksFor(i int) int { return d.asks[i] }
+// Serves returns the step for which alone step i exists, or -1. A call that sends a question serves the step that
+// is answered, and a member serves its Any. Once that step has ended, nobody wants step i any more (P53, a step
+// can be withdrawn).
+func (d *Definition) Serves(i int) int { return d.serves[i] }
+
+// MemberOf returns the Any that step i is a member of, or -1.
+func (d *Definition) MemberOf(i int) int {
+	if n := d.serves[i]; n >= 0 && d.Steps[n].Any != nil {
+		return n
+	}
+	return -1
+}
+
+// Members returns the steps that are the members of the Any of step i, in the order of Any.Members.
+func (d *Definition) Members(i int) []int { return d.members[i] }
 
 func (d *Definition) before(i int) []int {
 	seen := make([]bool, len(d.Steps))

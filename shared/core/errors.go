@@ -62,9 +62,12 @@ func TrimMessage(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeOvertaken is the failure code of a call that sends a question. It means that the answer came before the
-// end of the call.
-const CodeOvertaken = "answered"
+// CodeOvertaken is the failure code of a step that nobody wants any more, because the step that it serves has
+// ended (P53, a step can be withdrawn).
+const CodeOvertaken = "overtaken"
+
+// CodeNoneLeft is the failure code of an Any of which fewer members than it needs can still end well (P54).
+const CodeNoneLeft = "none-left"
 
 // CodeFailed is stored if a failure has no code.
 const CodeFailed = "failed"
@@ -109,7 +112,7 @@ func OwnCode(code string) bool { return slices.Contains(ownCodes, code) }
 
 var ownCodes = []string{
 	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeNoAgent, CodeNoConsumer,
-	CodeNotYet, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue, CodeTimeout, CodeUnauthorized,
+	CodeNotYet, CodeNoneLeft, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue, CodeTimeout, CodeUnauthorized,
 	CodeUnknownTask, "children-failed", "deadline", "expression", "hops", "in-doubt", "panic", "refused", "unspecified",
 }
 

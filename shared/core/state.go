@@ -13,7 +13,9 @@ const (
 	Processed  State = "Processed"  // a task or step that is done
 	// Waiting is the state of a claimed step that waits for a time, an answer or its child tasks. No request
 	// of the step is in flight (P33, a waiting step asks no agent).
-	Waiting      State = "Waiting"
+	Waiting State = "Waiting"
+	// Settling is the state of an Any that is decided, while members that have lost are still undone (P54).
+	Settling     State = "Settling"
 	Failed       State = "Failed"       // a step that has failed for good; its call may have had an effect
 	UndoWait     State = "UndoWait"     // a step whose undo waits
 	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested

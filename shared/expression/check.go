@@ -139,7 +139,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
-	if err := cmp.Or(c.skipped(n), c.decision(n)); err != nil {
+	if err := cmp.Or(c.skipped(n), c.decision(n), c.outputs(n)); err != nil {
 		return err
 	}
 	return c.node(n.Property, inside)
@@ -172,11 +172,14 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
+// properties are those of a step that expressions read.
+var properties = []string{"output", factFailed, factError, factFirst, factWon, factOutputs}
+
 // ofStep splits an access such as steps.<name>.output into the step's name and the property. ok is false for
 // every other access.
 func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
 	p, ok := n.Property.(*ast.StringNode)
-	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {
+	if !ok || !slices.Contains(properties, p.Value) {
 		return "", "", false
 	}
 	inner, ok := unchain(n.Node).(*ast.MemberNode)
@@ -223,7 +226,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 		c.program.steps[n] = step
 		return nil
 	}
-	return noStep(written, c.scope.Steps)
+	return cmp.Or(c.ofMember(written), noStep(written, c.scope.Steps))
 }
 
 func noStep(written string, steps []string) error {

@@ -163,7 +163,8 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 		return e.chain(n.Node)
 	case *ast.MemberNode:
 		if f, ok := e.program.facts[n]; ok {
-			return f.of(e.env), false, nil
+			v, err = e.document("steps."+f.step+"."+f.name, f.raw(e.env))
+			return v, false, err
 		}
 		if step, ok := e.program.steps[n]; ok {
 			v, err = e.document("steps."+step, e.env.Outputs[step])

@@ -47,6 +47,9 @@ type Scope struct {
 	// failure. Only these steps have the properties failed and error. nil means that every step has these
 	// properties.
 	Continues map[string]bool
+	// Members contains the members of each step with any, whose properties are first, won and outputs. nil means
+	// that every step has these properties.
+	Members map[string][]string
 	// When is the condition of the step. It is true when the expression is evaluated. "" means no condition.
 	When string
 }

@@ -14,9 +14,9 @@ import (
 // path is an expression that is only a path, such as order.items[0].sku. The evaluation of a path does not
 // decode the whole document.
 type path struct {
-	// name of the document, such as "order" or "steps", or the property of a step's failure
+	// name of the document, such as "order" or "steps", or the property of a step
 	root    string
-	step    string // step whose output or failure is read
+	step    string // step whose output or other property is read
 	members []member
 }
 
@@ -78,14 +78,8 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 		return strconv.AppendInt(nil, int64(env.Run), 10)
 	case "steps":
 		return env.Outputs[p.step]
-	case factFailed:
-		return strconv.AppendBool(nil, env.Failures[p.step] != "")
-	case factError:
-		if code := env.Failures[p.step]; code != "" {
-			return appendString(nil, code)
-		}
 	}
-	return nil
+	return fact{p.step, p.root}.raw(env)
 }
 
 // raw returns the JSON of the value at the path. nil means null.

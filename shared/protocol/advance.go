@@ -12,8 +12,11 @@ import (
 // to do, the task ends. In every other state advance does nothing. In a sweep nothing is claimed (P16, the
 // Supervisor hands back and gives up).
 func (r *decision) advance() {
-	if r.t.ProcessState == core.Processing {
+	switch {
+	case r.t.ProcessState == core.Processing:
 		r.advanceForward()
+	case modeOf(r.t) == errForward && !r.bySupervisor():
+		r.decideAny()
 	}
 	if r.err == nil && r.t.ProcessState == core.Compensating {
 		r.advanceUndo()
@@ -25,17 +28,25 @@ func (r *decision) advance() {
 func (r *decision) advanceForward() {
 	var room [8]int
 	for more := true; more; {
-		if !r.whileForward(step.afterFailure) || r.bySupervisor() || !r.whileForward(step.afterWait) {
+		if !r.whileForward(step.afterFailure) {
 			return
 		}
+		decided := r.decideAny()
+		if r.bySupervisor() && decided {
+			continue
+		}
+		if r.bySupervisor() || !r.whileForward(step.afterWait) {
+			return
+		}
+		decided = r.decideAny() || decided
 		claims, again := r.readySteps(room[:0])
 		if r.err != nil {
 			return
 		}
-		more = again || r.claimAll(claims)
+		more = decided || again || r.claimAll(claims)
 	}
 	for i := range r.t.Steps {
-		if !r.t.Steps[i].Passed() {
+		if s := &r.t.Steps[i]; !s.Passed() || s.State == core.Settling {
 			return
 		}
 	}
@@ -53,23 +64,24 @@ func (r *decision) whileForward(f func(step)) bool {
 	return true
 }
 
-// afterFailure applies the policy of a Failed step (P19, policy decides about a failed step), and continues the
-// undo of a step after which the order goes on (P42, orders can go on after failures).
+// afterFailure applies the policy of a Failed step (P19, policy decides about a failed step), and begins or continues
+// the undo of a step that is undone alone (P42, orders can go on after failures; P53, a step can be withdrawn).
 func (s step) afterFailure() {
 	if s.State == core.Failed {
 		s.applyPolicy()
 	}
+	waits := s.State == core.UndoWait && s.Wait.At <= s.at.Now
 	switch {
-	case s.t.ProcessState != core.Processing || s.State != core.UndoWait || s.Wait.At > s.at.Now:
-	case s.bySupervisor(): // even a step without undo lets others begin
-		s.claimLater()
-	default:
+	case s.t.ProcessState != core.Processing || !waits && !s.awaitsUndo():
+	case !s.bySupervisor():
 		s.undoStep()
+	case waits: // even a step without undo lets others begin
+		s.claimLater()
 	}
 }
 
 func (s step) afterWait() {
-	if s.State == core.Waiting {
+	if s.State == core.Waiting && !s.awaitsUndo() || s.State == core.Settling {
 		s.kind().goOn(s)
 	}
 }
@@ -79,17 +91,11 @@ func (s step) afterWait() {
 func (r *decision) readySteps(claims []int) (_ []int, again bool) {
 	for i := range r.t.Steps {
 		s := r.step(i)
-		overtaken := r.t.Overtaken(r.def, i)
-		switch {
-		case overtaken && (s.HandedBack() || s.State == core.Failed):
-			s.withdraw()
-			again = true
-			continue
-		case !s.ready():
-			again = again || s.State == core.Failed
+		if !s.ready() {
+			again = again || s.State == core.Failed && !s.staysFailed()
 			continue
 		}
-		wanted := !overtaken && s.conditionHolds()
+		wanted := s.conditionHolds()
 		switch {
 		case s.State == core.Failed: // by its condition
 			again = true
@@ -105,16 +111,19 @@ func (r *decision) readySteps(claims []int) (_ []int, again bool) {
 
 // ready reports whether a step can be claimed. The wait of a step that was handed back must be over. All
 // predecessors of another step must have passed. If early answers have decided the step, the step that sends the
-// question need not have passed.
+// question need not have passed. A member begins when its step has begun.
 func (s step) ready() bool {
-	if s.State != core.Pending {
+	if s.State != core.Pending || s.Withdrawn != 0 {
 		return false
 	}
 	if s.Attempted() {
 		return s.Wait.At <= s.at.Now
 	}
+	if n := s.group(); n >= 0 && s.t.Steps[n].State != core.Waiting {
+		return false
+	}
 	for _, j := range s.def.Predecessors(s.i) {
-		if !s.t.Steps[j].Passed() && !(s.def.AsksFor(j) == s.i && s.answeredEarly()) {
+		if !s.t.Steps[j].Passed() && !(s.def.Serves(j) == s.i && s.answeredEarly()) {
 			return false
 		}
 	}
@@ -270,10 +279,10 @@ func (s step) environment(own bool) core.Environment {
 		Outputs: make(map[string]json.RawMessage, len(s.def.Ancestors(s.i))+1),
 	}
 	for _, j := range s.def.Ancestors(s.i) {
-		s.t.Steps[j].Show(&env)
+		s.t.show(s.def, j, &env)
 	}
 	if own {
-		s.Show(&env)
+		s.t.show(s.def, s.i, &env)
 	}
 	if s.def.Tokens {
 		env.Token = s.token

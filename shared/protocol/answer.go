@@ -83,6 +83,8 @@ func (s step) voteOf(e core.Answered) (vote *Vote, note, refused string) {
 			s.t.Run, e.Run)
 	case s.State == core.Skipped:
 		return nil, "", "step " + s.Name + " was skipped"
+	case s.State == core.Compensated || s.Withdrawn != 0:
+		return nil, "", "step " + s.Name + " waits no more, because the order has gone on without its answer"
 	case e.Step != "" && e.Round != s.Round():
 		return nil, "",
 			fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name,

@@ -14,9 +14,29 @@ func (s step) answeredEarly() bool {
 	return err == nil && p.atOnce
 }
 
-// withdraw ends the call of a question whose answer has come. Such a call needs no undo.
-func (s step) withdraw() {
-	s.recordFailure(core.CodeOvertaken, "the answer came before it was asked for again", s.Attempt)
-	s.FailureCode = core.CodeOvertaken
-	s.undone()
+// group returns the Any that the step is a member of, or that the question is a member of that the step sends. It
+// returns -1 for every other step.
+func (s step) group() int {
+	if n := s.def.Serves(s.i); n >= 0 && s.def.Steps[n].Answer != nil {
+		return s.def.MemberOf(n)
+	}
+	return s.def.MemberOf(s.i)
+}
+
+// staysFailed reports whether a Failed step waits for its Any, which stops the task if none is left (P54, the first
+// of several decides). A Resubmit then asks it again.
+func (s step) staysFailed() bool {
+	return s.group() >= 0 && s.d.OnFailure == core.OnFailureStop && s.Withdrawn == 0 && !s.t.unwanted(s.def, s.i)
+}
+
+// failQuestion fails a member whose question could not be sent.
+func (s step) failQuestion() {
+	n := s.def.Serves(s.i)
+	if n < 0 || s.group() < 0 || s.def.Steps[n].Answer == nil {
+		return
+	}
+	if q := s.decision.step(n); q.State == core.Pending && !q.Attempted() {
+		q.Error = s.Error
+		q.State = core.Failed
+	}
 }

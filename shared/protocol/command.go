@@ -214,7 +214,7 @@ func (r *decision) resume(e core.Command) {
 	r.started()
 	for i := range t.Steps {
 		s := r.step(i)
-		if s.State == core.Processed && s.Finish.Seq == 0 { // the step finished while the order was in Error
+		if (s.State == core.Processed || s.State == core.Settling) && s.Finish.Seq == 0 { // the step finished while the order was in Error
 			s.emitStepFinished()
 		}
 		s.Failures = Failures{}

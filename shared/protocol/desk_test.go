@@ -20,14 +20,6 @@ var noon = core.TimeOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 const orderID = "o1"
 
-// asks reports a call that asks for an answer.
-func asks(def *core.Definition, call string) bool {
-	return slices.ContainsFunc(def.Steps, func(d core.StepDefinition) bool {
-		return d.Answer != nil &&
-			d.Answer.Ask == call
-	})
-}
-
 // expressions holds functions in place of a workflow's templates. A nil function returns what the step can
 // read, so that a wrong environment shows in the request.
 type expressions struct {
@@ -423,11 +415,31 @@ func faultOfTask(def *core.Definition, t *protocol.Task) error {
 		}
 		// P42, P38
 		alone := s.State == core.Compensated && s.FailureCode != "" &&
-			(def.Steps[i].OnFailure == core.OnFailureContinue || asks(def, s.Name))
+			(def.Steps[i].OnFailure == core.OnFailureContinue || s.Withdrawn != 0)
+		if err := faultOfAny(def, t, i); err != nil {
+			return err
+		}
 		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped &&
 			!alone {
 			return fmt.Errorf("invariant 7: Processed with step %s %s", s.Name, s.State)
 		}
+	}
+	return nil
+}
+
+// faultOfAny checks that no more members end well than decide (P54).
+func faultOfAny(def *core.Definition, t *protocol.Task, i int) error {
+	if i >= len(def.Steps) || def.Steps[i].Any == nil || t.ProcessState != core.Processing {
+		return nil
+	}
+	wins := 0
+	for _, m := range def.Members(i) {
+		if t.Steps[m].State == core.Processed && t.Steps[m].Withdrawn == 0 {
+			wins++
+		}
+	}
+	if enough := def.Steps[i].Any.Enough; wins > enough {
+		return fmt.Errorf("P54: %d members of step %s have ended well, and %d decide", wins, t.Steps[i].Name, enough)
 	}
 	return nil
 }

@@ -123,6 +123,21 @@ func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
 			"what it may be answered with, or what is a refusal, is different", bound,
 		})
 	}
+	if d.Any != nil && n.Any != nil {
+		passed := s != nil && s.Passed()
+		for _, c := range []struct {
+			what    string
+			differs bool
+			refused bool
+		}{
+			{"members are others", !slices.Equal(d.Any.Members, n.Any.Members), bound},
+			{"enough is another one", d.Any.Enough != n.Any.Enough, bound && passed},
+		} {
+			if c.differs {
+				all = append(all, Difference{d.Name, "its " + c.what, c.refused})
+			}
+		}
+	}
 	if d.Each != nil && n.Each != nil && !sameChildren(d.Each, n.Each) {
 		all = append(all, Difference{
 			d.Name, "its children are of another workflow, or get other orders",

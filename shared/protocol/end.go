@@ -36,7 +36,7 @@ func (r *decision) enterProcessed() {
 			Outputs: map[string]json.RawMessage{},
 		}
 		for i := range r.t.Steps {
-			r.t.Steps[i].Show(&env)
+			r.t.show(r.def, i, &env)
 		}
 		out, err := r.def.Expr.Output(env)
 		switch {

@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"cmp"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -8,10 +10,8 @@ import (
 // failures). Only this step is undone. Later conditions read the step's failure code. The code does not
 // change any more (P12, effects are emitted again).
 func (s *Step) goOnWithout() {
-	s.FailureCode = core.PlainCode(s.Error.Code)
-	if s.FailureCode == "" {
-		s.FailureCode = core.CodeFailed
-	}
+	s.FailureCode = cmp.Or(s.FailureCode, core.PlainCode(s.Error.Code), core.CodeFailed)
+	s.Won = nil
 	if !s.Attempted() { // no request was sent, so there is nothing to undo
 		s.State = core.Compensated
 		return

@@ -41,7 +41,7 @@ func init() {
 	behaviours = map[core.Kind]kind{
 		core.KindCall: callKind{}, core.KindWait: waitKind{},
 		core.KindAnswer: answerKind{},
-		core.KindFail:   failKind{}, core.KindEach: eachKind{},
+		core.KindFail:   failKind{}, core.KindEach: eachKind{}, core.KindAny: anyKind{},
 	}
 }
 

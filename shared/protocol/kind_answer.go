@@ -83,7 +83,12 @@ func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
 		return !s.Attempted()
 	case core.Pending, core.Failed:
 		return !s.Attempted() || s.Attempt > 0
-	case core.Waiting, core.Processed, core.Compensated:
+	case core.Compensated:
+		if !s.Attempted() {
+			return s.FailureCode != ""
+		}
+		fallthrough
+	case core.Waiting, core.Processed:
 		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo && s.Answers != nil
 	}
 	return false

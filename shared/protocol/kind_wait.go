@@ -109,7 +109,9 @@ func (waitKind) validState(s *Step, _ *core.StepDefinition) bool {
 	switch s.State {
 	case core.Pending, core.Failed, core.Skipped:
 		return !s.Attempted()
-	case core.Waiting, core.Processed, core.Compensated:
+	case core.Compensated:
+		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo || !s.Attempted() && s.FailureCode != ""
+	case core.Waiting, core.Processed:
 		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo
 	}
 	return false

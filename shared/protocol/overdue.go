@@ -23,6 +23,8 @@ func (s step) overdue(ev core.Event) (string, error) {
 		return notYet, nil
 	case !s.InFlight():
 		s.wakeNow()
+	case s.Withdrawn != 0 && !s.Claim.Undo:
+		s.endWithdrawn(OutcomeOverdue, core.CodeTimeout, text)
 	case counts && e.Queue != core.QueueClear && s.Claim.Progress == nil:
 		// An agent that reports progress has received the request.
 		s.backlog(e.Queue)
@@ -85,6 +87,10 @@ func (r *decision) deadline(ev core.Event) (string, error) {
 	case !r.t.Deadline.At.Passed(r.at.Now):
 		return notYet, nil
 	}
+	if r.t.onlyUndoes(r.def) {
+		r.t.Deadline.At = 0
+		return "", nil
+	}
 	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
 	if r.def.OnDeadline != core.OnFailureUndo || r.t.PastPointOfNoReturn(r.def) {
 		r.stopForOperator()
@@ -92,6 +98,17 @@ func (r *decision) deadline(ev core.Event) (string, error) {
 	}
 	r.t.compensate(WhyDeadline)
 	return "", nil
+}
+
+// onlyUndoes reports whether nothing is left of the task but the undo of steps that it needs no more (P54, the first
+// of several decides).
+func (t *Task) onlyUndoes(def *core.Definition) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; !s.Passed() && s.Withdrawn == 0 && def.MemberOf(i) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // woken lets the task go on. An early Wake ends the wait of a step whose agent can call its service again (P45, "not

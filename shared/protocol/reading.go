@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"cmp"
+	"encoding/json"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -108,23 +110,16 @@ func (t *Task) PastPointOfNoReturn(def *core.Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i sends a question that needs no answer any more (P38, an ask sends the
-// question). A failure of step i then has no consequences, and no further attempt is made.
-func (t *Task) Overtaken(def *core.Definition, i int) bool {
-	n := def.AsksFor(i)
-	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
-}
-
 // policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37,
-// a question has a time). The order goes on after the failure of a call whose question is answered already
-// (P38, an ask sends the question).
+// a question has a time), but not in a member, whose Any decides (P54). The order goes on after the failure of a
+// step that nobody wants any more (P53, a step can be withdrawn).
 func (t *Task) policyOf(def *core.Definition, i int) core.Policy {
 	d := &def.Steps[i]
 	s := &t.Steps[i]
-	if t.Overtaken(def, i) {
+	if s.Withdrawn != 0 || t.unwanted(def, i) {
 		return core.OnFailureContinue
 	}
-	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil &&
+	if def.MemberOf(i) < 0 && d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil &&
 		s.Error.Code == core.CodeAnswerTimeout {
 		return d.Answer.OnTimeout
 	}
@@ -151,7 +146,8 @@ func (t *Task) Direction() core.Phase {
 // Passed reports whether later steps need not wait for this step any more, while the task goes forward. A
 // Compensated step counts too, because the task continues without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
-	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
+	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated ||
+		s.State == core.Settling
 }
 
 // Apart reports whether the order is stored in an item or row of its own. ContentHash identifies this item or
@@ -208,8 +204,26 @@ func (s *Step) FailureReason() Reason {
 // An operator who reads a reason without a text must know that none is hidden elsewhere.
 const noText = "its text is unknown: the agent gave none, or the order had no room for it"
 
-// Show adds the output and the failure code of a step to the environment.
-func (s *Step) Show(e *core.Environment) {
+// show adds the output and the failure code of step i to the environment, and what has decided an Any.
+func (t *Task) show(def *core.Definition, i int, e *core.Environment) {
+	s := &t.Steps[i]
+	if def.Steps[i].Any != nil {
+		if e.Won == nil {
+			e.Won = map[string][]string{}
+		}
+		e.Won[s.Name] = s.Won
+		for _, m := range s.Won {
+			t.Step(core.MemberName(s.Name, m)).show(e)
+		}
+	}
+	s.show(e)
+	if output := t.OutputOf(s); output != nil {
+		e.Outputs[s.Name] = output
+	}
+}
+
+// show adds the output and the failure code of the step to the environment.
+func (s *Step) show(e *core.Environment) {
 	if s.Output != nil {
 		e.Outputs[s.Name] = s.Output
 	}
@@ -219,4 +233,16 @@ func (s *Step) Show(e *core.Environment) {
 		}
 		e.Failures[s.Name] = s.FailureCode
 	}
+}
+
+// OutputOf returns the output of a step. The output of an Any is that of the first member that has decided it.
+func (t *Task) OutputOf(s *Step) json.RawMessage {
+	if len(s.Won) == 0 {
+		return s.Output
+	}
+	first := t.Step(core.MemberName(s.Name, s.Won[0]))
+	if first == nil {
+		return nil
+	}
+	return first.Output
 }

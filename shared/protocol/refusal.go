@@ -107,7 +107,7 @@ func (t *Task) CloseRefusal(def *core.Definition, absent []string, now core.Time
 // ResolveRefusal returns why the operator cannot state a fact about a step now, or "" if a fact is possible.
 func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now core.Time) string {
 	if i >= 0 && def.Steps[i].Wait != nil && t.Steps[i].State == core.Waiting {
-		return t.endWaitRefusal(fact)
+		return t.endWaitRefusal(i, fact)
 	}
 	if t.ProcessState != core.Error {
 		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
@@ -121,6 +121,8 @@ func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now c
 		return "the fact must be happened, not-happened or undone"
 	case def.Steps[i].Each != nil:
 		return s.Children.ResolveRefusal(fact)
+	case def.Steps[i].Any != nil:
+		return "the step calls no agent, so there is nothing in doubt; fix: resolve those of its members that are"
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
 			"and it asks again if its round was decided"
@@ -144,8 +146,10 @@ func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now c
 }
 
 // endWaitRefusal returns why a fact cannot end a wait now, or "" if it can (P34, a wait ends at a fixed time).
-func (t *Task) endWaitRefusal(fact core.Fact) string {
+func (t *Task) endWaitRefusal(i int, fact core.Fact) string {
 	switch {
+	case t.Steps[i].Withdrawn != 0:
+		return "the step is no longer wanted, and its wait ends with the resubmit"
 	case t.ProcessState != core.Processing && t.ProcessState != core.Error:
 		return "the order is " + string(t.ProcessState) + ", and no wait of it goes on"
 	case t.Phase == core.Undoing:

@@ -16,6 +16,10 @@ func (s step) stepDone(ev core.Event) (string, error) {
 	if !s.Attempted() {
 		return notClaims, nil
 	}
+	if s.Withdrawn != 0 {
+		s.doneWithdrawn()
+		return "", nil
+	}
 	e := ev.(core.Reply)
 	if !s.outputFits(e.Output) {
 		return s.outputTooLarge(e)
@@ -93,6 +97,10 @@ func (s step) stepRetryLater(ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	if e.Code == core.CodeQueue && s.Claim.Progress != nil {
 		return "a late copy of a request that the agent has received in time", nil
+	}
+	if s.Withdrawn != 0 {
+		s.endWithdrawn(e.Outcome, e.Code, e.Message)
+		return "", nil
 	}
 	if s.t.ProcessState == core.Processing && core.Uncounted(e.Code) {
 		s.notNow(e)
@@ -197,8 +205,10 @@ func (s step) recordFailure(code, message string, attempt int) {
 
 // applyPolicy applies the policy of a Failed step (P19, policy decides about a failed step).
 func (s step) applyPolicy() {
+	s.failQuestion()
 	policy := s.t.policyOf(s.def, s.i)
 	switch {
+	case s.staysFailed():
 	case policy == core.OnFailureContinue:
 		s.goOnWithout()
 	// A claimed point of no return requires the stop, until a proof shows that its call had no effect.

@@ -46,7 +46,7 @@ func (r *decision) resolveCommand(ev core.Event) (refused string) {
 // resolvesUndo reports whether a fact about the step is about its undo. This is also the case for a step
 // that is undone alone (P42, orders can go on after failures).
 func resolvesUndo(t *Task, i int) bool {
-	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait
+	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait || t.Steps[i].Withdrawn != 0
 }
 
 func (s step) statedOutputRefusal(e core.Command) string {

@@ -58,6 +58,7 @@ const (
 	namesOfStep     = 3        // times that a step contains its name
 	finishReserve   = 20       // number of the status "step finished"
 	codeReserve     = 150      // code of a failure after which the order goes on
+	markReserve     = 45       // time since which a step is no longer wanted
 	progressReserve = 1320     // last progress
 	answerReserve   = 7 << 10  // people and verdicts of a step that waits for an answer
 	voteReserve     = 350      // vote, and the voter's name in the decision
@@ -75,10 +76,10 @@ func Reserve(def *core.Definition) int {
 	if def == nil { // the task of an early Cancel has no definition
 		return n
 	}
-	asks := map[string]bool{} // by name, because Link has not run yet when a definition is measured
+	serves := map[string]bool{} // by name, because Link has not run yet when a definition is measured
 	for i := range def.Steps {
-		if a := def.Steps[i].Answer; a != nil {
-			asks[a.Ask] = true
+		for _, name := range def.Steps[i].Servants() {
+			serves[name] = true
 		}
 	}
 	for i := range def.Steps {
@@ -87,10 +88,15 @@ func Reserve(def *core.Definition) int {
 		if def.Notifies(core.StatusStepFinished) {
 			n += finishReserve
 		}
-		if d.OnFailure == core.OnFailureContinue || asks[d.Name] {
+		if d.OnFailure == core.OnFailureContinue || serves[d.Name] {
 			n += codeReserve
 		}
+		if serves[d.Name] {
+			n += markReserve
+		}
 		switch {
+		case d.Any != nil:
+			n += anyReserve(d.Any)
 		case d.Answer != nil:
 			n += answersReserve(d.Answer)
 		case d.Each != nil:
@@ -101,6 +107,15 @@ func Reserve(def *core.Definition) int {
 		case d.MaxDuration > 0:
 			n += progressReserve
 		}
+	}
+	return n
+}
+
+// anyReserve has room for the names of all members, because a Move can change how many decide.
+func anyReserve(a *core.Any) int {
+	n := 10
+	for _, m := range a.Members {
+		n += len(m) + 3
 	}
 	return n
 }

@@ -157,7 +157,7 @@ func (t *Task) FinishedStatus(s *Step) core.SendStatus {
 	return t.Status(core.Status{
 		Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
-		Output: s.Output,
+		Output: t.OutputOf(s),
 	})
 }
 

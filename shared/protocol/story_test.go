@@ -172,12 +172,20 @@ func (s *story) step(name string, opts map[string]string) {
 			Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"},
 		}
 	}
+	if opts["any"] != "" {
+		d = core.StepDefinition{
+			Name: name, OnFailure: core.OnFailureUndo,
+			Any: &core.Any{Members: strings.Split(opts["any"], ","), Enough: 1},
+		}
+	}
 	if _, one := opts["child"]; one || opts["each"] != "" {
 		s.eachStep(&d, i, opts)
 	}
 	for k, v := range opts {
 		switch k {
-		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any":
+		case "enough":
+			d.Any.Enough = s.number(v)
 		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
 			// value of a step that is answered
@@ -713,8 +721,14 @@ func describeStep(s *protocol.Step) string {
 	if s.NoEffect != 0 {
 		text += ", without effect"
 	}
-	if s.FailureCode != "" {
+	switch {
+	case s.Withdrawn != 0:
+		text += ", withdrawn: " + s.FailureCode
+	case s.FailureCode != "":
 		text += ", failed for good: " + s.FailureCode
+	}
+	if len(s.Won) > 0 {
+		text += ", won: " + strings.Join(s.Won, ", ")
 	}
 	text += describeAnswers(s) + describeChildren(s.Children)
 	if p := s.Claim.Progress; p != nil {

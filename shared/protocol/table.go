@@ -100,7 +100,7 @@ var (
 	stepStates = []core.State{
 		core.Pending, core.Skipped, core.Processing, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated,
+		core.Compensated, core.Settling,
 	}
 	alive   = []mode{going, undoing, errForward, errUndo}
 	ended   = []mode{processed, compensated, cancelled, closed}
@@ -197,7 +197,7 @@ var stepRows = []stepRow{
 	// A waiting step ignores replies (P33, a waiting step asks no agent).
 	{
 		[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater},
-		[]core.State{core.Waiting},
+		[]core.State{core.Waiting, core.Settling},
 		alive,
 		ignore(noCall),
 	},
@@ -216,7 +216,7 @@ var stepRows = []stepRow{
 	},
 	{
 		[]eventKind{overdue},
-		[]core.State{core.Skipped, core.Processed, core.Compensated},
+		[]core.State{core.Skipped, core.Processed, core.Compensated, core.Settling},
 		alive,
 		ignore(notNow),
 	},
@@ -241,7 +241,7 @@ var stepRows = []stepRow{
 		[]eventKind{wakeStep},
 		[]core.State{
 			core.Skipped, core.Processing, core.Processed, core.Compensating,
-			core.Compensated,
+			core.Compensated, core.Settling,
 		},
 		alive,
 		ignore(notNow),
@@ -252,7 +252,7 @@ var stepRows = []stepRow{
 	{[]eventKind{childEnded}, []core.State{
 		core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated,
+		core.Compensated, core.Settling,
 	}, alive, ignore(notOpen)},
 
 	// Progress changes only a step in flight (P43, long work reports progress).
@@ -260,7 +260,7 @@ var stepRows = []stepRow{
 	{[]eventKind{progress}, []core.State{
 		core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated,
+		core.Compensated, core.Settling,
 	}, alive, ignore(notAsked)},
 
 	{[]eventKind{

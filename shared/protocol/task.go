@@ -165,8 +165,13 @@ type Step struct {
 	Error    *StepError `json:"error,omitzero"`
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
 	// go on after failures). It is "" for every other step.
-	FailureCode string         `json:"failureCode,omitzero"`
-	Resolved    *core.Resolved `json:"resolved,omitzero"`
+	FailureCode string `json:"failureCode,omitzero"`
+	// Withdrawn is the time from which the step is no longer wanted (P53, a step can be withdrawn). It is zero for
+	// every other step.
+	Withdrawn core.Time `json:"withdrawn,omitzero"`
+	// Won holds the members of an Any that have ended well, in the order in which they did.
+	Won      []string       `json:"won,omitempty"`
+	Resolved *core.Resolved `json:"resolved,omitzero"`
 	// Corrected is the input that an operator gave to the step in this run (P51, a call can get another
 	// input). It is nil if the definition's input applies.
 	Corrected *Corrected `json:"corrected,omitzero"`

@@ -14,8 +14,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// TaskSchema is the major version of the stored document that this program reads and writes.
-const TaskSchema = 2
+// TaskSchema is the highest major version of the stored document that this program reads. It writes plainSchema
+// wherever a program that knows no more can handle the document.
+const (
+	TaskSchema  = 3
+	plainSchema = 2 // no step is withdrawn (P53), and none is an Any that has begun (P54)
+)
 
 // ErrSchema means that the document has another major schema. This program must not change such a document.
 var ErrSchema = errors.New("nothing was changed")
@@ -83,11 +87,20 @@ func readRaw(d *jsontext.Decoder, v *std.RawMessage) error {
 // It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
 // not JSON that a program can read.
 func EncodeTask(t *protocol.Task) ([]byte, error) {
-	b, err := json.Marshal(&document{TaskSchema, t}, form)
+	b, err := json.Marshal(&document{schemaOf(t), t}, form)
 	if err != nil {
 		return nil, fmt.Errorf("encode task: %w", fault(err))
 	}
 	return b, nil
+}
+
+func schemaOf(t *protocol.Task) int {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Withdrawn != 0 || s.State == core.Settling || len(s.Won) > 0 {
+			return TaskSchema
+		}
+	}
+	return plainSchema
 }
 
 // DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
@@ -124,7 +137,7 @@ func checkSchema(data []byte, schema int, failed error) error {
 		schema = only.Schema
 	}
 	switch {
-	case schema == TaskSchema || failed != nil && schema < 1:
+	case plainSchema <= schema && schema <= TaskSchema || failed != nil && schema < 1:
 		return nil
 	case schema < 1:
 		return errNoSchema

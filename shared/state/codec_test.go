@@ -276,8 +276,8 @@ func TestUnreadableDocuments(t *testing.T) {
 // A document of another schema is named as such, also if a member of it cannot be read (P8, nothing is changed).
 func TestDocumentsOfAnotherSchema(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"Schema":3,"OrderID":"x","Steps":{"a":{"N":0}}}`: "newer",
-		`{"Schema":3}`: "deploy the newer program",
+		`{"Schema":4,"OrderID":"x","Steps":{"a":{"N":0}}}`: "newer",
+		`{"Schema":4}`: "deploy the newer program",
 		`{"Schema":1,"OrderID":"x","Steps":{"a":{"N":0}}}`: "was written by an older version",
 		`{"Steps":{"a":{"N":0}},"Schema":1}`:               "no migration before the first release",
 	} {

@@ -75,8 +75,8 @@ type TaskError struct {
 // Step is one step of a task.
 type Step struct {
 	Name       string                 `json:"name"`
-	State      core.State             `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string                 `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent if the step calls an agent"`
+	State      core.State             `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Settling,Failed,UndoWait,Compensating,Compensated"`
+	Kind       string                 `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow,any" doc:"absent if the step calls an agent"`
 	Agent      string                 `json:"agent,omitempty"`
 	Operation  string                 `json:"operation,omitempty"`
 	Grade      core.Grade             `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
@@ -98,6 +98,7 @@ type Step struct {
 	Output     json.RawMessage        `json:"output,omitempty"`
 	Error      *protocol.StepError    `json:"error,omitempty" doc:"last failure of the step"`
 	FailedAs   string                 `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
+	Withdrawn  core.Time              `json:"withdrawn,omitzero" doc:"time since which the step is no longer wanted, because the step that it serves has ended; it is undone alone"`
 	Undo       *Undo                  `json:"undo,omitempty" doc:"absent if the step has no undo"`
 	NoEffect   core.Time              `json:"noEffect,omitzero" doc:"time since which it is proven that no attempt has had an effect: a point of no return was refused, or an operator stated it"`
 	Resolved   *core.Resolved         `json:"resolved,omitempty" doc:"fact that an operator stated"`
@@ -105,6 +106,14 @@ type Step struct {
 	Answers    *Answers               `json:"answers,omitempty" doc:"answers so far; for an approval or an event"`
 	Progress   *protocol.StepProgress `json:"progress,omitempty" doc:"last progress that the attempt in flight reported; for a step with a maxDuration"`
 	Children   *Children              `json:"children,omitempty" doc:"child orders so far; for a step that has child orders"`
+	Any        *Any                   `json:"any,omitempty" doc:"members, and which of them have decided; for a step with any"`
+}
+
+// Any is the state of a step that ends when the first of its members have ended.
+type Any struct {
+	Members []string `json:"members" nullable:"false" doc:"names of the members; the member M of the step S is the step S-M"`
+	Enough  int      `json:"enough" doc:"number of members that must end well"`
+	Won     []string `json:"won,omitempty" nullable:"false" doc:"members that have ended well, in the order in which they did"`
 }
 
 // Kinds of steps that call no agent.
@@ -115,6 +124,7 @@ const (
 	KindFail     = "fail"     // a failure by a rule
 	KindEach     = "each"     // child tasks, one for each element of a list
 	KindWorkflow = "workflow" // a single child task
+	KindAny      = "any"      // the first of several steps
 )
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
@@ -265,6 +275,8 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 			w.For = WaitAgent
 		case s.State == core.Waiting && s.Answers != nil:
 			w.For = WaitAnswer
+		case s.State == core.Waiting && s.Wait.At == 0: // its members wait
+			continue
 		case s.State == core.Waiting:
 			w.For = WaitTime
 			w.Until = s.Wait.At
@@ -317,6 +329,7 @@ func Of(t *protocol.Task, def *core.Definition) Task {
 	for i := range t.Steps {
 		d := definitionOf(def, t.Steps[i].Name)
 		v.Steps[i] = stepOf(&t.Steps[i], d)
+		v.Steps[i].Output = t.OutputOf(&t.Steps[i])
 		if d != nil && d.Each != nil {
 			v.Steps[i].Children = childrenOf(t, &t.Steps[i], d.Each)
 		}
@@ -416,7 +429,7 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
 		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,
 		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, FinishedAt: s.Finish.At,
-		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, Withdrawn: s.Withdrawn, NoEffect: s.NoEffect, Resolved: s.Resolved,
 		Corrected: s.Corrected, Progress: s.Claim.Progress,
 	}
 	undo := Undo{Running: s.Claim.Undo, Failures: s.Failures.Undo, QuietBy: s.Quiet()}
@@ -435,6 +448,9 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 			}
 		case def.Each != nil && def.Input == nil:
 			v.Kind = KindWorkflow
+		case def.Any != nil:
+			v.Kind = KindAny
+			v.Any = &Any{Members: def.Any.Members, Enough: def.Any.Enough, Won: s.Won}
 		case kind != core.KindCall:
 			v.Kind = string(kind)
 		}

@@ -114,7 +114,12 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 			add(v.At, s.Name, strings.TrimSuffix("early answer refused ("+v.By+")", " ()"), v.Reason)
 		}
 	}
-	add(s.FinishedAt, s.Name, string(core.Processed), "")
+	if s.Any != nil && s.FinishedAt != 0 {
+		add(s.FinishedAt, s.Name, "decided", strings.Join(s.Any.Won, ", "))
+	} else {
+		add(s.FinishedAt, s.Name, string(core.Processed), "")
+	}
+	add(s.Withdrawn, s.Name, "withdrawn", s.FailedAs)
 	switch s.State {
 	case core.Processing, core.Compensating:
 		if s.Progress != nil {

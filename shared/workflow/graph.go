@@ -18,7 +18,7 @@ func Graph(d *core.Definition) string {
 	b.WriteString("  submitted([submitted])\n")
 	needed := map[string]bool{}
 	for i := range d.Steps {
-		for _, before := range d.Steps[i].After {
+		for _, before := range append(d.Steps[i].After, d.Steps[i].Servants()...) {
 			needed[before] = true
 		}
 	}
@@ -71,6 +71,12 @@ func drawingOf(s *core.StepDefinition) drawing {
 		return drawing{escape("fails: "+s.Fail.Code) + stops(s), `>"%s"]`}
 	case s.Each != nil:
 		return drawing{escape(childText(s)) + stops(s), `[/"%s"\]`}
+	case s.Any != nil:
+		text := fmt.Sprintf("the first %d of %d", s.Any.Enough, len(s.Any.Members))
+		if s.Any.Enough == 1 {
+			text = "the first decides"
+		}
+		return drawing{text + stops(s), `(("%s"))`}
 	}
 	label := escape(strings.Join(s.AllAgents(), " or ")+": "+s.Operation) + stops(s)
 	if !s.PointOfNoReturn {
@@ -143,6 +149,13 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	arrow := "-->"
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
+	}
+	// The members come first. They have the predecessors of the step.
+	if s.Any != nil {
+		before = before[:0]
+		for _, name := range s.Servants() {
+			before = append(before, node(name))
+		}
 	}
 	// The step that asks comes first. It has the predecessors and the condition of the waiting step.
 	if s.Answer != nil && s.Answer.Ask != "" {

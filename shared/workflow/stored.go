@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
@@ -57,7 +58,10 @@ func Seal(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	d.Schema = core.DefinitionSchema
+	d.Schema = 1
+	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return s.Any != nil }) {
+		d.Schema = core.DefinitionSchema
+	}
 	d.Tokens = x.MakesTokens()
 	data, err := Encode(d)
 	if err != nil {

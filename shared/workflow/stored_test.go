@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 
 func TestStoredErrors(t *testing.T) {
 	d, data := sealed(t)
-	newer := []byte(strings.Replace(string(data), `"schema":1`, `"schema":2`, 1))
+	newer := []byte(strings.Replace(string(data), `"schema":1`, `"schema":3`, 1))
 	minor := []byte(strings.Replace(string(data), `"schema":1`, `"schema":1,"later":{}`, 1))
 	broken := []byte(strings.Replace(string(data), "order.x", "order.", 1))
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestStoredErrors(t *testing.T) {
 		text string
 	}{
 		{"damaged", d.Hash, append(data, ' '), workflow.ErrDamaged, d.Hash},
-		{"newer", workflow.Hash(newer), newer, workflow.ErrNewer, "schema 2"},
+		{"newer", workflow.Hash(newer), newer, workflow.ErrNewer, "schema 3"},
 		{"not JSON", workflow.Hash([]byte("x")), []byte("x"), nil, "invalid character"},
 		{"broken expression", workflow.Hash(broken), broken, nil, "workflow test, step one: expression"},
 	} {
@@ -81,8 +81,12 @@ func TestStoredErrors(t *testing.T) {
 // sealed.
 func TestSeal(t *testing.T) {
 	d := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Wait: &core.Wait{}}}}
-	if err := workflow.Seal(d); err != nil || d.Schema != core.DefinitionSchema || len(d.Hash) != 32 {
+	if err := workflow.Seal(d); err != nil || d.Schema != 1 || len(d.Hash) != 32 {
 		t.Errorf("schema %d, hash %q, %v", d.Schema, d.Hash, err)
+	}
+	d = &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Any: &core.Any{}}}}
+	if err := workflow.Seal(d); err != nil || d.Schema != core.DefinitionSchema {
+		t.Errorf("with an any: schema %d, %v", d.Schema, err)
 	}
 	d = &core.Definition{Name: "test", Output: json.RawMessage(`"${ order. }"`)}
 	if err := workflow.Seal(d); err == nil || d.Hash != "" {

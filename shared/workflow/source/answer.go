@@ -208,7 +208,11 @@ func (b *builder) unread(i int) {
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
 		return
 	}
-	if b.root.holds("steps." + strings.ReplaceAll(s.Name, "-", "_")) {
+	read := s.Name
+	if group := b.memberIn(s.Name); group != nil {
+		read = group.Name
+	}
+	if b.root.holds("steps." + strings.ReplaceAll(read, "-", "_")) {
 		return
 	}
 	b.report.warn(b.steps[i].value.get("approval").field("answers").at,

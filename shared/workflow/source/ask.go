@@ -29,7 +29,7 @@ func (b *builder) withAsks(steps *value) (all []field) {
 		all = append(all, f)
 	}
 	if len(all) > MaxSteps {
-		b.report.error(steps.at, fmt.Sprintf("the workflow has %d steps with those that ask, the limit is %d",
+		b.report.error(steps.at, fmt.Sprintf("the workflow has %d steps with members and those that ask, the limit is %d",
 			len(all), MaxSteps), "split it")
 	}
 	return all
@@ -88,12 +88,12 @@ func withAsk(f field, ask *field) (call, asked field) {
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
 
-// withoutAsks removes the names of generated calls. Expressions cannot read these calls, because a call may
-// end after later steps were claimed (P38).
-func (b *builder) withoutAsks(names []string) []string {
+// readable removes the names of the steps that serve another one. Expressions cannot read these, because such a
+// step may end after later steps were claimed (P38, P54).
+func (b *builder) readable(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {
-			return s.Answer != nil && s.Answer.Ask == name
+			return slices.Contains(s.Servants(), name)
 		})
 	})
 }

@@ -42,6 +42,7 @@ func (b *builder) definition() *core.Definition {
 			b.def.Steps = append(b.def.Steps, b.step(f))
 		}
 	}
+	b.memberPolicies()
 	for i := range b.def.Steps {
 		b.def.HopBudget += b.def.Steps[i].Retry.Budget() + 1
 	}
@@ -84,9 +85,10 @@ var forms = []form{
 	{"wait", (*builder).wait, (*builder).waitEnd},
 	{"approval", (*builder).answer, (*builder).question},
 	{"event", (*builder).answer, (*builder).question},
-	{"fail", (*builder).fail, func(*builder, field, *core.StepDefinition, expression.Scope) {}},
+	{"fail", (*builder).fail, noExpressions},
 	{"each", (*builder).each, (*builder).items},
 	{"workflow", (*builder).each, (*builder).items},
+	{"any", (*builder).any, noExpressions},
 }
 
 // formOf returns the form of a step, or nil if the step calls an agent.

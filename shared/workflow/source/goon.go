@@ -13,23 +13,18 @@ func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")
 	switch {
-	case s.OnFailure != core.OnFailureContinue || policy == nil:
+	case s.OnFailure != core.OnFailureContinue || policy == nil || b.memberIn(s.Name) != nil:
 	case s.PointOfNoReturn:
 		b.report.error(policy.value.at,
 			"step "+s.Name+" is a point of no return, so the order cannot go on without it",
 			"write onFailure: stop, or onFailure: undo to undo the order if the service proves a refusal; "+
 				"or remove pointOfNoReturn and declare an undo")
 	case s.Undo != nil && (s.Grade == core.Idempotent || s.Grade == core.Plain):
-		var wait core.Duration
-		for _, name := range s.AllAgents() {
-			agent := b.def.Agents[name]
-			wait = max(wait, s.Timeout+agent.QueueAllowance+agent.ClockSkew)
-		}
 		b.report.warn(policy.value.at,
 			fmt.Sprintf(
 				"after a failure of step %s the order goes on only when no call of it can take effect any "+
 					"more: up to %s from its last attempt, as its service is %s",
-				s.Name, workflow.Short(wait), s.Grade),
+				s.Name, workflow.Short(b.quiet(s)), s.Grade),
 			"shorten its timeout or the queueAllowance of its agent, or let the service fence, where that "+
 				"is too long")
 	}

@@ -53,6 +53,10 @@ func newGraph(b *builder) *graph {
 				g.partial = true
 				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",
 					suggest.DidYouMean(e.text, g.names, "the steps are "+strings.Join(g.names, ", ")))
+			case b.memberIn(e.text) != nil:
+				g.partial = true
+				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is a member",
+					"write "+b.memberIn(e.text).Name+", which ends when enough of its members have")
 			case j == i:
 				b.report.error(e.at, "step "+f.key+" comes after itself", "remove it from after")
 			default:

@@ -30,6 +30,8 @@ func (b *builder) meaning() {
 		b.holds(i)
 		b.goesOn(i)
 		b.unread(i)
+		b.member(i)
+		b.endless(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -107,7 +109,7 @@ func (b *builder) noReturn() {
 
 func (b *builder) stops(i int) {
 	s := &b.def.Steps[i]
-	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo
+	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo && b.memberIn(s.Name) == nil
 	// a wait for a fixed time span cannot fail
 	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil {
 		return
@@ -165,7 +167,7 @@ func (b *builder) undoable(i int) {
 	}
 	// A step with onFailure: continue may be undone even after a point of no return (P42, orders can go on
 	// after failures).
-	switch alone := s.OnFailure == core.OnFailureContinue; {
+	switch alone := s.OnFailure == core.OnFailureContinue || b.memberIn(s.Name) != nil; {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+

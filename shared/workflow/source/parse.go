@@ -58,6 +58,7 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 			"split it, or give lists to single steps")
 		return nil
 	}
+	root = withMembers(root, r)
 	checkSchema(root, r)
 	b := &builder{report: r, opts: opts, root: root}
 	return b.definition()

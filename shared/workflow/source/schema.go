@@ -96,7 +96,14 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	case *kind.MinItems:
 		r.error(v.at, name+" is empty", "list at least one")
 	case *kind.MinProperties:
+		if k.Want > 1 {
+			r.error(v.at, fmt.Sprintf("%s has %d of at least %d members", name, k.Got, k.Want),
+				"add a member, or write a single step without any")
+			return
+		}
 		r.error(v.at, name+" is empty", "define at least one")
+	case *kind.MaxProperties:
+		r.error(v.at, fmt.Sprintf("%s has %d members, the limit is %d", name, k.Got, k.Want), "leave some out")
 	default:
 		r.error(v.at, fmt.Sprintf("%s is not valid", name), "see its description in schema.json")
 	}
@@ -155,6 +162,8 @@ const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
 	"approval": "write it in a step of its own, below steps",
+	"race":     "write any: with its members by their names",
+	"first":    "write any: with its members by their names",
 	"signal":   "write a step with event: {name: …, timeout: …}",
 	"forEach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",

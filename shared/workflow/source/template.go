@@ -21,15 +21,16 @@ func (b *builder) templates() {
 	for i := range b.def.Steps {
 		names[i] = b.def.Steps[i].Name
 	}
-	names = b.withoutAsks(names)
+	names = b.readable(names)
 	skippable := b.conditions()
 	continues := b.continues()
 	answered := b.answered()
+	members := b.members()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
 		scope := expression.Scope{
 			Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues, Decided: answered,
+			Skippable: skippable, Continues: continues, Decided: answered, Members: members,
 		}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
@@ -48,7 +49,9 @@ func (b *builder) templates() {
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output",
-		expression.Scope{Steps: names, Skippable: skippable, Continues: continues, Decided: answered})
+		expression.Scope{
+			Steps: names, Skippable: skippable, Continues: continues, Decided: answered, Members: members,
+		})
 }
 
 func (b *builder) conditions() map[string]string {

@@ -37,7 +37,6 @@ type move struct {
 	record        *port.Record
 	supervisor    bool
 	commanded     bool // true if the task accepted a command
-	resumed       bool // true if the task accepted a Resubmit in Error with the phase forward
 }
 
 // Committed checks a commit against the invariants. The parameter before is nil for a new task.
@@ -84,6 +83,7 @@ func Committed(w *world.Simulation, before, after *protocol.Task, record *port.R
 		m.step(i)
 	}
 	m.children()
+	m.anys()
 }
 
 func (m *move) fail(name, format string, args ...any) {
@@ -112,6 +112,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 	w.Checks.Did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
 	checkChildren(w, t)
+	checkAnys(w, t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		all := 0

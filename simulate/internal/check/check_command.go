@@ -78,7 +78,6 @@ func (m *move) verdicts() {
 		}
 		if v.Accepted {
 			raises++
-			m.resumed = m.resumed || v.Command == "resubmit" && m.before != nil && stoppedForward(m.before)
 			m.current(v)
 		}
 		if v.Command == "cancel" {
@@ -101,7 +100,6 @@ func (m *move) verdicts() {
 		// With eight or more new verdicts, the verdict on the accepted command may be missing.
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
-			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
 		}
 	}
 	if d := m.after.Commands.Number - was; d < 0 || m.added() < 8 && d > raises {

@@ -10,7 +10,8 @@ import (
 
 // passed reports whether a step has ended. Later steps need not wait for such a step.
 func passed(s *protocol.Step) bool {
-	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
+	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated ||
+		s.State == core.Settling
 }
 
 // PastReturn reports whether a point of no return was claimed (P22, a point of no return forbids undo). A

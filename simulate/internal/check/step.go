@@ -166,8 +166,8 @@ func (m *move) goesOn(was, s *protocol.Step) {
 	case t.ProcessState == core.Processing && s.State == core.Failed:
 		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
 	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) &&
-		(s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
-			s.State != core.UndoWait && (s.State != core.Waiting || !s.Claim.Undo)):
+		s.Withdrawn == 0 && (s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
+		s.State != core.UndoWait && (s.State != core.Waiting || !s.Claim.Undo)):
 		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
 	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed &&
 		s.State != core.Skipped:
@@ -175,13 +175,10 @@ func (m *move) goesOn(was, s *protocol.Step) {
 	}
 }
 
-func stoppedForward(t *protocol.Task) bool {
-	return t.ProcessState == core.Error && t.Phase == core.Forward
-}
 
 // undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
-// does not apply to such a step. A commit that has begun the undo of the task may contain several events in
-// an unknown sequence. For such a commit the result is true.
+// does not apply to such a step. For the commit that has begun the undo of the task the result is true, because the
+// undo of the step may have begun before.
 func (m *move) undoneAlone(s *protocol.Step) bool {
 	t := m.after
 	b := m.before
@@ -191,7 +188,8 @@ func (m *move) undoneAlone(s *protocol.Step) bool {
 	case t.ProcessState == core.Error: // the task stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
-		return b.ProcessState != core.Compensating && (m.several() || m.resumed)
+		// In the decision that begins the undo of the task, the undo of a step alone may have begun before.
+		return b.ProcessState != core.Compensating
 	}
 	return true
 }
@@ -200,7 +198,7 @@ func (m *move) undoneAlone(s *protocol.Step) bool {
 // have ended before the claim (P42).
 func (m *move) waitsFor(s *protocol.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
-		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
+		if o := m.after.Step(name); o.FailureCode != "" && o.Withdrawn == 0 && o.State != core.Compensated {
 			m.fail("P42", "step %s is claimed while %s, which failed, is %s", s.Name, o.Name, o.State)
 		}
 	}
@@ -213,7 +211,8 @@ func (m *move) bySupervisor(was, s *protocol.Step) {
 	}
 	t := m.after
 	undoing := t.ProcessState != core.Processing && (t.ProcessState != core.Error || t.Phase == core.Undoing)
-	undone := undoing && was.State == core.Processed && (s.State == core.UndoWait || s.State == core.Compensated)
+	done := was.State == core.Processed || was.State == core.Settling
+	undone := undoing && done && (s.State == core.UndoWait || s.State == core.Compensated)
 	if passed(was) && s.State != was.State && !undone {
 		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
 	}

@@ -61,6 +61,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
+	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)      //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
 	def.Events = seed%7 == 3
 	if d.chance(4) {
@@ -449,6 +450,76 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 			s.Input = json.RawMessage(`{"because":"${ steps.` + before.Name + `.error }"}`)
 		}
 	}
+}
+
+// putAny turns a step into one that ends with the first of 2 to 4 members, in every fourth workflow (P54, the first of
+// several decides). The first member is the step itself. The others are calls of every grade, waits and events.
+func putAny(r *rand.Rand, def *core.Definition) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	i := slices.IndexFunc(def.Steps, func(s core.StepDefinition) bool {
+		kind := s.Kind()
+		return !s.PointOfNoReturn && len(s.Others) == 0 && (kind == core.KindCall && (s.Undo == nil || s.Undo.Input == nil) ||
+			kind == core.KindWait || kind == core.KindEach || kind == core.KindAnswer && s.Answer.Ask == "")
+	})
+	if i < 0 || slices.ContainsFunc(def.Steps, func(s core.StepDefinition) bool {
+		return s.Answer != nil && s.Answer.Ask == def.Steps[i].Name
+	}) {
+		return
+	}
+	was := def.Steps[i]
+	group := core.StepDefinition{Name: was.Name, After: was.After, When: was.When, OnFailure: was.OnFailure}
+	group.Any = &core.Any{Enough: 1}
+	members := 2 + r.IntN(3)
+	if r.IntN(4) == 0 {
+		group.Any.Enough = 1 + r.IntN(members)
+	}
+	for n := range members {
+		m := drawnMember(r, def, was, n, group.OnFailure != core.OnFailureUndo && behindNoReturn(def, &was))
+		group.Any.Members = append(group.Any.Members, string(rune('p'+n)))
+		m.Name = core.MemberName(was.Name, group.Any.Members[n])
+		m.OnFailure = core.OnFailureContinue
+		if group.OnFailure == core.OnFailureStop {
+			m.OnFailure = core.OnFailureStop
+		}
+		def.Steps = append(def.Steps, m)
+	}
+	def.Steps[i] = group
+	def.Steps = append(slices.Delete(def.Steps, i, i+1), group)
+}
+
+func drawnMember(r *rand.Rand, def *core.Definition, was core.StepDefinition, n int, undo bool) core.StepDefinition {
+	m := core.StepDefinition{After: was.After}
+	kind := r.IntN(6)
+	switch {
+	case n == 0:
+		m = was
+		m.When = ""
+	case kind == 0:
+		m.Wait = &core.Wait{For: core.Duration(r.IntN(60)) * core.Second}
+	case kind == 1:
+		m.Answer = &core.Answer{Event: workflows.Bought, OnTimeout: core.OnFailureStop, Refuse: `value == "no"`}
+		m.Timeout = core.Duration(20+r.IntN(200)) * core.Second
+	default:
+		d := drawing{r}
+		m = d.step(n)
+		m.Name = ""
+		m.Agent = was.Name + "-" + m.Agent
+		m.After = was.After
+		m.When = ""
+		m.PointOfNoReturn = false
+		def.Agents[m.Agent] = core.AgentDefinition{
+			QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second,
+		}
+	}
+	if m.Agent != "" && m.Undo == nil && undo {
+		m.Undo = &core.Undo{
+			Operation: "undo-" + m.Operation, Timeout: m.Timeout,
+			Retry: core.Retry{MaxFailures: m.Retry.MaxFailures, Backoff: m.Retry.Backoff},
+		}
+	}
+	return m
 }
 
 // behindNoReturn reports whether a step comes after a point of no return, directly or not.

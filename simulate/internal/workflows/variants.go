@@ -50,7 +50,7 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	return s
 }
 
-// revised changes timeouts, retries, spreads and undo inputs. It adds a last step, and reverses the order of
+// revised changes timeouts, retries, spreads, undo inputs, and how many members decide. It adds a last step, and reverses the order of
 // the steps in the file.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
@@ -68,6 +68,9 @@ func revised(d *core.Definition) {
 		}
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
+		}
+		if s.Any != nil { // an order that is decided refuses it
+			s.Any = &core.Any{Members: s.Any.Members, Enough: 1}
 		}
 		// The definition of the child orders also changes.
 		if s.Each != nil && s.Each.Child != nil {
@@ -115,8 +118,9 @@ func renamed(d *core.Definition) {
 	}
 	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)
 	for i := len(d.Steps) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(d.Steps,
-			func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
+		if !slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool {
+			return slices.Contains(append(s.Servants(), s.After...), d.Steps[i].Name)
+		}) {
 			d.Steps = slices.Delete(d.Steps, i, i+1)
 			break
 		}

@@ -63,6 +63,9 @@ func (v *Violation) Explain(sc Scenario) Explained {
 		e.Text = "A call landed after its undo, and its effect stands: the service's undo leaves no fence."
 		e.Fix = earned +
 			": an idempotent one is undone when no call can be under way any more, only a fenced one at once"
+	case v.Invariant == "22":
+		e.Text = "An order is Processed, and a member that lost has an effect, or one that decided has none."
+		e.Fix = earned + ": the undo of an idempotent one waits until no call can be under way any more"
 	case v.Invariant == "7":
 		e.Text = "An order is Processed, and not every step has had its effect exactly once."
 	}
@@ -73,7 +76,7 @@ func (v *Violation) Explain(sc Scenario) Explained {
 // violation of a rule about effects if a service offers less than the workflow declares. In all other cases
 // Stepkeeper has a defect.
 func (v *Violation) responsible(sc Scenario) Party {
-	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
+	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "22", "P22a", "P48"},
 		v.Invariant) && sc.overstates() {
 		return YourWorkflow
 	}

@@ -40,6 +40,8 @@ var invariants = []Invariant{
 	{"19", "no message is lost without a trace"},
 	{"20", "work per order is bounded"},
 	{"21", "the due time in the index is never later than the earliest time at which something must happen"},
+	{"22", "Processed: of the members of a step with any, exactly those that have decided it have an effect"},
+	{"23", "no more members of a step with any have ended well than decide it"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},

@@ -103,6 +103,14 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	return all
 }
 
+// struck returns the attribute that strikes out the name of a step that is no longer wanted.
+func struck(st *client.Step) string {
+	if st.Withdrawn == 0 {
+		return ""
+	}
+	return ` class="lost"`
+}
+
 func working(st *client.Step) (kind, text string) {
 	switch st.Kind {
 	case view.KindWait:
@@ -111,6 +119,8 @@ func working(st *client.Step) (kind, text string) {
 		return "answer", "waiting for an answer"
 	case view.KindEach, view.KindWorkflow:
 		return "children", "waiting for child orders"
+	case view.KindAny:
+		return "time", "waiting for the first of its members"
 	}
 	return "work", fmt.Sprintf("attempt %d", st.Attempts)
 }
@@ -179,7 +189,7 @@ func gantt(t *client.Task, now core.Time) string {
 	b.WriteString(`<div class="gantt" role="img" aria-label="the time that each step took">`)
 	for i := range t.Steps {
 		st := &t.Steps[i]
-		fmt.Fprintf(&b, `<span>%s</span><svg width="100%%" height="28">%s`, html.EscapeString(st.Name), grid)
+		fmt.Fprintf(&b, `<span%s>%s</span><svg width="100%%" height="28">%s`, struck(st), html.EscapeString(st.Name), grid)
 		for _, bar := range barsOf(t, st, end) {
 			const least = 0.4 // smallest width in percent, so that a short bar is visible
 			width := max(at(bar.to)-at(bar.from), least)

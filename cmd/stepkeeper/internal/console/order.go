@@ -234,8 +234,18 @@ func nodesOf(t *client.Task) []diagram.Node {
 		if st.NoReturn {
 			class += " no-return"
 		}
+		if st.Withdrawn != 0 {
+			class += " lost"
+		}
+		after := st.After
+		if st.Any != nil { // the members stand between it and what they come after
+			after = nil
+			for _, m := range st.Any.Members {
+				after = append(after, core.MemberName(st.Name, m))
+			}
+		}
 		nodes[i] = diagram.Node{
-			ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class,
+			ID: st.Name, After: after, Title: st.Name, Detail: detail, Class: class,
 			Link: "#step-" + st.Name,
 		}
 	}

@@ -223,7 +223,7 @@ func TestHealth(t *testing.T) {
 	for i, want := range []string{
 		"server | ok | it accepts orders",
 		"message path | ok | the server received a test order and rejected it as expected",
-		"version | failed | this program is (devel) tasks=2 messages=1, and the server was built from v1.0.0 ",
+		"version | failed | this program is (devel) tasks=3 messages=1, and the server was built from v1.0.0 ",
 		"clock | ok | the clock here is within 30s of that of the server",
 		"queue requests-post | failed | no consumer, 3 messages waiting, since 2026-03-01T12:00:33.000Z " +
 			"start the agent post, or write the right name of the agent into the workflow",

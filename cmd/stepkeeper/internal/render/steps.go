@@ -24,7 +24,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 	for i, s := range t.Steps {
 		rows[i] = []string{
 			s.Name, p.Style.State(s.State, stateOf(s)), strconv.Itoa(s.Attempts), strconv.Itoa(failures(s)),
-			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
+			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s, t),
 		}
 	}
 	Table(w, p.Style, "  ", []string{
@@ -177,7 +177,7 @@ func (p Page) atWork(s view.Step) (notes []string) {
 	return notes
 }
 
-func (p Page) note(s view.Step) string {
+func (p Page) note(s view.Step, t view.Task) string {
 	var notes []string
 	if s.NoReturn {
 		notes = append(notes, "point of no return")
@@ -185,7 +185,14 @@ func (p Page) note(s view.Step) string {
 	switch s.State {
 	case core.Processing, core.Compensating:
 		notes = append(notes, p.atWork(s)...)
+	case core.Settling:
+		notes = append(notes, p.first(s, t))
 	case core.Waiting:
+		if s.Any != nil {
+			notes = append(notes, fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")))
+			notes = append(notes, p.first(s, t))
+			break
+		}
 		if s.Children != nil {
 			notes = append(notes, children(s.Children))
 			break
@@ -198,6 +205,7 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
 	case core.Processed, core.Compensated:
 		notes = append(notes, decided(s)...)
+		notes = append(notes, p.first(s, t))
 	case core.Pending, core.UndoWait, core.Failed:
 		switch {
 		case s.WakeAt == 0:
@@ -217,7 +225,36 @@ func (p Page) note(s view.Step) string {
 	if s.Corrected != nil {
 		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
 	}
+	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	return strings.Join(notes, ", ")
+}
+
+// first describes which members have decided a step, and which ones are still undone. It returns "" if none has.
+func (p Page) first(s view.Step, t view.Task) string {
+	if s.Any == nil || len(s.Any.Won) == 0 {
+		return ""
+	}
+	text := "first: " + strings.Join(s.Any.Won, ", ")
+	if s.FinishedAt != 0 {
+		text += " (" + clock(s.FinishedAt) + ")"
+	}
+	var undoing []string
+	for _, m := range s.Any.Members {
+		i := slices.IndexFunc(t.Steps, func(o view.Step) bool { return o.Name == core.MemberName(s.Name, m) })
+		if s.State != core.Settling || i < 0 || slices.Contains(s.Any.Won, m) {
+			continue
+		}
+		switch o := t.Steps[i]; {
+		case o.State == core.UndoWait && o.WakeAt != 0:
+			undoing = append(undoing, m+" (waits until "+clock(o.WakeAt)+")")
+		case o.State != core.Skipped && o.State != core.Compensated:
+			undoing = append(undoing, m)
+		}
+	}
+	if len(undoing) > 0 {
+		text += "; undoing: " + strings.Join(undoing, ", ")
+	}
+	return text
 }
 
 // effect describes what is known about the effect of a failed or refused step.
@@ -253,6 +290,9 @@ func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
 		done = "undone"
+	}
+	if s.Withdrawn != 0 {
+		return "no longer wanted (" + Clean(s.FailedAs) + "), " + done
 	}
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }

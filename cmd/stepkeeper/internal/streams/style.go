@@ -48,7 +48,7 @@ func (p Style) State(state core.State, text string) string {
 		return p.Bad(text)
 	case core.Compensating, core.UndoWait, core.Compensated, core.Cancelled, core.Closed:
 		return p.Warn(text)
-	case core.Processing:
+	case core.Processing, core.Settling:
 		return p.Busy(text)
 	}
 	return p.Faint(text)

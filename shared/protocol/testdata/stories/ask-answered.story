@@ -24,6 +24,7 @@ event done a/1
 event answer approve/1 yes by=ann
 ----
   answer a1 accepted: 
+    approve-ask Processing, attempt 1, withdrawn: overtaken, locked by scheduler-1, complete by 12:00:30
     approve Processed, attempt 1, round 1, ann: "yes", decided "yes" by ann
     c Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> c-agent: do-c (do/1), key o1/0/c, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"approve":{"value":"yes","by":"ann","at":"2026-11-21T12:00:00.000Z"}}}
@@ -31,7 +32,7 @@ event answer approve/1 yes by=ann
 
 event failed approve-ask/1
 ----
-    approve-ask Compensated, attempt 1, 1 failed, failed for good: refused
+    approve-ask Compensated, attempt 1, 1 failed, withdrawn: overtaken
       error of attempt 1 at 12:00:00, refused: the service refused
     attempt approve-ask/1 ended: failed refused
   due 12:00:30

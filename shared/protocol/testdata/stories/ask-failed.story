@@ -46,8 +46,7 @@ event resubmit r1
 ----
   resubmit r1 accepted: 
   Processing
-    approve-ask Compensated, attempt 1, failed for good: answered
-      error of attempt 1 at 12:00:00, answered: the answer came before it was asked for again
+    approve-ask Compensated, attempt 1, withdrawn: overtaken
     approve Processed, attempt 1, round 1, ann: "yes", decided "yes" by ann
     c Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> c-agent: do-c (do/1), key o1/0/c, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"approve":{"value":"yes","by":"ann","at":"2026-11-21T12:00:00.000Z"}}}

@@ -38,8 +38,7 @@ event later approve-ask/1
 event answer approve/1 yes by=bob
 ----
   answer a2 accepted: 
-    approve-ask Compensated, attempt 1, 1 failed, failed for good: answered
-      error of attempt 1 at 12:00:00, answered: the answer came before it was asked for again
+    approve-ask Compensated, attempt 1, 1 failed, withdrawn: overtaken
     approve Processed, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob
     c Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> c-agent: do-c (do/1), key o1/0/c, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"approve":{"value":"yes","by":"ann, bob","at":"2026-11-21T12:00:00.000Z"}}}

@@ -1,0 +1,197 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// notInMembers gives the advice for a field that a member cannot have.
+var notInMembers = map[string]string{
+	"after":           "write it beside any, for all members",
+	"when":            "write it beside any, for all members, or let a later step ask for steps.%s.first",
+	"onFailure":       "write it beside any: a member that fails is undone alone, until too few are left",
+	"pointOfNoReturn": "put the point of no return into a step after %s",
+	"fail":            "put the rule into a step of its own",
+	"any":             "put the inner one into a workflow of its own, and write workflow: NAME as the member",
+}
+
+// withMembers returns the file with each member of an any as a step of its own, before the step with the any (P54,
+// the first of several decides). The schema check and the builder then see ordinary steps.
+func withMembers(root *value, r *report) *value {
+	steps := root.field("steps")
+	if steps == nil || steps.value.shape != isMap {
+		return root
+	}
+	all := *steps.value
+	all.fields = nil
+	for _, f := range steps.value.fields {
+		if members := f.value.get("any"); members != nil && members.shape == isMap {
+			for _, m := range members.fields {
+				if memberName(f.key, m, steps.value, r) {
+					all.fields = append(all.fields, memberOf(f, m, r)...)
+				}
+			}
+		}
+		all.fields = append(all.fields, f)
+	}
+	changed := *root
+	changed.fields = slices.Clone(root.fields)
+	changed.field("steps").value = &all
+	return &changed
+}
+
+// memberName reports whether a member can be a step. If not, memberName reports a problem.
+func memberName(group string, m field, steps *value, r *report) bool {
+	name := core.MemberName(group, m.key)
+	switch {
+	case m.value.shape != isMap: // the schema check reports the wrong type
+		return false
+	case steps.field(name) != nil:
+		r.error(m.at, "member "+m.key+" of step "+group+" becomes a step "+name+", and there is one",
+			"give that step, or the member, another name")
+	case len(name) > maxName:
+		r.error(m.at, fmt.Sprintf("member %s of step %s becomes a step %s, whose name has more than %d characters",
+			m.key, group, name, maxName), "give the step or the member a shorter name")
+	default:
+		return true
+	}
+	return false
+}
+
+// memberOf makes a step of a member, unless the member is of a kind that cannot be one. It gets the predecessors of
+// the step with the any.
+func memberOf(group, m field, r *report) (steps []field) {
+	v := *m.value
+	v.fields = nil
+	for _, f := range m.value.fields {
+		fix, refused := notInMembers[f.key]
+		if !refused {
+			v.fields = append(v.fields, f)
+			continue
+		}
+		if strings.Contains(fix, "%s") {
+			fix = fmt.Sprintf(fix, group.key)
+		}
+		r.error(f.at, "member "+m.key+" of step "+group.key+" has "+f.key, fix)
+	}
+	if m.value.field("fail") != nil || m.value.field("any") != nil {
+		return nil
+	}
+	if formOf(&v) == nil { // a call has no default; memberPolicies sets the policy
+		v.fields = append(v.fields,
+			field{m.at, "onFailure", &value{at: m.at, shape: isText, text: string(core.OnFailureContinue)}})
+	}
+	if after := group.value.field("after"); after != nil {
+		v.fields = append(v.fields, *after)
+	}
+	return []field{{m.at, core.MemberName(group.key, m.key), &v}}
+}
+
+// any reads a step that ends when the first of its members have ended.
+func (b *builder) any(f field) core.StepDefinition {
+	s := b.uncalled(f)
+	s.Any = &core.Any{Enough: b.whole(f.value, "enough", 1)}
+	for _, m := range f.value.get("any").fields {
+		s.Any.Members = append(s.Any.Members, m.key)
+	}
+	if n := len(s.Any.Members); s.Any.Enough > n && f.value.field("enough") != nil {
+		b.report.error(f.value.field("enough").value.at,
+			fmt.Sprintf("step %s needs %d members that end well, and has %d", f.key, s.Any.Enough, n),
+			"lower enough, or add members")
+	}
+	return s
+}
+
+// memberPolicies lets a member that fails end alone (P42, orders can go on after failures). If the any stops, the
+// member stays Failed, so that a Resubmit asks it again.
+func (b *builder) memberPolicies() {
+	for i := range b.def.Steps {
+		s := &b.def.Steps[i]
+		group := b.memberIn(s.Name)
+		if asked, isAsk := strings.CutSuffix(s.Name, askSuffix); group == nil && isAsk {
+			group = b.memberIn(asked)
+		}
+		switch {
+		case group == nil:
+		case group.OnFailure == core.OnFailureStop:
+			s.OnFailure = core.OnFailureStop
+		default:
+			s.OnFailure = core.OnFailureContinue
+		}
+	}
+}
+
+func noExpressions(*builder, field, *core.StepDefinition, expression.Scope) {}
+
+// memberIn returns the step whose member step i is, or nil.
+func (b *builder) memberIn(name string) *core.StepDefinition {
+	for i := range b.def.Steps {
+		if s := &b.def.Steps[i]; s.Any != nil && slices.Contains(s.Servants(), name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// members returns the members of each any, by the name of its step.
+func (b *builder) members() map[string][]string {
+	all := map[string][]string{}
+	for i := range b.def.Steps {
+		if s := &b.def.Steps[i]; s.Any != nil {
+			all[s.Name] = s.Any.Members
+		}
+	}
+	return all
+}
+
+// member checks a step that is a member of an any.
+func (b *builder) member(i int) {
+	s := &b.def.Steps[i]
+	group := b.memberIn(s.Name)
+	if group == nil {
+		return
+	}
+	at := b.steps[i].at
+	switch {
+	case s.PointOfNoReturn:
+		b.report.error(at, "step "+s.Name+" has children with a point of no return, and could not be undone if another "+
+			"member of "+group.Name+" decides", "put the workflow into a step after "+group.Name)
+	case s.Kind() != core.KindCall:
+	case s.Grade == core.Plain:
+		b.report.warn(at, "if another member of "+group.Name+" decides while a call of "+s.Name+" is in doubt, the order "+
+			"stops for the operator, because its service is plain", "use a service that is at least idempotent")
+	case s.Grade == core.Idempotent && s.Undo != nil:
+		b.report.warn(at, fmt.Sprintf("if another member of %s decides, the order ends only when no call of %s can take "+
+			"effect any more: up to %s after its claim, as its service is %s", group.Name, s.Name,
+			workflow.Short(b.quiet(s)), s.Grade), "shorten its timeout, or let the service fence, where that is too long")
+	}
+}
+
+// quiet returns how long after its claim a call can take effect.
+func (b *builder) quiet(s *core.StepDefinition) (wait core.Duration) {
+	for _, name := range s.AllAgents() {
+		agent := b.def.Agents[name]
+		wait = max(wait, max(s.Timeout, s.MaxDuration)+agent.QueueAllowance+agent.ClockSkew)
+	}
+	return wait
+}
+
+// endless warns about an any that nothing ends.
+func (b *builder) endless(i int) {
+	group := &b.def.Steps[i]
+	if group.Any == nil {
+		return
+	}
+	for _, s := range b.def.Steps {
+		if slices.Contains(group.Servants(), s.Name) && (s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0) {
+			return
+		}
+	}
+	b.report.warn(b.steps[i].at, "no member of step "+group.Name+" has a time by which it ends",
+		"add a member that ends it, as in gone: {wait: 30d}")
+}

@@ -1,0 +1,62 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// anys checks that no more members of a step have ended well than decide it (invariant 23).
+func (m *move) anys() {
+	if m.after.ProcessState != core.Processing {
+		return
+	}
+	for i := range m.def.Steps {
+		d := &m.def.Steps[i]
+		if d.Any == nil {
+			continue
+		}
+		m.did("23")
+		well := 0
+		for _, n := range m.def.Members(i) {
+			if s := &m.after.Steps[n]; s.State == core.Processed && s.Withdrawn == 0 {
+				well++
+			}
+		}
+		if well > d.Any.Enough {
+			m.fail("23", "%d members of step %s have ended well, and %d decide", well, d.Name, d.Any.Enough)
+		}
+	}
+}
+
+// checkAnys compares the effects of members with those that have decided (invariant 22). Of a Processed order, only
+// these stand.
+func checkAnys(w *world.Simulation, t *protocol.Task) {
+	def := w.DefOf(t)
+	for i := range def.Steps {
+		d := &def.Steps[i]
+		if d.Any == nil || t.ProcessState != core.Processed {
+			continue
+		}
+		w.Checks.Did("22")
+		s := &t.Steps[i]
+		if s.State == core.Processed && len(s.Won) != d.Any.Enough {
+			w.Violate("22", "order %s is Processed, and %v have decided step %s, which needs %d", t.OrderID, s.Won, d.Name,
+				d.Any.Enough)
+		}
+		for n, member := range def.Members(i) {
+			name := t.Steps[member].Name
+			won := slices.Contains(s.Won, d.Any.Members[n])
+			svc := w.Services[core.Key(t.OrderID, t.Run, name)]
+			if svc == nil || NoEffect(w, t, name) {
+				continue
+			}
+			if stands := svc.Net > 0; stands != won {
+				w.Violate("22", "order %s is Processed, decided by %v of step %s, and the effect of %s stands: %v", t.OrderID,
+					s.Won, d.Name, name, stands)
+			}
+		}
+	}
+}
