@@ -130,8 +130,8 @@ func TestUsersOwnApp(t *testing.T) {
 	needNode(t)
 	dir := userModule(t)
 	run := func(pkg, out string, environment ...string) (string, error) {
-		binary := filepath.Join(dir, "app")
-		build := exec.Command("go", "build", "-mod=mod", "-o", binary, pkg)
+		binary := filepath.Join(dir, "bin", pkg, "app") // linked once, also where it runs twice
+		build := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", binary, pkg)
 		build.Dir = dir
 		build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 		if text, err := build.CombinedOutput(); err != nil {
