@@ -108,14 +108,14 @@ func TestHowTo(t *testing.T) {
 	for _, id := range []string{"order-1002", "order-1003"} {
 		submit(id, "shop", `{"amount": 120, "to": "Oak St 12"}`, 6)
 	}
-	page = folder + "repair-an-order.md"
-	x.shows(t, page, "stepkeeper list --where state=Error", 0)
-	x.shows(t, page, "stepkeeper show order-1002", 0)
 	submit("last", "shop", `{"amount": 120, "to": "Oak St 12"}`, 6)
 	quiet := func(id string) { // commands about a step wait until no call of it can take effect
 		x.run(t, "timeout 60 sh -c 'until stepkeeper close "+id+" --reason none --yes; do sleep 0.1; done'", 0)
 	}
 	quiet("last")
+	page = folder + "repair-an-order.md"
+	x.shows(t, page, "stepkeeper list --where state=Error", 0)
+	x.shows(t, page, "stepkeeper show order-1002", 0)
 	confirm := func(line string) { x.recorded(t, page, line, x.run(t, line+" --yes", 0)) } // there is no terminal
 	confirm(`stepkeeper close order-1002 --reason "refunded by hand, ticket 4711"`)
 	bankDown.Store(false)

@@ -111,7 +111,7 @@ var inline = regexp.MustCompile("(?s)`([^`]+)`")
 
 var (
 	drawing  = regexp.MustCompile(`[▶◀│─÷×→]|^\s*Shards N = |orders/s`)
-	programs = regexp.MustCompile(`(?m)^\s*([A-Z_]+=\S+ )*(stepkeeper|bin/stepkeeper|make|go|aws|bash|curl|printf|sed|pip|python3?|export|echo|mkdir|cd|npx?|infra/node_modules/\S+|localstack/\S+|[a-z]+\(\) \{)( |$)`)
+	programs = regexp.MustCompile(`(?m)^\s*([A-Z_]+=\S+ )*(stepkeeper|bin/stepkeeper|\./stepkeeper|tar|make|go|aws|bash|curl|printf|sed|pip|python3?|export|echo|mkdir|cd|npx?|infra/node_modules/\S+|localstack/\S+|[a-z]+\(\) \{)( |$)`)
 )
 
 // TestEverySnippet: each block in a document is code that is checked, or a drawing.
@@ -248,7 +248,7 @@ func literal(w *syntax.Word) string {
 
 func checkCommand(file string, words []string) error {
 	switch words[0] {
-	case "stepkeeper", "bin/stepkeeper":
+	case "stepkeeper", "bin/stepkeeper", "./stepkeeper":
 		if err := parseCommand(words[1:], true); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 		}
