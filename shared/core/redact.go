@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
-	"slices"
 )
 
 const hiddenToken = "(token)"
@@ -19,30 +18,26 @@ const hiddenToken = "(token)"
 // Each character may be percent-encoded or escaped in JSON, once or several times.
 const (
 	encoded  = `(?:%(?:25)*|\\+u00)`
-	keyDigit = `(?:[0-9a-f]|` + encoded + `(?:3[0-9]|6[1-6]))`
+	digits64 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 	digit64  = `(?:[0-9A-Za-z_-]|` + encoded + `(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]))`
-	claims   = `(?:[MNO]|` + encoded + `4[d-fD-F])`
 )
 
 var (
-	// firstDots match the first dot of a token. Each begins with a literal, so that a search skips other text.
-	firstDots = []*regexp.Regexp{
-		regexp.MustCompile(`(\.)` + claims),
-		regexp.MustCompile(`(%(?:25)*2[eE])` + claims),
-		regexp.MustCompile(`(u002[eE])` + claims), // the backslashes belong to what is before
-	}
-	key         = regexp.MustCompile(`^` + keyDigit + `{8}\\*$`)
+	hexDigits   = []byte("0123456789abcdef")
+	claimsBegin = []byte(`MNO%\`) // in base64, or encoded
 	restOfToken = regexp.MustCompile(`^(` + digit64 + `+)(?:\.|` + encoded + `2[eE])` + digit64 + `{1,22}`)
 	tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`) // decoded
 	encodedByte = regexp.MustCompile(encoded + `[0-9a-fA-F]{2}`)
-	hexDigits   = []byte("0123456789abcdef")
 	openEscape  = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{0,3})?$`)
 )
 
 const (
-	maxTokenClaims = 480              // characters of a token's encoded claims
-	maxKey         = 10 * KeyIDLength // bytes of a key's ID; it may be encoded several times
-	minToken       = KeyIDLength + 6  // bytes; most texts of events are empty or short
+	maxTokenClaims = 480 // characters of a token's encoded claims
+	tokenMAC       = 22  // characters of its MAC
+	// Bytes of a key's ID, and of the rest; they may be encoded several times.
+	maxKey   = 10 * KeyIDLength
+	maxRest  = 10 * (maxTokenClaims + 1 + tokenMAC)
+	minToken = KeyIDLength + 6 // bytes; most texts of events are empty or short
 )
 
 // RedactText replaces each token in a text. It finds plain, percent-encoded and JSON-escaped tokens, and
@@ -61,49 +56,99 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 	if len(text) < minToken {
 		return text
 	}
-	var dots [][]int
-	for _, dot := range firstDots {
-		literal, _ := dot.LiteralPrefix()
-		if bytes.Contains(text, []byte(literal)) {
-			dots = append(dots, dot.FindAllSubmatchIndex(text, -1)...)
-		}
-	}
-	if dots == nil {
-		return text
-	}
-	slices.SortFunc(dots, slices.Compare)
 	kept := 0
-	for _, dot := range dots {
-		start := keyBefore(text[kept:max(kept, dot[2])], isJSON)
+	for start, end := firstDot(text, 0); end > 0; start, end = firstDot(text, max(end, kept)) {
+		from := keyBefore(text[kept:start], isJSON)
 		length := 0
-		if start >= 0 {
-			length = claimsAndMAC(text[dot[3]:])
+		if from >= 0 {
+			length = claimsAndMAC(text[end:])
 		}
 		if length > 0 {
-			redacted = append(append(redacted, text[kept:kept+start]...), hiddenToken...)
-			kept = dot[3] + length
+			redacted = append(append(redacted, text[kept:kept+from]...), hiddenToken...)
+			kept = end + length
 		}
 	}
+	if kept == 0 {
+		return text
+	}
 	return append(redacted, text[kept:]...)
+}
+
+// firstDot returns the place of a dot that may be the first one of a token, at the position from or after it. The
+// end is 0 if there is none. What is before the claims is compared byte by byte, because expressions are slow on
+// a text with many dots.
+func firstDot(text []byte, from int) (start, end int) {
+	for i := from; i < len(text)-1; i++ {
+		start = -1
+		switch text[i] {
+		case '.':
+			start = i
+		case 'e', 'E':
+			if before, is := bytes.CutSuffix(text[from:i], []byte("2")); is {
+				start = encoding(before)
+				if start >= 0 {
+					start += from
+				}
+			}
+		}
+		if start >= 0 && bytes.IndexByte(claimsBegin, text[i+1]) >= 0 {
+			return start, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// encoding returns where the text before the two hexadecimal digits of an encoded byte begins, or -1.
+func encoding(text []byte) int {
+	if rest, escaped := bytes.CutSuffix(text, []byte("u00")); escaped {
+		before := bytes.TrimRight(rest, `\`)
+		if len(before) == len(rest) {
+			return -1
+		}
+		return len(before)
+	}
+	for bytes.HasSuffix(text, []byte("25")) {
+		text = text[:len(text)-len("25")]
+	}
+	if !bytes.HasSuffix(text, []byte("%")) {
+		return -1
+	}
+	return len(text) - 1
 }
 
 // keyBefore returns the start of the key's ID at the end of a text, or -1. In JSON, a key does not begin inside
 // an escape, so that no escape is cut.
 func keyBefore(text []byte, isJSON bool) int {
-	if last := bytes.TrimRight(text, `\`); len(last) == 0 || !bytes.Contains(hexDigits, last[len(last)-1:]) {
-		return -1
-	}
-	for start := len(text) - KeyIDLength; start >= max(0, len(text)-maxKey); start-- {
-		if key.Match(text[start:]) && !(isJSON && inEscape(text[:start])) {
-			return start
+	first := max(0, len(text)-maxKey)
+	near := bytes.TrimRight(text[first:], `\`)
+	for range KeyIDLength {
+		switch n := len(near); {
+		case n == 0 || bytes.IndexByte(hexDigits, near[n-1]) < 0:
+			return -1
+		case n > 2 && isEncodedDigit(near[n-2], near[n-1]) && encoding(near[:n-2]) >= 0:
+			near = near[:encoding(near[:n-2])]
+		default:
+			near = near[:n-1]
 		}
 	}
-	return -1
+	start := first + len(near)
+	if isJSON && inEscape(text[:start]) {
+		return -1
+	}
+	return start
+}
+
+// isEncodedDigit reports whether two hexadecimal digits are a byte that is a hexadecimal digit.
+func isEncodedDigit(high, low byte) bool {
+	return high == '3' && '0' <= low && low <= '9' || high == '6' && '1' <= low && low <= '6'
 }
 
 // inEscape reports whether a part of a JSON value ends inside an escape.
 func inEscape(before []byte) bool {
 	from := max(0, len(before)-len(`\u000`))
+	if bytes.IndexByte(before[from:], '\\') < 0 {
+		return false
+	}
 	escape := openEscape.FindIndex(before[from:])
 	if escape == nil {
 		return false
@@ -114,17 +159,41 @@ func inEscape(before []byte) bool {
 
 // claimsAndMAC returns the length of the claims, the dot and the MAC at the beginning of a text, or 0.
 func claimsAndMAC(text []byte) int {
-	rest := restOfToken.FindSubmatchIndex(text)
-	if rest == nil {
-		return 0
+	text = text[:min(len(text), maxRest)]
+	claims, length := plainRest(text)
+	if length < 0 {
+		rest := restOfToken.FindSubmatchIndex(text)
+		if rest == nil {
+			return 0
+		}
+		length = rest[1]
+		claims = encodedByte.ReplaceAllFunc(text[:rest[3]], func(of []byte) []byte {
+			c, _ := hex.DecodeString(string(of[len(of)-2:])) // cannot fail, because the expression has found digits
+			return c
+		})
 	}
-	claims := encodedByte.ReplaceAllFunc(text[:rest[3]], func(of []byte) []byte {
-		c, _ := hex.DecodeString(string(of[len(of)-2:])) // cannot fail, because the expression has found digits
-		return c
-	})
 	decoded, err := base64.RawURLEncoding.DecodeString(string(claims))
 	if err != nil || len(claims) > maxTokenClaims || !tokenClaims.Match(decoded) {
 		return 0
 	}
-	return rest[1]
+	return length
+}
+
+// plainRest returns the claims, and the length of the claims, the dot and the MAC. The length is 0 if they do not
+// begin the text, and -1 if a part of them may be encoded.
+func plainRest(text []byte) (claims []byte, length int) {
+	rest := bytes.TrimLeft(text, digits64)
+	claims = text[:len(text)-len(rest)]
+	if bytes.HasPrefix(rest, []byte(".")) {
+		mac := rest[1:min(len(rest), 1+tokenMAC)]
+		rest = bytes.TrimLeft(mac, digits64)
+		length = len(claims) + 1 + len(mac) - len(rest)
+		if len(rest) == len(mac) {
+			length = 0
+		}
+	}
+	if len(rest) > 0 && (rest[0] == '%' || rest[0] == '\\') {
+		length = -1
+	}
+	return claims, length
 }

@@ -27,11 +27,16 @@ func quote(s string) string {
 	return string(b)
 }
 
+// environment has an order in its shortest form, as the Scheduler takes it.
 func environment(order string) core.Environment {
+	short, err := rawjson.Compact([]byte(order))
+	if err != nil {
+		short = []byte(order)
+	}
 	return core.Environment{
-		OrderID: "o-1", Run: 2, Order: json.RawMessage(order),
+		OrderID: "o-1", Run: 2, Order: short,
 		Outputs: map[string]json.RawMessage{
-			"charge-payment": json.RawMessage(`{"id": "ch-1", "fee": 0.10}`),
+			"charge-payment": json.RawMessage(`{"id":"ch-1","fee":0.10}`),
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Unwrap reads a string of a template. If the whole string is `${ … }`, Unwrap returns the expression between
@@ -104,6 +105,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	}
 	e := &evaluation{env: env}
 	var b []byte
+	copied := true // true if every value in the result was checked when it came in
 	for i, p := range t.holes {
 		b = append(b, t.literals[i]...)
 		var err error
@@ -115,6 +117,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 		} else {
 			var v any
 			v, err = e.run(p)
+			copied = false
 			if err == nil {
 				b, err = appendValue(b, v)
 			}
@@ -127,10 +130,17 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(b) > MaxResult {
 		return nil, at(t.holes[0].source, errLarge)
 	}
+	if copied {
+		if rawjson.Levels(b) > rawjson.MaxLevels {
+			return nil, at(t.holes[0].source, errResult)
+		}
+		return b, nil
+	}
 	return b, at(t.holes[0].source, checkResult(b))
 }
 
-// splice appends the JSON value at the path p to b. It removes white space, and keeps the digits of numbers.
+// splice appends the JSON value at the path p to b. It copies the value, which was checked and got its shortest
+// form when it came in.
 func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	raw, err := p.raw(env)
 	if err != nil {
@@ -140,15 +150,8 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
-	if len(raw) > 4*MaxResult { // AppendFormat removes white space, so raw may be longer than MaxResult
+	if len(b)+len(raw) > MaxResult {
 		return nil, errLarge
 	}
-	b, err = jsontext.AppendFormat(b, raw, checked...)
-	if err != nil {
-		return nil, errBadJSON
-	}
-	if len(b) > MaxResult {
-		return nil, errLarge
-	}
-	return b, nil
+	return append(b, raw...), nil
 }

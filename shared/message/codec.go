@@ -12,24 +12,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
+// writer copies the values of applications, people and services, which were checked when they came in.
+var writer = rawjson.NewWriter()
+
 // Encode returns the submission as JSON. All message types have the method Encode, and thus implement
 // port.Value. An in-memory queue can deliver a port.Value without encoding it.
-func (m *SubmitOrder) Encode() ([]byte, error) { return rawjson.Marshal(m) }
+func (m *SubmitOrder) Encode() ([]byte, error) { return writer.Marshal(m) }
 
 // Encode returns the request as JSON.
-func (m *Request) Encode() ([]byte, error) { return rawjson.Marshal(m) }
+func (m *Request) Encode() ([]byte, error) { return writer.Marshal(m) }
 
 // Encode returns the reply as JSON.
-func (m *Reply) Encode() ([]byte, error) { return rawjson.Marshal(m) }
-
-// Encode returns the control message as JSON.
-func (m *Control) Encode() ([]byte, error) { return rawjson.Marshal(m) }
+func (m *Reply) Encode() ([]byte, error) { return writer.Marshal(m) }
 
 // Encode returns the status as JSON.
-func (m *Status) Encode() ([]byte, error) { return rawjson.Marshal(m) }
+func (m *Status) Encode() ([]byte, error) { return writer.Marshal(m) }
 
 // Encode returns the quarantined message as JSON.
-func (m *Quarantined) Encode() ([]byte, error) { return rawjson.Marshal(m) }
+func (m *Quarantined) Encode() ([]byte, error) { return writer.Marshal(m) }
 
 // SubmitOf returns the submission in a delivery. It checks a submission in the delivery's Value. Otherwise it
 // decodes the delivery's body.
@@ -78,31 +78,14 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 type checked[T any] interface {
 	*T
 	checkFields() error
-	// value returns the value of an application, a person or a service in the message, with its member's name.
-	value() (name string, value json.RawMessage)
 }
 
-// check returns an error if a field of a message is missing or invalid. Decode has checked the value of a
-// message that it reads.
-func check[T any, M checked[T]](m M) error {
-	if err := m.checkFields(); err != nil {
-		return err
-	}
-	name, value := m.value()
-	if len(value) == 0 {
-		return nil
-	}
-	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%v", rawjson.In(name, err))
-	}
-	return nil
-}
-
-// Of returns the message of type T in a delivery. It checks a *T in the delivery's Value. Otherwise it calls
-// Decode with the delivery's body. It returns the same errors as Decode.
+// Of returns the message of type T in a delivery. It checks the fields of a *T in the delivery's Value, whose
+// sender in this process has checked the values in it. Otherwise it calls Decode with the delivery's body. It
+// returns the same errors as Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
-		return v, check[T, M](v)
+		return v, M(v).checkFields()
 	}
 	body, err := d.Bytes()
 	if err != nil {
@@ -358,26 +341,3 @@ func (m *Status) checkFields() error {
 }
 
 func (m *Quarantined) checkFields() error { return checkSchema(m.Schema) }
-
-// Only the Scheduler sends requests and statuses, and only it and agents read them.
-func (*Request) value() (string, json.RawMessage)     { return "", nil }
-func (*Status) value() (string, json.RawMessage)      { return "", nil }
-func (*Quarantined) value() (string, json.RawMessage) { return "", nil }
-func (m *Reply) value() (string, json.RawMessage)     { return "output", m.Output }
-
-func (m *Control) value() (string, json.RawMessage) {
-	switch e := m.Event.(type) {
-	case core.Command:
-		if len(e.Output) > 0 {
-			return "output", e.Output
-		}
-		return "input", e.Input
-	case core.Answered:
-		return "value", e.Value
-	case core.AskChild:
-		return "order", e.Order
-	case core.ChildEnded:
-		return "output", e.Output
-	}
-	return "", nil
-}

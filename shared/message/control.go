@@ -129,16 +129,19 @@ type head struct {
 	Tries   int         `json:"tries,omitempty"`
 }
 
+// Encode returns the control message as JSON.
+func (m *Control) Encode() ([]byte, error) { return m.MarshalJSON() }
+
 // MarshalJSON writes one object with the members of the head and of the event.
 func (m Control) MarshalJSON() ([]byte, error) {
-	h, err := rawjson.Marshal(head{
+	h, err := writer.Marshal(head{
 		Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
 		Tries: m.Tries,
 	})
 	if err != nil {
 		return nil, err
 	}
-	event, err := rawjson.Marshal(m.Event)
+	event, err := writer.Marshal(m.Event)
 	if err != nil || len(event) <= len("{}") {
 		return h, err
 	}
@@ -169,8 +172,35 @@ func (m *Control) UnmarshalJSON(data []byte) error {
 	return unreadable("kind %.40q is not known", h.Kind)
 }
 
-// Check returns an error if a field of the message is missing or invalid. Decode makes the check itself.
-func (m *Control) Check() error { return check(m) }
+// Check returns an error if a field or the value of the message is missing or invalid. Decode makes the check
+// itself.
+func (m *Control) Check() error {
+	if err := m.checkFields(); err != nil {
+		return err
+	}
+	name, value := m.value()
+	if len(value) == 0 {
+		return nil
+	}
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
+		return unreadable("%v", rawjson.In(name, err))
+	}
+	return nil
+}
+
+// value returns the value of a person in the message, with its member's name.
+func (m *Control) value() (name string, value json.RawMessage) {
+	switch e := m.Event.(type) {
+	case core.Command:
+		if len(e.Output) > 0 {
+			return "output", e.Output
+		}
+		return "input", e.Input
+	case core.Answered:
+		return "value", e.Value
+	}
+	return "", nil
+}
 
 func (m *Control) checkFields() error {
 	k := m.kind()

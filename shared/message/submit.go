@@ -108,12 +108,11 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > MaxSubmission {
 		return senderOf(data), tooLarge(len(data))
 	}
-	data, err := rawjson.Shortest(data, rawjson.MaxLevels+1)
+	fields, length, err := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
 	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	fields, err := rawjson.Members(data)
-	if err != nil {
+	if fields == nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "",
 			`the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
@@ -124,7 +123,7 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, cmp.Or(o.checkFields(), o.checkSize(len(data)))
+	return o, cmp.Or(o.Check(), o.checkSize(length))
 }
 
 // longestTime is the number of bytes by which the message of an order can be longer than its shortest text: a
@@ -149,10 +148,7 @@ func tooLarge(size int) *core.Refusal {
 }
 
 func senderOf(data []byte) SubmitOrder {
-	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
-		return SubmitOrder{}
-	}
-	fields, _ := rawjson.Members(data)
+	fields, _, _ := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
 	o, _ := submitOf(fields)
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
@@ -171,7 +167,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 		if string(raw) == "null" {
 			err = errors.New("null")
 		} else {
-			err = json.Unmarshal(raw, to)
+			err = rawjson.Unmarshal(raw, to)
 		}
 		if err != nil && first == nil {
 			first = refuse(CodeInvalid, name, "%s is %.60s; it must be %s", name, raw, want)
@@ -224,18 +220,8 @@ func unknownField(fields map[string]json.RawMessage) error {
 const maxShown = 60
 
 // Check returns a *core.Refusal if a field of the submission is missing or invalid. DecodeSubmit makes the check
-// itself.
+// itself. Check does not read the order, which must have passed rawjson.Check.
 func (o *SubmitOrder) Check() error {
-	if err := o.checkFields(); err != nil {
-		return err
-	}
-	if err := rawjson.Check(o.Order, rawjson.MaxLevels); err != nil {
-		return refuse(CodeInvalid, "order", "%v", rawjson.In("order", err))
-	}
-	return nil
-}
-
-func (o *SubmitOrder) checkFields() error {
 	switch {
 	case o.Schema == 0:
 		return refuse(CodeInvalid, "schema", "schema is missing, or 0; write \"schema\": %d", Schema)

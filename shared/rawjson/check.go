@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,28 +78,53 @@ func In(name string, err error) error {
 // Every value from outside passes Check or Shortest before it is stored or sent. Stores and queues write and
 // read the same values.
 func Check(data []byte, levels int) error {
-	_, err := check(data, levels)
+	_, err := check(data, levels, nil)
 	return err
 }
 
 // Shortest checks a value as Check does, and returns its shortest form. It reads a value that is in this form
 // already once, and returns it as it is.
 func Shortest(data []byte, levels int) ([]byte, error) {
-	length, err := check(data, levels)
+	length, err := check(data, levels, nil)
 	switch {
 	case err != nil:
 		return nil, err
-	case length == len(data) && bytes.IndexByte(data, '\\') < 0:
+	case isShortest(data, length):
 		return forQueues(data), nil
 	}
 	return Compact(data)
 }
 
-// check returns the length of the value without white space.
-func check(data []byte, levels int) (length int, err error) {
+// ShortestMembers checks an object as Check does, and returns the members of its shortest form, and the length of
+// this form. It reads an object that is in this form already once. The members are nil for another value.
+func ShortestMembers(data []byte, levels int) (members map[string]json.RawMessage, length int, err error) {
+	if jsontext.Value(data).Kind() == jsontext.KindBeginObject {
+		members = map[string]json.RawMessage{}
+	}
+	length, err = check(data, levels, members)
+	if err != nil || members == nil {
+		return nil, length, err
+	}
+	if isShortest(data, length) && !bytes.Contains(data, special) {
+		return members, length, nil
+	}
+	data, _ = Compact(data) // cannot fail, because check has read it
+	members, err = Members(data)
+	return members, len(data), err
+}
+
+func isShortest(data []byte, length int) bool {
+	return length == len(data) && bytes.IndexByte(data, '\\') < 0
+}
+
+// check returns the length of the value without white space. If members is not nil, check adds to it the
+// members of an object in its shortest form.
+func check(data []byte, levels int, members map[string]json.RawMessage) (length int, err error) {
 	r := read(data, nil)
 	defer readers.Put(r)
 	follows := false // a comma or a colon must be before the next value or name
+	name := ""
+	start := 0 // of the member
 	for {
 		kind := r.PeekKind()
 		var text []byte
@@ -124,12 +150,44 @@ func check(data []byte, levels int) (length int, err error) {
 		case depth == 0:
 			return length, end(r)
 		}
+		if members != nil && r.StackDepth() == 1 {
+			end := int(r.InputOffset())
+			_, count := r.StackIndex(1)
+			switch {
+			case count%2 == 1:
+				name = string(text)
+				start = end + len(":")
+			case count > 0:
+				members[name[1:len(name)-1]] = data[min(start, end):end:end]
+			}
+		}
 		closes := kind == jsontext.KindEndObject || kind == jsontext.KindEndArray
 		if follows && !closes {
 			length++
 		}
 		follows = closes || text != nil
 	}
+}
+
+// Levels returns the number of nested arrays and objects of a value that Check has accepted.
+func Levels(value []byte) (deepest int) {
+	levels := 0
+	inText := false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			inText = !inText
+		case inText && c == '\\':
+			i++
+		case inText:
+		case c == '[' || c == '{':
+			levels++
+			deepest = max(deepest, levels)
+		case c == ']' || c == '}':
+			levels--
+		}
+	}
+	return deepest
 }
 
 // end returns an error if anything except white space follows the value.

@@ -68,10 +68,13 @@ func Compact(value []byte) ([]byte, error) {
 	return forQueues(b), nil
 }
 
+// special is the beginning of the characters U+FFFE and U+FFFF.
+var special = []byte("\xef\xbf")
+
 // forQueues escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS replaces or refuses them,
 // because XML 1.0 does not allow them. Few values contain bytes that these characters begin with.
 func forQueues(text []byte) []byte {
-	if !bytes.Contains(text, []byte("\xef\xbf")) {
+	if !bytes.Contains(text, special) {
 		return text
 	}
 	text = bytes.ReplaceAll(text, []byte("\uFFFE"), []byte(`\ufffe`))

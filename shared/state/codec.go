@@ -8,10 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	v1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // TaskSchema is the highest major version of the stored document that this program reads. It writes plainSchema
@@ -38,13 +38,13 @@ type document struct {
 	*protocol.Task `json:",embed"`
 }
 
-// form holds the options of the codec. They are built once, because the library caches by them how it
-// writes each type. The content of people and services keeps its escapes and the digits of its numbers.
-var form = json.JoinOptions(json.Deterministic(true), jsontext.PreserveRawStrings(true),
-	v1.OmitEmptyWithLegacySemantics(true),
-	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeTime), json.MarshalToFunc(writeRaw))),
-	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readTime),
-		json.UnmarshalFromFunc(readRaw))))
+// writer writes documents. It copies the content of people and services, which was checked when it came in.
+var writer = rawjson.NewWriter(json.MarshalToFunc(writeTime))
+
+// form holds the options for reading. They are built once, because the library caches by them how it reads
+// each type.
+var form = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readTime),
+	json.UnmarshalFromFunc(readRaw)))
 
 func writeTime(e *jsontext.Encoder, t *core.Time) error {
 	if !t.InRange() {
@@ -69,13 +69,6 @@ func readTime(d *jsontext.Decoder, t *core.Time) error {
 	return err
 }
 
-func writeRaw(e *jsontext.Encoder, v *std.RawMessage) error {
-	if len(*v) == 0 {
-		return e.WriteToken(jsontext.Null)
-	}
-	return e.WriteValue(jsontext.Value(*v))
-}
-
 func readRaw(d *jsontext.Decoder, v *std.RawMessage) error {
 	text, err := d.ReadValue()
 	*v = bytes.Clone(text)
@@ -84,10 +77,10 @@ func readRaw(d *jsontext.Decoder, v *std.RawMessage) error {
 
 // EncodeTask returns the stored document.
 //
-// It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
-// not JSON that a program can read.
+// It returns an error for a time outside the years 1970 to 9999. The order, the inputs and the outputs must
+// have passed rawjson.Check or rawjson.Shortest.
 func EncodeTask(t *protocol.Task) ([]byte, error) {
-	b, err := json.Marshal(&document{schemaOf(t), t}, form)
+	b, err := writer.Marshal(&document{schemaOf(t), t})
 	if err != nil {
 		return nil, fmt.Errorf("encode task: %w", fault(err))
 	}

@@ -139,7 +139,7 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	huge := task("o-1", 2)
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	unwritable := task("o-1", 2)
-	unwritable.Output = json.RawMessage(`{`)
+	unwritable.Due = -1
 	errs := s.Commit(ctx, []state.Change{
 		{Task: huge},
 		{Task: task("o-1", 5)},
@@ -149,8 +149,8 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 		{Task: task("o-1", 1)},
 		{Task: task("o-3", 2)},
 	})
-	if errs[2] == nil || !strings.Contains(errs[2].Error(), "output") {
-		t.Errorf("an output that is not JSON: %v", errs[2])
+	if errs[2] == nil || !strings.Contains(errs[2].Error(), "due") {
+		t.Errorf("a time before 1970: %v", errs[2])
 	}
 	for i, want := range []error{
 		port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,

@@ -342,7 +342,7 @@ func TestDocumentsOf(t *testing.T) {
 		task *protocol.Task
 		def  *core.Definition
 	}{
-		"its task":       {&protocol.Task{OrderID: "o", Output: json.RawMessage("{")}, def},
+		"its task":       {&protocol.Task{OrderID: "o", Created: -1}, def},
 		"its definition": {task, &core.Definition{Name: "parent", Hash: "d", Output: json.RawMessage("{")}},
 	} {
 		if d, err := view.DocumentsOf(c.task, nil, c.def, nil, load); err == nil {

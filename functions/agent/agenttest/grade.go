@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Grades of a remote service, as workflows declare them.
@@ -107,6 +108,14 @@ func (p Probe) complete() (Probe, error) {
 	}
 	if p.UndoInput == nil {
 		p.UndoInput = p.Input
+	}
+	for _, input := range []json.RawMessage{p.Input, p.UndoInput} {
+		if len(input) == 0 {
+			continue
+		}
+		if err := rawjson.Check(input, rawjson.MaxLevels); err != nil {
+			return p, fmt.Errorf("agenttest: the input of the probe: %w", err)
+		}
 	}
 	p.Timeout = cmp.Or(p.Timeout, 5*time.Second)
 	p.Together = cmp.Or(p.Together, 8)

@@ -376,8 +376,7 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode returns an output in its shortest form, which the limit is about. It removes tokens for answers,
-// because a service may repeat its input (P39, a token is an answer's permission). An output that is not what
+// encode returns an output in its shortest form, which the limit is about. An output that is not what
 // rawjson.Check accepts, or is too large, is a permanent failure (P28, what is too large fails once). The
 // operation has happened, and a repetition would return the same output.
 func encode(value any) (json.RawMessage, error) {
@@ -397,7 +396,7 @@ func encode(value any) (json.RawMessage, error) {
 			return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 		}
 	}
-	out, err := rawjson.Shortest(core.RedactJSON(out), rawjson.MaxLevels)
+	out, err := rawjson.Shortest(out, rawjson.MaxLevels)
 	if err != nil {
 		return nil, unusable(core.CodeOutput, rawjson.In("output", err))
 	}

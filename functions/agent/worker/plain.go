@@ -231,7 +231,9 @@ func (h *handling) undoBegun(ctx context.Context) bool {
 	return err == nil && e.State == StateUndoStarted
 }
 
-// leave stores the outcome of the call. If the write fails, the entry stays in doubt, which is safe.
+// leave stores the outcome of the call. It removes tokens for answers from the output, because a service may
+// repeat its input (P39, a token is an answer's permission); the Scheduler removes them from a reply. If the
+// write fails, the entry stays in doubt, which is safe.
 func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
 	if o == unknown {
 		return
@@ -244,7 +246,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 			return next, false
 		}
 		if next.State == StateDone && h.req.Operation == core.Do {
-			next.Output = out
+			next.Output = core.RedactJSON(out)
 		}
 		// For a point of no return, StateLater replaces StateNone (P22a).
 		if next.State == StateNone && h.isPivot() {

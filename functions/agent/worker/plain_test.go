@@ -8,10 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // plainStep is one request to a plain service, and what is to come of it.
@@ -256,6 +259,23 @@ func TestASickLedger(t *testing.T) {
 			t.Errorf("%s: %d calls, reply %+v %+v", name, calls, r, r.Error)
 		}
 	}
+}
+
+// P39: a ledger holds no token, although a service repeats its input.
+func TestALedgerHoldsNoToken(t *testing.T) {
+	text, err := token.Fixed(false).Token("00000000", "o-1", core.TokenOf{Step: "approve"})
+	require.NoError(t, err)
+	ledger := memory.NewLedger()
+	b := newBench(t, memory.NewClock(noon), worker.Config{
+		Ledger: ledger, Operations: charge(always(map[string]string{"link": text}, nil)),
+	})
+	req := request(noon)
+	req.Grade = core.Plain
+	b.worker.Handle(t.Context(), delivery(req))
+	require.Equal(t, core.OutcomeDone, b.reply().Outcome)
+	entry, err := ledger.Entry(t.Context(), req.Key)
+	require.NoError(t, err)
+	require.Equal(t, `{"link":"(token)"}`, string(entry.Output))
 }
 
 // P32: a plain service is not called when the request has waited for so long that the call could not
