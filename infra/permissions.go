@@ -182,11 +182,9 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
 	resources := map[string][]string{}
 	agent := s.content.Checked.Agents[name]
-	for operation := range agent.Operations {
-		if t, calls := agent.Target(operation); calls {
-			for _, p := range t.Permissions() {
-				resources[p.Action] = append(resources[p.Action], p.Resource)
-			}
+	for _, call := range agent.Calls() {
+		for _, p := range call.Target.Permissions() {
+			resources[p.Action] = append(resources[p.Action], p.Resource)
 		}
 	}
 	if api := agent.API(); api != "" {

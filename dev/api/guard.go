@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strings"
 	"unicode"
+
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 )
 
 // guard wraps every handler. It turns panics into responses. It refuses paths that a proxy and this server
@@ -55,7 +55,7 @@ func plainPath(u *url.URL) bool {
 // come from a web page whose host name resolves to 127.0.0.1.
 func thisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !Loopback(r.Host) {
+		if !loopback.Is(r.Host) {
 			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
 				"the host %.100q is not this machine's loopback address; "+
 					"use http://127.0.0.1 or http://localhost with the port", r.Host))
@@ -142,21 +142,6 @@ func (w *response) finish(expect string, body io.Reader) {
 	}
 	_ = w.FlushError() // the client may have disconnected
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
-}
-
-// Loopback reports whether a host, with or without a port, names the loopback interface.
-func Loopback(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	} else if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
-		name = host[1 : len(host)-1]
-	}
-	if strings.EqualFold(name, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(name)
-	return err == nil && a.Unmap().IsLoopback()
 }
 
 // recovered turns a panic into a problem. It logs the stack, but never the body. If the response has begun,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -29,7 +30,7 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:7070", address, err)
 	}
-	if !Loopback(host) {
+	if !loopback.Is(host) {
 		return nil,
 			fmt.Errorf(
 				"listen address %q is not on the loopback interface; use 127.0.0.1, because every client "+

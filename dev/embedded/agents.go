@@ -11,10 +11,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/orderagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -24,7 +25,7 @@ import (
 // agent is an agent that workflows can name. An agent with operations runs in this process. The requests of
 // any other agent go to a process of the user, through the agent's queue.
 type agent struct {
-	httpagent.Agent
+	settings.Agent
 	name       string
 	operations worker.Operations // nil if the agent runs in a process of the user
 	pump       *worker.Pump
@@ -50,13 +51,13 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	}
 	for name, ops := range s.options.Operations {
 		in := s.options.Inside
-		all = append(all, &agent{name: name, operations: ops, Agent: httpagent.Agent{
-			Concurrency: in.Concurrency, Retry: in.Retry, Breaker: in.Breaker,
+		all = append(all, &agent{name: name, operations: ops, Agent: settings.Agent{
+			Agent: httpagent.Agent{Concurrency: in.Concurrency}, Retry: in.Retry, Breaker: in.Breaker,
 		}})
 	}
 	for _, a := range all {
-		a.Concurrency = cmp.Or(a.Concurrency, httpagent.DefaultConcurrency)
-		a.Batch = cmp.Or(a.Batch, httpagent.DefaultBatch)
+		a.Concurrency = cmp.Or(a.Concurrency, settings.DefaultConcurrency)
+		a.Batch = cmp.Or(a.Batch, settings.DefaultBatch)
 	}
 	slices.SortFunc(all, func(a, b *agent) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(all); i++ {
@@ -86,10 +87,10 @@ func (a *agent) build(clock port.Clock, orders port.Sender) (err error) {
 		}
 	}
 	if a.OnAWS() {
-		a.operations, err = awsagent.Operations(a.name, a.Agent, c)
-		return err
+		a.operations = awsagent.Operations(a.name, a.Timeout, a.Calls(), c)
+		return nil
 	}
-	a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock, AWS: c})
+	a.service, err = httpagent.New(a.name, a.Agent.Agent, a.HTTP(), httpagent.Options{Clock: clock, AWS: c})
 	if err != nil {
 		return err
 	}

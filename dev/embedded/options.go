@@ -19,7 +19,7 @@ type Options struct {
 	// may open the listener to the world. If AnswersListen is "", only Listen serves the answer pages.
 	AnswersListen string
 	Workflows     string // folder of workflow files
-	Agents        string // agents file, see package httpagent; "" means no file
+	Agents        string // agents file, see package settings; "" means no file
 	// Operations contains the agents that are Go functions of this process, by name. Benchmarks and programs
 	// that embed the runtime use it.
 	Operations map[string]worker.Operations

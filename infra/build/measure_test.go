@@ -14,8 +14,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -102,7 +102,7 @@ func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := httpagent.Encode(raw)
+	compiled, err := settings.Encode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 		},
 		{
 			"agent", build.HTTPAgent,
-			map[string][]byte{deployment.AgentFile: settings},
+			map[string][]byte{deployment.AgentFile: compiled},
 			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues},
 			work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`)),
 		},

@@ -12,12 +12,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -63,7 +64,7 @@ type Content struct {
 	// and the child workflow (P40, a step can have child orders).
 	Children map[string]string
 	Settings map[string][]byte // compiled settings of HTTP agents, by agent
-	Checked  httpagent.Config  // settings of the HTTP agents after the check
+	Checked  settings.File     // settings of the ready agents after the check
 
 	built map[string]string // folders of the built programs, by package
 }
@@ -85,7 +86,7 @@ func New(agents map[string]Agent, builder build.Builder, x86 bool) (*Content, er
 		Agents: agents, Build: builder, X86: x86, Dir: dir, built: map[string]string{},
 		Ledgers: map[string]bool{}, Workflows: map[string][]byte{}, Hashes: map[string]string{},
 		Settings: map[string][]byte{}, Scheduled: map[string][]byte{}, Choosable: map[string]bool{},
-		Children: map[string]string{}, Checked: httpagent.Config{Agents: map[string]httpagent.Agent{}},
+		Children: map[string]string{}, Checked: settings.File{Agents: map[string]settings.Agent{}},
 	}, nil
 }
 
@@ -292,7 +293,7 @@ func workflowFiles(place string) ([]string, error) {
 	return files, nil
 }
 
-func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, err error) {
+func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, err error) {
 	data, err := os.ReadFile(a.HTTP)
 	if err != nil {
 		return nil, checked, fmt.Errorf("agent %q: %w", name, err)
@@ -301,21 +302,21 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 	if err != nil {
 		return nil, checked, fmt.Errorf("agents file %s: %w", a.HTTP, err)
 	}
-	settings, there := all.Agents[name]
+	own, there := all.Agents[name]
 	if !there {
 		return nil, checked, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
 	}
-	if settings.External {
+	if own.External {
 		return nil, checked, fmt.Errorf("agents file %s declares agent %q external; do so here too: "+
 			"Agent{External: true}", a.HTTP, name)
 	}
-	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
-	compiled, err = httpagent.Encode(own)
+	file := settings.File{Agents: map[string]settings.Agent{name: own}}
+	compiled, err = settings.Encode(file)
 	if err != nil {
 		return nil, checked, err
 	}
 	var missing []error
-	own, err = httpagent.Decode(compiled, func(variable string) (string, bool) {
+	file, err = settings.Decode(compiled, func(variable string) (string, bool) {
 		if value, set := a.Environment[variable]; set {
 			return value, true
 		}
@@ -329,14 +330,14 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 	if err != nil {
 		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))
 	}
-	return compiled, own.Agents[name], errors.Join(missing...)
+	return compiled, file.Agents[name], errors.Join(missing...)
 }
 
 // reachable returns an error if an address is on this machine. A function on AWS cannot reach it.
 func reachable(file, name string, addresses map[string]string) error {
 	for _, field := range slices.Sorted(maps.Keys(addresses)) {
 		u, err := url.Parse(addresses[field])
-		if err == nil && httpagent.IsLoopback(u.Hostname()) {
+		if err == nil && loopback.Is(u.Hostname()) {
 			return fmt.Errorf("agents file %s, agent %q: its %s has the host %s, and a function on AWS "+
 				"reaches no service on this machine; write the address that AWS reaches, for one stage in a "+
 				"file of its own, such as agents.prod.yaml", file, name, field, u.Hostname())

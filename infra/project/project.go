@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 

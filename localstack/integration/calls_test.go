@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -68,7 +68,7 @@ func TestCallsOfAWS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		operations := must[worker.Operations](t)(awsagent.Operations("stock", file.Agents["stock"], s.config))
+		operations := awsagent.Operations("stock", 0, file.Agents["stock"].Calls(), s.config)
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		out, polls := s.polled(ctx, operations[worker.AnyOperation], name)
 		cancel()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 

@@ -148,7 +148,7 @@ const jsonSchema = "github.com/santhosh-tekuri/jsonschema"
 // SQLite, agents without JSON Schema too, and do not search for credentials.
 var ballast = []string{
 	Module + "/dev", Module + "/verify", Module + "/cmd", Module + "/shared/workflow/source",
-	Module + "/functions/agent/httpagent/agentsfile",
+	Module + "/functions/agent/agentsfile",
 	"github.com/goccy/go-yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml", "sigs.k8s.io/yaml",
 	callsAWS, jsonSchema, "go.opentelemetry.io", "github.com/aws/aws-xray-sdk-go", "github.com/prometheus",
 	"modernc.org", "database/sql", "github.com/aws/aws-sdk-go-v2/config",

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -39,7 +39,7 @@ func serveAgent(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	settings := cfg.Agents[name]
-	service, err := httpagent.New(name, settings, httpagent.Options{Clock: clock})
+	service, err := httpagent.New(name, settings.Agent, settings.HTTP(), httpagent.Options{Clock: clock})
 	if err != nil {
 		return err
 	}

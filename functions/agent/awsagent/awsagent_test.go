@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -28,7 +28,7 @@ import (
 const prefix = "arn:aws:%s:eu-west-3:111122223333:%s"
 
 // entry is an agents file with one call.
-func entry(t *testing.T, call string) httpagent.Agent {
+func entry(t *testing.T, call string) settings.Agent {
 	t.Helper()
 	c, err := agentsfile.Parse([]byte("agents: {stock: {aws: "+call+
 		", classify: {OutOfStock: permanent, Gone: done}}}"),
@@ -98,12 +98,9 @@ func call(change ...func(*worker.Call)) worker.Call {
 }
 
 // run makes one call, and returns its output as JSON.
-func run(t *testing.T, c aws.Config, a httpagent.Agent, in worker.Call) (string, *worker.Failure) {
+func run(t *testing.T, c aws.Config, a settings.Agent, in worker.Call) (string, *worker.Failure) {
 	t.Helper()
-	operations, err := awsagent.Operations("stock", a, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	operations := awsagent.Operations("stock", a.Timeout, a.Calls(), c)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	out, err := operations[worker.AnyOperation].Run(ctx, in)
@@ -468,10 +465,7 @@ func TestAnUndoWaitsForTheExecution(t *testing.T) {
 	}
 	missing := answer(400, `{"__type":"com.amazonaws.states#ExecutionDoesNotExist","message":"none"}`)
 	cfg, got := service(t, missing, answer(200, `{"executionArn":"x","startDate":1}`))
-	operations, err := awsagent.Operations("stock", a, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	operations := awsagent.Operations("stock", a.Timeout, a.Calls(), cfg)
 	do := call(func(c *worker.Call) { c.Name = "ship" })
 	if _, err := operations["ship"].Run(t.Context(), do); err == nil || len(*got) != 2 {
 		t.Fatalf("%v after %+v", err, *got)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -33,51 +32,49 @@ type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawM
 
 type operation struct {
 	agent  string
-	target httpagent.Target
-	config httpagent.Operation
+	config Operation
 	aws    aws.Config
 	what   string // kind and ARN of the target, for error texts
 	run    runFunc
 	// machines lists the standard state machines that the agent's operations start. Before an undo, quiet
 	// checks that none of them still runs an execution of the do.
-	machines []httpagent.Target
+	machines []Target
 }
 
-// Operations returns the operations of an agent whose settings package httpagent has checked. The
-// operations use the credentials of c, but not its Region and retries.
-func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operations, error) {
+// Operation configures the calls of one operation.
+type Operation struct {
+	Target   Target
+	Output   string            // "ignore": the output of the step is empty
+	Classify map[string]string // classes by the name of an error
+}
+
+// Operations returns the operations of an agent for a worker. Timeout limits each call; 0 means the time that
+// the step has left. The operations use the credentials of c, but not its Region and retries.
+func Operations(name string, timeout time.Duration, configs map[string]Operation, c aws.Config) worker.Operations {
 	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	// Package worker repeats calls, so the SDK makes one attempt. A call may take all the time that its step
 	// allows, so the SDK sets no time limit.
 	c.RetryMaxAttempts = 1
 	c.APIOptions = nil
 	c.HTTPClient = bounded{c.HTTPClient}
-	operations := make(worker.Operations, len(agent.Operations))
-	for each, config := range agent.Operations {
-		target, ok := agent.Target(each)
-		if !ok {
-			return nil, fmt.Errorf(
-				"agent %q: operation %q was not checked, or calls no service of AWS",
-				name,
-				each,
-			)
-		}
+	operations := make(worker.Operations, len(configs))
+	for each, config := range configs {
 		o := &operation{
-			agent: name, target: target, config: config, aws: c,
-			what: target.Kind + " " + target.ARN, run: kinds[target.Kind],
-			machines: machines(agent),
+			agent: name, config: config, aws: c,
+			what: config.Target.Kind + " " + config.Target.ARN, run: runs[config.Target.Kind],
+			machines: machines(configs),
 		}
-		o.aws.Region = target.Region
-		if target.Express {
+		o.aws.Region = config.Target.Region
+		if config.Target.Express {
 			o.run = startSync
 		}
 		operations[each] = worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
-			ctx, cancel := o.limited(ctx, agent.Timeout)
+			ctx, cancel := o.limited(ctx, timeout)
 			defer cancel()
 			return o.do(ctx, call)
 		}}
 	}
-	return operations, nil
+	return operations
 }
 
 func (o *operation) limited(ctx context.Context, timeout time.Duration) (context.Context, func()) {
@@ -110,7 +107,7 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, httpagent.WithoutSecrets(x.redact, o.failure(err, x))
+		return nil, worker.Rewritten(o.failure(err, x), x.redact.Text)
 	}
 	if o.config.Output == "ignore" || len(bytes.TrimSpace(out)) == 0 {
 		return nil, nil

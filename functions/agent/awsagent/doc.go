@@ -2,7 +2,7 @@
 // messages, and starts executions. An agents file configures the agent, and package worker runs the agent's
 // operations.
 //
-// An entry of the agents file (see package httpagent) has a field aws. The field contains one call,
+// An entry of the agents file (see package settings) has a field aws. The field contains one call,
 // for all operations of the agent or for one operation:
 //
 //	agents:

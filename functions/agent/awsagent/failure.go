@@ -136,7 +136,7 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 	f.Permanent = true
 	switch {
 	case slices.Contains(denied, code):
-		need := o.target.Permissions()[0]
+		need := o.config.Target.Permissions()[0]
 		return fmt.Sprintf(
 			"is not allowed for the agent; grant its role %s on %s",
 			need.Action,

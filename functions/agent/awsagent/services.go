@@ -17,16 +17,14 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-var kinds = map[string]runFunc{
-	httpagent.Invoke: invoke, httpagent.PutEvents: putEvents, httpagent.Publish: publish,
-	httpagent.Send: send, httpagent.StartExecution: start,
+var runs = map[string]runFunc{
+	Invoke: invoke, PutEvents: putEvents, Publish: publish, Send: send, StartExecution: start,
 }
 
 func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
@@ -36,7 +34,7 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	}
 	out, err := direct.New(o.aws, direct.Lambda).Do(ctx, direct.Request{
 		Operation: "Invoke",
-		Path:      "/2015-03-31/functions/" + httpbinding.EscapePath(o.target.ARN, true) + "/invocations",
+		Path:      "/2015-03-31/functions/" + httpbinding.EscapePath(o.config.Target.ARN, true) + "/invocations",
 		Body:      payload, Header: http.Header{
 			"Content-Type":         {"application/octet-stream"},
 			"X-Amz-Client-Context": {base64.StdEncoding.EncodeToString(client)},
@@ -62,7 +60,7 @@ func orNothing(result []byte) json.RawMessage {
 
 func putEvents(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	ids, refused, err := eventbus.Put(ctx, direct.New(o.aws, direct.EventBridge), eventbus.Entry{
-		EventBusName: o.target.ARN, Source: eventbus.Source + "." + o.agent, DetailType: call.Name,
+		EventBusName: o.config.Target.ARN, Source: eventbus.Source + "." + o.agent, DetailType: call.Name,
 		Detail: string(payload),
 	})
 	err = errors.Join(append(refused, err)...)
@@ -73,7 +71,7 @@ func putEvents(ctx context.Context, o *operation, call worker.Call, payload []by
 }
 
 func publish(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	in := url.Values{"TopicArn": {o.target.ARN}, "Message": {string(payload)}}
+	in := url.Values{"TopicArn": {o.config.Target.ARN}, "Message": {string(payload)}}
 	n := 0
 	for name, value := range about(call) {
 		n++
@@ -82,7 +80,7 @@ func publish(ctx context.Context, o *operation, call worker.Call, payload []byte
 		in.Set(entry+"Value.DataType", "String")
 		in.Set(entry+"Value.StringValue", value)
 	}
-	if o.target.FIFO {
+	if o.config.Target.FIFO {
 		in.Set("MessageGroupId", *group(call))
 		in.Set("MessageDeduplicationId", identity(call))
 	}
@@ -99,7 +97,7 @@ func group(call worker.Call) *string { return aws.String(label(call.OrderID, 128
 
 func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	in := &sqs.SendMessageInput{
-		QueueUrl: &o.target.URL, MessageBody: aws.String(string(payload)),
+		QueueUrl: &o.config.Target.URL, MessageBody: aws.String(string(payload)),
 		MessageAttributes: map[string]sqstypes.MessageAttributeValue{},
 	}
 	for name, value := range about(call) {
@@ -108,7 +106,7 @@ func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (
 			StringValue: &value,
 		}
 	}
-	if o.target.FIFO {
+	if o.config.Target.FIFO {
 		in.MessageGroupId = group(call)
 		in.MessageDeduplicationId = aws.String(identity(call))
 	}
@@ -140,7 +138,7 @@ func startSync(ctx context.Context, o *operation, call worker.Call, payload []by
 
 // input returns what starts an execution.
 func (o *operation) input(call worker.Call, payload []byte) map[string]string {
-	return map[string]string{"stateMachineArn": o.target.ARN, "name": name(call), "input": string(payload)}
+	return map[string]string{"stateMachineArn": o.config.Target.ARN, "name": name(call), "input": string(payload)}
 }
 
 const (
@@ -157,7 +155,7 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 		)
 	}
 	client := direct.New(o.aws, direct.StepFunctions)
-	out, found, err := describe(ctx, client, o.target, call)
+	out, found, err := describe(ctx, client, o.config.Target, call)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +178,7 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	return nil, &reported{name: out.Error, text: out.Cause, status: out.Status, ended: true}
 }
 
-func describe(ctx context.Context, client *direct.Client, t httpagent.Target, call worker.Call) (
+func describe(ctx context.Context, client *direct.Client, t Target, call worker.Call) (
 	out execution, found bool, err error,
 ) {
 	err = client.JSON(ctx, "DescribeExecution",
@@ -193,10 +191,10 @@ func describe(ctx context.Context, client *direct.Client, t httpagent.Target, ca
 
 func (e execution) runs() bool { return e.Status == "RUNNING" || e.Status == "PENDING_REDRIVE" }
 
-func machines(agent httpagent.Agent) []httpagent.Target {
-	used := map[string]httpagent.Target{}
-	for operation := range agent.Operations {
-		if t, _ := agent.Target(operation); t.Kind == httpagent.StartExecution && !t.Express {
+func machines(configs map[string]Operation) []Target {
+	used := map[string]Target{}
+	for _, config := range configs {
+		if t := config.Target; t.Kind == StartExecution && !t.Express {
 			used[t.ARN] = t
 		}
 	}

@@ -54,14 +54,14 @@ func env(pairs ...string) func(string) (string, bool) {
 // serviceOf makes the client of the one agent "payment" of a file.
 func serviceOf(t *testing.T, file string, o Options, pairs ...string) *Service {
 	t.Helper()
-	c, err := Parse([]byte(file), env(pairs...))
+	c, err := parse([]byte(file), env(pairs...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Clock == nil {
 		o.Clock = port.ClockFunc(func() time.Time { return noon })
 	}
-	s, err := New("payment", c.Agents["payment"], o)
+	s, err := New("payment", c["payment"].Agent, c["payment"].Operations, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -576,105 +576,6 @@ func TestSecretsNeverShow(t *testing.T) {
 	}
 	if strings.Contains(shown, secret) || !strings.Contains(shown, "bad credentials") {
 		t.Errorf("it shows: %s", shown)
-	}
-}
-
-func TestProblemsOfTheFile(t *testing.T) {
-	tests := map[string]struct {
-		file string
-		want []string // all of them, in one error
-	}{
-		"not YAML":         {"agents: [", nil},
-		"an unknown field": {"agents: {payment: {url: 'https://a.example', uri: x}}", []string{"uri"}},
-		"no agents":        {"", []string{"no agents"}},
-		"everything at once": {`
-agents:
-  Payment: {url: "ftp://x"}
-  b:
-    url: "http://shop.example"
-    concurrency: -1
-    batch: 11
-    maxResponse: 1MiB
-    headers: {Authorization: "Bearer ${env:NONE}", Idempotency-Key: x, X-Api-Key: literal}
-    retry: {tries: 99}
-    breaker: {failures: 3, window: 2}
-    allow: {hosts: [other.example]}
-    operations:
-      "a b": {}
-      charge: {method: FETCH, path: charges, output: xml, check: {}}
-      refund: {path: "/{secret}"}
-  c: {url: "http://169.254.169.254"}
-  d: {external: true, url: "https://x.example"}
-  e: {breaker: {window: 2000000000000}}
-  f: {url: "https://user:pw@x.example/?a=b"}
-  g: {url: "https://10.0.0.1"}
-`, []string{
-			`agent "Payment": the name`, `agent "Payment": url is not an address`, `agent "b": concurrency is -1`,
-			`agent "b": batch is 11`,
-			`agent "b": header Authorization: the environment variable NONE is not set`,
-			`agent "b": header Idempotency-Key is set by the agent itself`,
-			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`,
-			`a window of 2000000000000 calls`,
-			`host shop.example is not among allow.hosts`, `plain http to shop.example`,
-			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`,
-			`{secret} is not known`,
-			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`,
-			`agent "e": url is missing`,
-			`agent "f": url holds a name or password`, `agent "f": url has a query`,
-			`agent "g": url: 10.0.0.1 is private`,
-		}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, err := Parse([]byte(tt.file), env())
-			if err == nil {
-				t.Fatal("it was accepted")
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("nothing of %q in:\n%v", want, err)
-				}
-			}
-			if strings.Contains(err.Error(), "pw@") {
-				t.Error("the password is shown")
-			}
-		})
-	}
-}
-
-func TestTheFileOfThePackageComment(t *testing.T) {
-	c, err := Parse([]byte(`
-agents:
-  payment:
-    url: https://payment.example
-    headers: {Authorization: "Bearer ${env:PAYMENT_TOKEN}"}
-    concurrency: 16
-    batch: 5
-    timeout: 10s
-    maxResponse: 64KiB
-    insecure: false
-    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
-    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
-    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
-    classify: {402: permanent, 404: transient}
-    operations:
-      charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
-      refund: {classify: {404: done, 409: done}}
-      notify: {path: /mail, output: ignore}
-      "*": {path: "/{operation}"}
-  warehouse:
-    external: true
-`), env("PAYMENT_TOKEN", "t0ken"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := c.Agents["payment"]
-	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 ||
-		p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
-		t.Errorf("read as %+v", p)
-	}
-	if _, err := New("warehouse", c.Agents["warehouse"], Options{}); err == nil {
-		t.Error("an external agent has an HTTP client")
 	}
 }
 

@@ -206,6 +206,28 @@ func (a *Agent) completeAuth() (p problems) {
 	return p
 }
 
+// Addresses returns the addresses in the settings, by field.
+func (a Agent) Addresses() map[string]string {
+	return map[string]string{
+		"url": string(a.URL), "proxy": string(a.Proxy.Secret),
+		"tokenURL": string(a.Auth.tokenURL().Secret),
+	}
+}
+
+// WithExamples replaces each address that refers to an unset variable by an example. So the rest of the
+// settings can be checked although variables are not set.
+func (a Agent) WithExamples(set func(name string) bool) Agent {
+	lookup := func(name string) (string, bool) { return "x", set(name) }
+	a.Auth = a.Auth.clone()
+	example := Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
+	for _, address := range []*Secret{&a.URL, &a.Auth.tokenURL().Secret, &a.Proxy.Secret} {
+		if _, err := address.Fill(lookup); err != nil {
+			*address = example
+		}
+	}
+	return a
+}
+
 var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
 var regionOfHost = regexp.MustCompile(
@@ -241,9 +263,6 @@ func (a Agent) API() string {
 	}
 	return id
 }
-
-// NeedsAWS reports whether the agent needs credentials of AWS.
-func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.SigV4 != nil }
 
 // authenticator adds credentials to requests. The zero value adds no credentials.
 type authenticator struct {

@@ -32,12 +32,12 @@ import (
 )
 
 // agentOf reads an agent whose secrets come from values.
-func agentOf(text string, values map[string]string) (Agent, error) {
-	c, err := Parse([]byte("agents: {payment: {"+text+"}}"), func(name string) (string, bool) {
+func agentOf(text string, values map[string]string) (entry, error) {
+	c, err := parse([]byte("agents: {payment: {"+text+"}}"), func(name string) (string, bool) {
 		v, ok := values[name]
 		return v, ok
 	})
-	return c.Agents["payment"], err
+	return c["payment"], err
 }
 
 // charging returns a call of the agent's service.
@@ -55,7 +55,7 @@ func trusting(t *testing.T, srv *httptest.Server, text string, values map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New("payment", a, o)
+	s, err := New("payment", a.Agent, a.Operations, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New("payment", a, Options{Resolver: fixed("10.1.2.3")})
+	s, err := New("payment", a.Agent, a.Operations, Options{Resolver: fixed("10.1.2.3")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestClientCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New("payment", a, Options{}); err == nil ||
+	if _, err := New("payment", a.Agent, a.Operations, Options{}); err == nil ||
 		!strings.Contains(err.Error(), "certificate cannot be read") {
 		t.Errorf("%v", err)
 	}

@@ -91,7 +91,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	if err == nil {
 		out, err = a.output(o.Output == "ignore")
 	}
-	return x.redact.Output(out), WithoutSecrets(x.redact, err)
+	return x.redact.Output(out), worker.Rewritten(err, x.redact.Text)
 }
 
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
@@ -99,7 +99,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 	a, err := x.ask(ctx)
 	switch {
 	case err != nil:
-		return false, nil, WithoutSecrets(x.redact, err)
+		return false, nil, worker.Rewritten(err, x.redact.Text)
 	case a.status/100 == 2:
 		if out, err := a.output(false); err == nil {
 			return true, x.redact.Output(out), nil
@@ -109,7 +109,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		return false, nil, nil
 	}
 	_, err = a.output(false)
-	return false, nil, WithoutSecrets(x.redact, err)
+	return false, nil, worker.Rewritten(err, x.redact.Text)
 }
 
 func (x *exchange) ask(ctx context.Context) (*answer, error) {

@@ -17,8 +17,7 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify maps a status of a service to a class, for example "409" to "done". For an AWS call it maps
-// the name of an error. It takes precedence over the table in response.go. It does not change whether
+// Classify maps a status of a service to a class, for example "409" to "done". It takes precedence over the table in response.go. It does not change whether
 // a status proves that the call had no effect (P31, a plain service needs a ledger).
 type Classify map[string]string
 
@@ -49,9 +48,9 @@ func (c Classify) problems() (p problems) {
 	return p
 }
 
-// over returns all entries of c, and the entries of agent for other statuses. c belongs to one
+// Over returns all entries of c, and the entries of agent for other statuses. c belongs to one
 // operation, and agent applies to all operations.
-func (c Classify) over(agent Classify) Classify {
+func (c Classify) Over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
 		return c

@@ -6,39 +6,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
-// Config is the content of an agents file.
-type Config struct {
-	Agents map[string]Agent `yaml:"agents" json:"agents,omitzero"`
-}
-
-// Agent configures the calls of one remote service. The package comment describes the fields.
+// Agent configures the calls of one service. The package comment describes the fields.
 type Agent struct {
-	URL         Secret               `yaml:"url" json:"url,omitzero"`
-	External    bool                 `yaml:"external" json:"external,omitzero"`
-	Orders      bool                 `yaml:"orders" json:"orders,omitzero"` // see package orderagent
-	Concurrency int                  `yaml:"concurrency" json:"concurrency,omitzero"`
-	Batch       int                  `yaml:"batch" json:"batch,omitzero"`
-	Timeout     time.Duration        `yaml:"timeout" json:"timeout,omitzero"`
-	MaxResponse Size                 `yaml:"maxResponse" json:"maxResponse,omitzero"`
-	Insecure    bool                 `yaml:"insecure" json:"insecure,omitzero"`
-	Headers     map[string]Secret    `yaml:"headers" json:"headers,omitzero"`
-	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
-	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
-	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
+	URL         Secret            `yaml:"url" json:"url,omitzero"`
+	Concurrency int               `yaml:"concurrency" json:"concurrency,omitzero"`
+	Timeout     time.Duration     `yaml:"timeout" json:"timeout,omitzero"`
+	MaxResponse Size              `yaml:"maxResponse" json:"maxResponse,omitzero"`
+	Insecure    bool              `yaml:"insecure" json:"insecure,omitzero"`
+	Headers     map[string]Secret `yaml:"headers" json:"headers,omitzero"`
+	Allow       Allow             `yaml:"allow" json:"allow,omitzero"`
+	Auth        *Auth             `yaml:"auth" json:"auth,omitzero"`
 	// address of the proxy; "" means no proxy, even if the environment names a proxy
 	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
-	// AWS call for all operations; Operation.AWS takes precedence
-	AWS     *AWS           `yaml:"aws" json:"aws,omitzero"`
-	Retry   worker.Retry   `yaml:"retry" json:"retry,omitzero"`
-	Breaker worker.Breaker `yaml:"breaker" json:"breaker,omitzero"`
 	// classes of statuses, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
-	redact *redact.Redactor // nil until the configuration is complete
+	redact *redact.Redactor // nil until the values of variables are filled in
 }
 
 // Operation configures the calls of one operation.
@@ -48,7 +34,6 @@ type Operation struct {
 	// "json" (default): the response must be JSON or empty; "ignore": any response
 	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
-	AWS    *AWS   `yaml:"aws" json:"aws,omitzero"`
 
 	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over Agent.Classify
 }

@@ -23,12 +23,8 @@
 //	      refund: {classify: {404: done, 409: done}}  # takes precedence over the agent's
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
-//	  stock:
-//	    aws: {invoke: "arn:aws:lambda:…"}      # calls services of AWS instead, see package awsagent
-//	  follow-up:
-//	    orders: true                           # the agent submits orders; see package orderagent
-//	  warehouse:
-//	    external: true                         # a separate process serves the queue requests-warehouse
+//
+// Package settings has the other kinds of agents.
 //
 // The field auth configures authentication in addition to headers. Secrets come from the environment:
 //

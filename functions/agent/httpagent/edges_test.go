@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,108 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
-
-// The edges of what an agent of the file may say.
-func TestEdgesOfAnAgent(t *testing.T) {
-	long := strings.Repeat("a", 40)
-	for file, want := range map[string]string{ // "" where it is accepted
-		"payment: {url: 'https://a.example', concurrency: 1, batch: 1, maxResponse: 1}":          "",
-		"payment: {url: 'https://a.example', concurrency: 10000, batch: 10, maxResponse: 16MiB}": "",
-		"payment: {url: 'https://a.example', " +
-			"concurrency: 10001}": "concurrency is 10001",
-		"payment: {url: 'https://a.example', batch: -1}": "batch is -1",
-		"payment: {url: 'https://a.example', " +
-			"maxResponse: 16777217}": "maxResponse is 16777217",
-		"payment: {url: 'https://a.example', maxResponse: -1}":   "no size",
-		"payment: {url: 'https://a.example', maxResponse: 1GiB}": "no size",
-		"payment: {url: 'https://a.example', maxResponse: KiB}":  "no size",
-		"payment: {url: " +
-			"'https://a.example', timeout: -1s}": "timeout is -1s",
-		long + ": {url: 'https://a.example'}": "",
-		long +
-			"a: {url: 'https://a.example'}": "the name must be",
-		"1a: {url: 'https://a.example'}":                                             "the name must be",
-		"payment: {url: 'https://a.example', operations: {" + long + long + ": {}}}": "",
-		"payment: {url: 'https://a.example', operations: {" + long + long +
-			"a: {}}}": "the name must be letters",
-		"payment: {url: 'https://a.example', operations: {a: {output: ignore}, b: {output: json}}}": "",
-		"payment: {external: true}":                                    "",
-		"payment: {external: true, operations: {a: {}}}":               "external means",
-		"payment: {external: true, headers: {A: b}}":                   "external means",
-		"payment: {external: true, auth: {sigv4: {service: lambda}}}":  "external means",
-		"payment: {external: true, proxy: 'http://p.example'}":         "external means",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`: "",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`: "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`: "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {"X A": b}}`:     "characters that a header cannot have",
-		"payment: {url: 'https://a.example', headers: " +
-			"{x-stepkeeper-task: b}}": "is set by the agent itself",
-		"payment: {url: 'https://a.example', " +
-			"headers: {traceparent: b}}": "is set by the agent itself",
-		"payment: {url: 'https://a.example', " +
-			"headers: {host: b}}": "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: " +
-			"{content-length: '1'}}": "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {cookie: b}}":              "is a secret",
-		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}": "is a secret",
-		"payment: {url: 'https://a.example', headers: {authorization: " +
-			"'Bearer ${env:NO}'}}": "variable NO is not set",
-		"payment: {url: 'https://a.example', headers: {authorization: " +
-			"'Bearer ${env:EMPTY}'}}": "variable EMPTY is not set",
-		"payment: {url: 'https://a.example', headers: " +
-			"{authorization: '${TOKEN}'}}": "write ${env:NAME}",
-		"payment: {url: '${env:NO}'}":              "url: the environment variable NO is not set",
-		"payment: {url: 'https://a.example/?b=c'}": "a query or a fragment",
-		"payment: {url: 'https://a.example/#c'}":   "a query or a fragment",
-		"payment: {url: 'a.example'}":              "url is not an address",
-		"payment: {url: 'https:///a'}":             "url is not an address",
-
-		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}": "",
-		"payment: {url: 'http://a.example', insecure: true}":                          "",
-		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":         "",
-	} {
-		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n%v\nwant %q", file, err, want)
-		}
-	}
-}
-
-func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse([]byte(`agents: {
-  a: {url: "https://a.example"},
-  b: {url: "https://a.example", maxResponse: 4096},
-  c: {url: "https://a.example", maxResponse: "2 KiB"},
-  e: {url: "https://a.example", maxResponse: 0},
-  d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := c.Agents["a"]
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Concurrency", a.Concurrency, 10},
-		{"a.Batch", a.Batch, 5},
-		{"a.MaxResponse", a.MaxResponse, Size(384 << 10)},
-		{"a.Timeout", a.Timeout, time.Duration(0)},
-		{"a.Allow.Loopback", a.Allow.Loopback, false},
-		{
-			`a.Operations["*"] is Operation{Method: "POST", Path: "/{operation}"}`,
-			reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}), true,
-		},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
-		}
-	}
-	for name, want := range map[string]Size{"e": 384 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
-		if got := c.Agents[name].MaxResponse; got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
-}
 
 // What a request holds besides what the workflow says, and what it leaves out.
 func TestRequestsWithoutABody(t *testing.T) {
@@ -433,12 +330,8 @@ func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]neti
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
-	if _, err := New("payment", Agent{URL: "https://a.example"}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "Load or Parse") {
-		t.Errorf("%v", err)
-	}
-	if _, err := New("payment", Agent{External: true}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "requests-payment") {
+	if _, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "was not completed") {
 		t.Errorf("%v", err)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -446,11 +339,11 @@ func TestNew(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer srv.Close()
-	c, err := Parse([]byte(simple(srv.URL)), env())
+	c, err := parse([]byte(simple(srv.URL)), env())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New("payment", c.Agents["payment"], Options{})
+	s, err := New("payment", c["payment"].Agent, c["payment"].Operations, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -396,7 +396,7 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 		"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost",
 		"localhost.", "127.0.0.1.", "xn--localhost",
 	} {
-		if _, err := Parse([]byte(simple("http://"+host)), env()); err == nil ||
+		if _, err := parse([]byte(simple("http://"+host)), env()); err == nil ||
 			!strings.Contains(err.Error(), "plain http to "+host) {
 			t.Errorf("http://%s: %v", host, err)
 		}
@@ -411,7 +411,7 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 		"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
 		"[::ffff:127.0.0.1]",
 	} {
-		if _, err := Parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
+		if _, err := parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
 			t.Errorf("http://%s: %v", host, err)
 		}
 	}
@@ -444,7 +444,7 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 	} {
 		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path +
 			"'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
-		_, err := Parse([]byte(file), env())
+		_, err := parse([]byte(file), env())
 		if err == nil || !strings.Contains(err.Error(), `operation "charge": path`) ||
 			!strings.Contains(err.Error(), `operation "other": check: path`) {
 			t.Errorf("%s was accepted: %v", path, err)
@@ -551,12 +551,11 @@ func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 		},
 		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
 	} {
-		c := Config{Agents: map[string]Agent{"payment": {URL: Secret(tt.url)}}}
-		c, err := Complete(c, env("V", tt.value))
-		if err != nil {
-			t.Fatal(err)
+		a := Agent{URL: Secret(tt.url)}
+		if problems := a.Fill(env("V", tt.value)); len(problems) > 0 {
+			t.Fatal(problems)
 		}
-		if got := c.Agents["payment"].redact.Output(json.RawMessage(tt.body)); string(got) != tt.want {
+		if got := a.redact.Output(json.RawMessage(tt.body)); string(got) != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

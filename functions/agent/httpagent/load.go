@@ -2,7 +2,6 @@ package httpagent
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,38 +11,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
-// Defaults of an agent.
+// DefaultMaxResponse is the maximum size of a response in bytes if the agent sets none.
 const (
-	DefaultConcurrency = 10
-	DefaultBatch       = 5
 	DefaultMaxResponse = rawjson.MaxGrowth * port.MaxMessage // every output fits, however it is escaped
 	maxMaxResponse     = 16 << 20
 )
-
-// Complete checks a config that was read from a file, and fills in the defaults. It replaces references to
-// variables by values from lookup. The error lists every problem.
-func Complete(c Config, lookup func(name string) (string, bool)) (Config, error) {
-	c.Agents = maps.Clone(c.Agents)
-	var p problems
-	if len(c.Agents) == 0 {
-		p.add(`it has no agents; write "agents:" and below it a name with a url`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		a := c.Agents[name]
-		p.of(fmt.Sprintf("agent %q", name), a.complete(name, lookup))
-		c.Agents[name] = a
-	}
-	if err := errors.Join(p...); err != nil {
-		return Config{}, err
-	}
-	return c, nil
-}
 
 type problems []error
 
@@ -55,55 +33,19 @@ func (p *problems) of(where string, all problems) {
 	}
 }
 
-var (
-	agentName     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-)
+var operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 
-func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
-	if !agentName.MatchString(name) {
-		p.add("the name must be small letters, digits and -, at most 40, a letter first")
-	}
-	calls := a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
-		len(a.Headers) > 0 || len(a.Classify) > 0
-	const meaningless = "; url, aws, auth, proxy, headers, operations and classify have no meaning then"
-	switch {
-	case a.External && a.Orders:
-		p.add("external and orders exclude each other; leave one of them out")
-	case a.External && calls:
-		p.add("external means that another process serves %s"+meaningless, port.Requests(name))
-	case a.Orders && calls:
-		p.add("orders means that the agent submits orders" + meaningless)
-	}
-	if a.External {
-		return p
-	}
-	p = append(p, a.fill(lookup)...)
-	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
-	a.Batch = cmp.Or(a.Batch, DefaultBatch)
-	if a.Concurrency < 1 || a.Concurrency > 10_000 {
-		p.add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
-	}
-	if a.Batch < 1 || a.Batch > port.MaxBatch {
-		p.add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
-	}
-	if a.Timeout < 0 {
-		p.add("timeout is %s; it must be positive", a.Timeout)
-	}
-	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
-		p = append(p, err)
-	}
-	switch {
-	case a.Orders:
-		return p
-	case a.OnAWS():
-		return append(p, a.completeAWS()...)
-	}
+// IsOperation reports whether a text can be the name of an operation.
+func IsOperation(name string) bool { return operationName.MatchString(name) }
+
+// Complete checks the settings of a filled agent, and sets the defaults.
+func (a *Agent) Complete() []error {
+	var p problems
 	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
 	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
 		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
 	}
-	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems(), a.completeOperations())
+	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems())
 }
 
 var ownHeaders = []string{
@@ -113,7 +55,9 @@ var ownHeaders = []string{
 
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
+// Fill replaces references to variables by values from lookup.
+func (a *Agent) Fill(lookup func(name string) (string, bool)) []error {
+	var p problems
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
 		p.add("url: %w", err)
@@ -139,7 +83,6 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		headers[canonical] = value
 		secrets = append(secrets, values...)
 	}
-	p = append(p, a.fillAWS(lookup)...)
 	more, problems := a.fillAuth(lookup)
 	p = append(p, problems...)
 	secrets = append(secrets, more...)
@@ -168,7 +111,7 @@ func (a *Agent) completeURL() (p problems) {
 	if u.RawQuery != "" || u.Fragment != "" {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
-	if IsLoopback(u.Hostname()) {
+	if loopback.Is(u.Hostname()) {
 		// The operator named this machine, so permit calls to it. A host name that only resolves to this
 		// machine does not permit them.
 		a.Allow.Loopback = true
@@ -190,7 +133,7 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		p.add("the %s's host %s is not among allow.hosts; add it there, or correct the address", field, host)
 	}
-	if u.Scheme == "http" && !a.Insecure && !IsLoopback(host) {
+	if u.Scheme == "http" && !a.Insecure && !loopback.Is(host) {
 		p.add("%s is plain http to %s; use https, or write insecure: true", field, host)
 	}
 	return u, append(p, a.Allow.literal(field, host)...)
@@ -208,48 +151,34 @@ func (a Allow) literal(field, host string) (p problems) {
 // forHost returns the rules for a host that the operator wrote. If this host is the agent's machine,
 // the rules permit it.
 func (a Allow) forHost(host string) Allow {
-	a.Loopback = a.Loopback || IsLoopback(host)
+	a.Loopback = a.Loopback || loopback.Is(host)
 	return a
-}
-
-// IsLoopback reports whether a host of a URL is the agent's machine.
-func IsLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-func (a *Agent) completeOperations() (p problems) {
-	if len(a.Operations) == 0 {
-		a.Operations = map[string]Operation{worker.AnyOperation: {}}
+// Complete checks the settings of an operation, and sets the defaults. The classes of the agent apply to all
+// operations.
+func (o *Operation) Complete(agent Classify) []error {
+	var p problems
+	o.Method = cmp.Or(o.Method, http.MethodPost)
+	o.Path = cmp.Or(o.Path, "/{operation}")
+	if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
+		p.add("output is %.40q; it must be json or ignore", o.Output)
 	}
-	operations := make(map[string]Operation, len(a.Operations))
-	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
-		o := a.Operations[name]
-		if name != worker.AnyOperation && !operationName.MatchString(name) {
-			p.add("operation %.90q: the name must be letters, digits, -, _ and ., at most 80", name)
-		}
-		o.Method = cmp.Or(o.Method, http.MethodPost)
-		o.Path = cmp.Or(o.Path, "/{operation}")
-		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
-			p.add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
-		}
-		p.of(fmt.Sprintf("operation %q", name), append(checkCall(o.Method, o.Path), o.Classify.problems()...))
-		o.Classify = o.Classify.over(a.Classify)
-		if o.Check != nil {
-			check := *o.Check
-			check.Method = cmp.Or(check.Method, http.MethodGet)
-			if check.Path == "" {
-				p.add("operation %q: its check has no path; write one", name)
-			} else {
-				p.of(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))
-			}
-			o.Check = &check
-		}
-		operations[name] = o
+	p = slices.Concat(p, checkCall(o.Method, o.Path), o.Classify.problems())
+	o.Classify = o.Classify.Over(agent)
+	if o.Check == nil {
+		return p
 	}
-	a.Operations = operations
+	check := *o.Check
+	check.Method = cmp.Or(check.Method, http.MethodGet)
+	if check.Path == "" {
+		p.add("its check has no path; write one")
+	} else {
+		p.of("check", checkCall(check.Method, check.Path))
+	}
+	o.Check = &check
 	return p
 }
 

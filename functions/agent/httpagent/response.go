@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
 // class is the meaning of a range of statuses, if the field classify of the agents file does not change it.
@@ -208,16 +207,4 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return min(max(at.Sub(now), 0), maxRetryAfter)
 	}
 	return 0
-}
-
-// WithoutSecrets returns the failure of a call without the secrets. Any other error stays as it is.
-func WithoutSecrets(r redact.Redactor, err error) error {
-	f := (*worker.Failure)(nil)
-	if !errors.As(err, &f) || r.Text(f.Code+err.Error()) == f.Code+err.Error() {
-		return err
-	}
-	clean := *f
-	clean.Code = r.Text(f.Code)
-	clean.Err = errors.New(r.Text(err.Error()))
-	return &clean
 }

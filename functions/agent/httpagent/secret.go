@@ -31,6 +31,12 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), ni
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
+// Fill replaces references to variables, as in ${env:NAME}, by values from lookup.
+func (s Secret) Fill(lookup func(name string) (string, bool)) (Secret, error) {
+	filled, _, err := s.fill(lookup)
+	return filled, err
+}
+
 func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []string, err error) {
 	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")

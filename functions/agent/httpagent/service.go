@@ -23,14 +23,15 @@ import (
 type Options struct {
 	Clock    port.Clock // clock for the date in Retry-After; nil means the machine's clock
 	Resolver Resolver   // nil means the system's resolver
-	AWS      aws.Config // credentials, needed if Agent.NeedsAWS returns true
+	AWS      aws.Config // credentials, needed if the agent has Auth.SigV4
 }
 
 // Service calls one remote service. Call Close when the worker has ended.
 type Service struct {
-	agent Agent
-	clock port.Clock
-	kept  *http.Client // client that keeps connections
+	agent      Agent
+	operations map[string]Operation
+	clock      port.Clock
+	kept       *http.Client // client that keeps connections
 	// Client for plain calls and points of no return. It opens a new connection for each call, because a
 	// broken kept connection would leave the call in doubt.
 	fresh  *http.Client
@@ -38,25 +39,17 @@ type Service struct {
 	auth   *authenticator
 }
 
-// New returns the Service for an agent of a completed Config. It returns an error for an external agent, and
-// for an agent that calls AWS services.
-func New(name string, agent Agent, o Options) (*Service, error) {
-	if agent.External {
-		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
-			port.Requests(name))
-	}
-	if agent.Orders {
-		return nil, fmt.Errorf("agent %q submits orders; use package orderagent for it", name)
-	}
-	if agent.OnAWS() {
-		return nil, fmt.Errorf("agent %q calls services of AWS; use package awsagent for it", name)
-	}
-	if agent.redact == nil {
-		return nil, fmt.Errorf("agent %q was not made by Load or Parse; get it from one of them", name)
+// New returns the Service for a filled and completed agent.
+func New(name string, agent Agent, operations map[string]Operation, o Options) (*Service, error) {
+	if !agent.Filled() {
+		return nil, fmt.Errorf("agent %q was not completed; get it from package settings", name)
 	}
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
-	s := &Service{agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
+	s := &Service{
+		agent: agent, operations: operations, clock: o.Clock,
+		dialer: net.Dialer{KeepAlive: 30 * time.Second},
+	}
 	certificates, err := agent.certificates()
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
@@ -69,6 +62,9 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	}
 	return s, nil
 }
+
+// Filled reports whether the settings hold the values of variables, which can be secret.
+func (a Agent) Filled() bool { return a.redact != nil }
 
 // tokenClient returns a client without kept connections, because a token is valid for a long time.
 func (s *Service) tokenClient(o Options) *http.Client {
@@ -128,8 +124,8 @@ func (s *Service) client(o Options, single bool, certificates []tls.Certificate)
 
 // Operations returns the operations for a worker.Config.
 func (s *Service) Operations() worker.Operations {
-	operations := make(worker.Operations, len(s.agent.Operations))
-	for name, o := range s.agent.Operations {
+	operations := make(worker.Operations, len(s.operations))
+	for name, o := range s.operations {
 		op := worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
 			return outputOf(s.do(ctx, o, call))
 		}}

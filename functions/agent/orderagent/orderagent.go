@@ -1,7 +1,7 @@
 // Package orderagent is the ready-made agent that starts orders. A step that names the agent submits an order
 // and does not wait for its end; a step with a workflow waits (P40, a step can have child orders).
 //
-// An entry of the agents file (see package httpagent) has the field orders:
+// An entry of the agents file (see package settings) has the field orders:
 //
 //	agents:
 //	  follow-up: {orders: true}

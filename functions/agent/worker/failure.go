@@ -38,6 +38,19 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the wrapped error.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// Rewritten returns the failure of a call with its code and its text rewritten, for example without secrets. Any
+// other error stays as it is.
+func Rewritten(err error, rewrite func(text string) string) error {
+	f := (*Failure)(nil)
+	if !errors.As(err, &f) || rewrite(f.Code+err.Error()) == f.Code+err.Error() {
+		return err
+	}
+	clean := *f
+	clean.Code = rewrite(f.Code)
+	clean.Err = errors.New(rewrite(err.Error()))
+	return &clean
+}
+
 // Permanent marks an error after which no repetition can succeed. The mark proves nothing about the effect.
 // If the call provably had no effect, mark the error with NoEffect too.
 func Permanent(err error) error { return with(err, func(f *Failure) { f.Permanent = true }) }

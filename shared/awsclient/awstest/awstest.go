@@ -9,7 +9,6 @@ package awstest
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 )
 
 const accountPrefix = "account:"
@@ -72,11 +72,8 @@ func parse(variable, target string) (endpoint, account string, err error) {
 		return "", account, nil
 	}
 	u, err := url.Parse(target)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		ip, err := netip.ParseAddr(u.Hostname())
-		if strings.EqualFold(u.Hostname(), "localhost") || err == nil && ip.IsLoopback() {
-			return target, "", nil
-		}
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback.Is(u.Hostname()) {
+		return target, "", nil
 	}
 	return "", "",
 		fmt.Errorf(

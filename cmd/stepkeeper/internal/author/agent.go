@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -142,7 +142,7 @@ type checkedAgents struct {
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
 	Unset  []string `json:"unset"` // names of unset environment variables that the file mentions
-	config httpagent.Config
+	config settings.File
 }
 
 var agentValidateText = app.Text{

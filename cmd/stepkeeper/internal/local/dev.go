@@ -26,12 +26,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -270,7 +270,7 @@ func checkLoopback(flag, listen string) error {
 		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
 			"%s %q is not an address", flag, listen)
 	}
-	if !api.Loopback(host) {
+	if !loopback.Is(host) {
 		return failure.New(failure.Usage,
 			"listen on the loopback interface, like "+flag+
 				" 127.0.0.1:8377: there are no users, no passwords and no TLS here",

@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
 	"github.com/stepkeeper/stepkeeper/functions/agent/orderagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -105,8 +106,8 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func settingsOf(data []byte, name string, lookup deployment.Lookup) (a httpagent.Agent, err error) {
-	file, err := httpagent.Decode(data, lookup)
+func settingsOf(data []byte, name string, lookup deployment.Lookup) (a settings.Agent, err error) {
+	file, err := settings.Decode(data, lookup)
 	if err != nil {
 		return a, err
 	}
@@ -134,10 +135,10 @@ func agentOf(c aws.Config, data []byte, settings deployment.Agent,
 		return agent, err
 	}
 	if a.OnAWS() {
-		agent.Operations, err = awsagent.Operations(name, a, c)
-		return agent, err
+		agent.Operations = awsagent.Operations(name, a.Timeout, a.Calls(), c)
+		return agent, nil
 	}
-	service, err := httpagent.New(name, a, httpagent.Options{AWS: c})
+	service, err := httpagent.New(name, a.Agent, a.HTTP(), httpagent.Options{AWS: c})
 	if err != nil {
 		return agent, err
 	}

@@ -18,9 +18,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -48,7 +48,7 @@ func folder(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := httpagent.Encode(raw)
+	data, err := settings.Encode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

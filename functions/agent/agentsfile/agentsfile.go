@@ -1,5 +1,5 @@
 // Package agentsfile reads agents files in YAML or JSON. Functions on Lambda read compiled settings
-// with package httpagent. The packages are separate, so that these functions contain no YAML parser.
+// with package settings. The packages are separate, so that these functions contain no YAML parser.
 package agentsfile
 
 import (
@@ -11,7 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -20,14 +20,14 @@ const maxFile = 1 << 20
 
 // Load reads and checks an agents file. It replaces references to variables by values of the environment. The
 // error lists every problem of the file.
-func Load(file string) (httpagent.Config, error) {
+func Load(file string) (settings.File, error) {
 	data, err := text(file)
 	if err != nil {
-		return httpagent.Config{}, err
+		return settings.File{}, err
 	}
 	c, err := Parse(data, os.LookupEnv)
 	if err != nil {
-		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
+		return settings.File{}, fmt.Errorf("agents file %s: %w", file, err)
 	}
 	return c, nil
 }
@@ -45,30 +45,30 @@ func text(file string) ([]byte, error) {
 
 // Parse reads and checks the text of an agents file. It replaces references to variables by values from
 // lookup.
-func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Config, error) {
+func Parse(data []byte, lookup func(name string) (string, bool)) (settings.File, error) {
 	c, err := Read(data)
 	if err != nil {
-		return httpagent.Config{}, err
+		return settings.File{}, err
 	}
-	return httpagent.Complete(c, lookup)
+	return settings.Complete(c, lookup)
 }
 
 // Read parses the text of an agents file. It checks only the names and types of fields. It does not
 // replace references to variables.
-func Read(data []byte) (httpagent.Config, error) {
+func Read(data []byte) (settings.File, error) {
 	data = source.WithoutMark(data)
 	if err := source.CheckScalars(data); err != nil {
-		return httpagent.Config{}, err
+		return settings.File{}, err
 	}
-	var c httpagent.Config
+	var c settings.File
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
 	err := d.Decode(&c)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return httpagent.Config{}, explained(err, data)
+		return settings.File{}, explained(err, data)
 	}
 	var second any
 	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
-		return httpagent.Config{},
+		return settings.File{},
 			errors.New("the file holds a second document; keep all agents in the first one")
 	}
 	return c, nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -19,7 +19,7 @@ const (
 	queue    = "https://sqs.eu-west-3.amazonaws.com/111122223333/"
 )
 
-func parsed(text string) (httpagent.Agent, error) {
+func parsed(text string) (settings.Agent, error) {
 	c, err := agentsfile.Parse([]byte("agents: {stock: "+text+"}"), func(name string) (string, bool) {
 		return map[string]string{"ACCOUNT": "111122223333"}[name], true
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -34,7 +34,7 @@ func explained(err error, data []byte) error {
 	case errors.As(err, &field):
 		var file any
 		_ = yaml.Unmarshal(data, &file) // the file has been parsed before, so this cannot fail
-		known := knownFields(reflect.TypeFor[httpagent.Config](), file, key)
+		known := knownFields(reflect.TypeFor[settings.File](), file, key)
 		what = fmt.Sprintf("unknown field %.60s", key)
 		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 	case errors.As(err, &kind):
@@ -67,9 +67,11 @@ func knownFields(t reflect.Type, part any, key string) []string {
 		return nil
 	}
 	fields := map[string]reflect.Type{}
-	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-			fields[name] = t.Field(i).Type
+	if t.Kind() == reflect.Struct {
+		for _, field := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
+				fields[name] = field.Type
+			}
 		}
 	}
 	if _, there := given[key]; there && t.Kind() == reflect.Struct && fields[key] == nil {
@@ -110,7 +112,7 @@ func expected(t reflect.Type) string {
 
 // Check checks an agents file. It uses placeholders for environment variables that are not set, so it works
 // on a machine that does not run the agents. It returns the names of the unset variables.
-func Check(file string) (c httpagent.Config, unset []string, err error) {
+func Check(file string) (c settings.File, unset []string, err error) {
 	data, err := text(file)
 	if err != nil {
 		return c, nil, err
@@ -120,11 +122,11 @@ func Check(file string) (c httpagent.Config, unset []string, err error) {
 		return c, nil, fmt.Errorf("agents file %s: %w", file, err)
 	}
 	set := func(name string) bool { return os.Getenv(name) != "" }
-	unset = slices.DeleteFunc(httpagent.Variables(c), set)
+	unset = slices.DeleteFunc(settings.Variables(c), set)
 	for name, a := range c.Agents {
 		c.Agents[name] = a.WithExamples(set)
 	}
-	c, err = httpagent.Complete(c, func(name string) (string, bool) {
+	c, err = settings.Complete(c, func(name string) (string, bool) {
 		return cmp.Or(os.Getenv(name), "unset"), true
 	})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 )
 
 const file = `
@@ -46,10 +46,10 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := httpagent.Variables(raw); len(got) != 1 || got[0] != "TOKEN" {
+	if got := settings.Variables(raw); len(got) != 1 || got[0] != "TOKEN" {
 		t.Errorf("variables %v", got)
 	}
-	data, err := httpagent.Encode(raw)
+	data, err := settings.Encode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := httpagent.Decode(data, environment)
+	got, err := settings.Decode(data, environment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +72,17 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 	if string(got.Agents["payment"].Headers["Authorization"]) != "Bearer s3cr3t-value" {
 		t.Error("the secret is not filled in")
 	}
-	if _, err := httpagent.Encode(got); err == nil {
+	if _, err := settings.Encode(got); err == nil {
 		t.Error("a config with secrets filled in was stored")
 	}
 }
 
-func exported(a httpagent.Agent) []any {
+func exported(a settings.Agent) []any {
 	v := reflect.ValueOf(a)
 	var fields []any
-	for i := range v.NumField() {
-		if v.Type().Field(i).IsExported() {
-			fields = append(fields, v.Field(i).Interface())
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if field.IsExported() && !field.Anonymous {
+			fields = append(fields, v.FieldByIndex(field.Index).Interface())
 		}
 	}
 	return fields
@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"agents":{"a":{"url":"ftp://a"}}}`, "begins with https"},
 		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
 	} {
-		if _, err := httpagent.Decode([]byte(c.data), environment); err == nil ||
+		if _, err := settings.Decode([]byte(c.data), environment); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.data, err, c.want)
 		}

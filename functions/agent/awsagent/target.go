@@ -1,4 +1,4 @@
-package httpagent
+package awsagent
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 )
 
-// AWS configures a call of an AWS service instead of an HTTP request. Exactly one of the first five
-// fields is set. Package awsagent makes the call.
-type AWS struct {
+// Entry is a field aws of an agents file. It configures a call of an AWS service instead of an HTTP request.
+// Exactly one of the first five fields is set.
+type Entry struct {
 	Invoke         string `yaml:"invoke" json:"invoke,omitzero"`                 // ARN of a Lambda function
 	PutEvents      string `yaml:"putEvents" json:"putEvents,omitzero"`           // ARN of an event bus
 	Publish        string `yaml:"publish" json:"publish,omitzero"`               // ARN of an SNS topic
@@ -39,7 +40,7 @@ const (
 type Target struct {
 	Kind                  string // name of the call, such as Invoke
 	ARN, Region, URL      string // URL is set only for Send
-	FIFO, Express, Unique bool   // Unique is AWS.Deduplicates
+	FIFO, Express, Unique bool   // Unique is Entry.Deduplicates
 }
 
 // Permission is an IAM permission that the agent's role needs.
@@ -72,56 +73,57 @@ func (t Target) Execution(name string) string {
 
 type kind struct {
 	name     string
-	field    func(a *AWS) *string
+	field    func(e *Entry) *string
 	resource *regexp.Regexp // pattern of the resource in the ARN
 	service  string
 	what     string // content of the field, for error texts
 	example  string
 }
 
-var awsKinds = []kind{
+var kinds = []kind{
 	{
-		Invoke, func(a *AWS) *string { return &a.Invoke },
+		Invoke, func(e *Entry) *string { return &e.Invoke },
 		regexp.MustCompile(`^function:[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`), "lambda",
 		"ARN of a Lambda function", "arn:aws:lambda:eu-central-1:111122223333:function:reserve",
 	},
 	{
-		PutEvents, func(a *AWS) *string { return &a.PutEvents },
+		PutEvents, func(e *Entry) *string { return &e.PutEvents },
 		regexp.MustCompile(`^event-bus/[A-Za-z0-9/._-]{1,256}$`), "events",
 		"ARN of an event bus", "arn:aws:events:eu-central-1:111122223333:event-bus/shop",
 	},
 	{
-		Publish, func(a *AWS) *string { return &a.Publish },
+		Publish, func(e *Entry) *string { return &e.Publish },
 		regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}(\.fifo)?$`), "sns",
 		"ARN of an SNS topic", "arn:aws:sns:eu-central-1:111122223333:orders",
 	},
 	{
-		Send, func(a *AWS) *string { return &a.Send },
+		Send, func(e *Entry) *string { return &e.Send },
 		regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}(\.fifo)?$`), "sqs",
 		"URL of an SQS queue", "https://sqs.eu-central-1.amazonaws.com/111122223333/orders",
 	},
 	{
-		StartExecution, func(a *AWS) *string { return &a.StartExecution },
+		StartExecution, func(e *Entry) *string { return &e.StartExecution },
 		regexp.MustCompile(`^stateMachine:[A-Za-z0-9_-]{1,80}(:[A-Za-z0-9_-]{1,80})?$`), "states",
 		"ARN of a state machine", "arn:aws:states:eu-central-1:111122223333:stateMachine:ship",
 	},
 }
 
 var (
-	awsARN = regexp.MustCompile(
+	resourceARN = regexp.MustCompile(
 		`^arn:(aws|aws-cn|aws-us-gov):([a-z]+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$`)
-	awsQueue = regexp.MustCompile(
+	queueURL = regexp.MustCompile(
 		`^https://sqs\.([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(\.cn)?/(\d{12})/([^/]+)$`)
 	// The URL of an emulator's queue may contain a Region.
 	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
 )
 
-func (a AWS) target() (Target, error) {
+// Target returns the AWS resource that the entry names.
+func (e Entry) Target() (Target, error) {
 	var set []kind
 	var names []string
-	for _, k := range awsKinds {
+	for _, k := range kinds {
 		names = append(names, k.name)
-		if *k.field(&a) != "" {
+		if *k.field(&e) != "" {
 			set = append(set, k)
 		}
 	}
@@ -129,22 +131,22 @@ func (a AWS) target() (Target, error) {
 		return Target{}, fmt.Errorf("it names %d calls; write one of %s", len(set), strings.Join(names, ", "))
 	}
 	k := set[0]
-	value := *set[0].field(&a)
-	t := Target{Kind: k.name, ARN: value, Express: a.Express, Unique: a.Deduplicates}
+	value := *set[0].field(&e)
+	t := Target{Kind: k.name, ARN: value, Express: e.Express, Unique: e.Deduplicates}
 	if k.name == Send {
 		t.URL = value
 		t.ARN = queueARN(value)
 	}
-	m := awsARN.FindStringSubmatch(t.ARN)
+	m := resourceARN.FindStringSubmatch(t.ARN)
 	if m == nil || m[2] != k.service || !k.resource.MatchString(m[5]) {
 		return Target{}, fmt.Errorf("%s: %.200q is not the %s, as in %s", k.name, value, k.what, k.example)
 	}
 	t.Region = m[3]
 	t.FIFO = strings.HasSuffix(m[5], ".fifo")
 	switch {
-	case a.Express && k.name != StartExecution:
+	case e.Express && k.name != StartExecution:
 		return Target{}, fmt.Errorf("express is for startExecution; leave it out")
-	case a.Deduplicates && (k.name == Invoke || k.name == StartExecution):
+	case e.Deduplicates && (k.name == Invoke || k.name == StartExecution):
 		return Target{}, fmt.Errorf("deduplicates is for putEvents, publish and send; leave it out")
 	}
 	return t, nil
@@ -153,7 +155,7 @@ func (a AWS) target() (Target, error) {
 // queueARN returns the ARN of the queue with this URL, or "" for any other URL. If the URL of an
 // emulator's queue names no Region, the Region is us-east-1, the default of emulators.
 func queueARN(text string) string {
-	if m := awsQueue.FindStringSubmatch(text); m != nil {
+	if m := queueURL.FindStringSubmatch(text); m != nil {
 		partition := "aws"
 		switch {
 		case m[2] != "":
@@ -164,7 +166,7 @@ func queueARN(text string) string {
 		return fmt.Sprintf("arn:%s:sqs:%s:%s:%s", partition, m[1], m[3], m[4])
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.User != nil || u.RawQuery != "" || !IsLoopback(u.Hostname()) {
+	if err != nil || u.User != nil || u.RawQuery != "" || !loopback.Is(u.Hostname()) {
 		return ""
 	}
 	if m := emulatedQueue.FindStringSubmatch(u.Path); m != nil {
@@ -177,190 +179,39 @@ func queueARN(text string) string {
 	return ""
 }
 
-func (a *AWS) filled(lookup func(string) (string, bool)) (*AWS, error) {
-	if a == nil {
+// Each returns a copy of the entry in which change has replaced the value of each call.
+func (e *Entry) Each(change func(value, example string) (string, error)) (*Entry, error) {
+	if e == nil {
 		return nil, nil
 	}
-	own := *a
-	for _, k := range awsKinds {
-		filled, _, err := Secret(*k.field(a)).fill(lookup)
+	own := *e
+	for _, k := range kinds {
+		value, err := change(*k.field(e), k.example)
 		if err != nil {
 			return nil, fmt.Errorf("aws: %s: %w", k.name, err)
 		}
-		*k.field(&own) = string(filled)
+		*k.field(&own) = value
 	}
 	return &own, nil
 }
 
-func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
-	filled, err := a.AWS.filled(lookup)
-	if err != nil {
-		p = append(p, err)
-	}
-	a.AWS = filled
-	a.Operations = maps.Clone(a.Operations)
-	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
-		o := a.Operations[name]
-		o.AWS, err = o.AWS.filled(lookup)
-		if err != nil {
-			p.add("operation %q: %w", name, err)
-			continue
-		}
-		a.Operations[name] = o
-	}
-	return p
-}
-
-func (a Agent) exampleURL() Secret {
-	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
-}
-
-// WithExamples replaces each address and each AWS call that refers to an unset variable by an example.
-// So the rest of an agents file can be checked although variables are not set.
-func (a Agent) WithExamples(set func(name string) bool) Agent {
-	lookup := func(name string) (string, bool) { return "x", set(name) }
-	a.Auth = a.Auth.clone()
-	if _, _, err := a.URL.fill(lookup); err != nil {
-		a.URL = a.exampleURL()
-	}
-	example := func(a *AWS) *AWS {
-		if a == nil {
-			return nil
-		}
-		own := *a
-		for _, k := range awsKinds {
-			if _, _, err := Secret(*k.field(&own)).fill(lookup); err != nil {
-				*k.field(&own) = k.example
-			}
-		}
-		return &own
-	}
-	for _, r := range []*Reference{a.Auth.tokenURL(), &a.Proxy} {
-		if _, _, err := r.fill(lookup); err != nil {
-			r.Secret = a.exampleURL()
-		}
-	}
-	a.AWS = example(a.AWS)
-	a.Operations = maps.Clone(a.Operations)
-	// the loop may go in any order, because the operations are independent
-	for name, o := range a.Operations {
-		o.AWS = example(o.AWS)
-		a.Operations[name] = o
-	}
-	return a
-}
-
-// OnAWS reports whether the agent calls services of AWS instead of a URL.
-func (a Agent) OnAWS() bool {
-	on := a.AWS != nil
-	for _, o := range a.Operations {
-		on = on || o.AWS != nil
-	}
-	return on
-}
-
-// Region returns the Region of the first operation that calls an AWS service. "" means no such operation.
-func (a Agent) Region() string {
-	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
-		if t, calls := a.Target(name); calls {
-			return t.Region
-		}
-	}
-	return ""
-}
-
-// Addresses returns the addresses in the settings of a checked agent, by field or operation.
-func (a Agent) Addresses() map[string]string {
-	all := map[string]string{
-		"url": string(a.URL), "proxy": string(a.Proxy.Secret),
-		"tokenURL": string(a.Auth.tokenURL().Secret),
-	}
-	for name := range a.Operations {
-		if t, calls := a.Target(name); calls {
-			all["operation "+name] = t.URL
-		}
-	}
-	return all
-}
-
-// Target returns the AWS resource that an operation of a checked agent calls. It returns false if the
-// operation calls no AWS service.
-func (a Agent) Target(operation string) (Target, bool) {
-	o, own := a.Operations[operation]
-	if !own {
-		o, own = a.Operations["*"]
-	}
-	if !own || o.AWS == nil {
-		return Target{}, false
-	}
-	t, err := o.AWS.target()
-	return t, err == nil
-}
-
-func (a *Agent) completeAWS() (p problems) {
-	if a.Auth != nil || a.Proxy.Secret != "" {
-		p.add("auth and proxy are for HTTP services; leave them out")
-	}
-	if a.URL != "" || len(a.Headers) > 0 || a.Insecure || len(a.Allow.Hosts) > 0 || a.Allow.Loopback ||
-		a.Allow.PrivateAddresses || a.MaxResponse != 0 {
-		p.add(
-			"aws means that a service of AWS is called; url, headers, insecure, allow and maxResponse have " +
-				"no meaning then",
-		)
-	}
-	p = append(p, a.Classify.named()...)
-	if len(a.Operations) == 0 {
-		a.Operations = map[string]Operation{"*": {}}
-	}
-	operations := make(map[string]Operation, len(a.Operations))
-	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
-		o := a.Operations[name]
-		var own problems
-		if name != "*" && !operationName.MatchString(name) {
-			own.add("the name must be letters, digits, -, _ and ., at most 80")
-		}
-		if o.Method != "" || o.Path != "" || o.Check != nil {
-			own.add("method, path and check are for HTTP services; leave them out")
-		}
-		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
-			own.add("output is %.40q; it must be json or ignore", o.Output)
-		}
-		if o.AWS == nil {
-			o.AWS = a.AWS
-		}
-		if o.AWS == nil {
-			own.add("neither it nor its agent has aws; write aws: {invoke: ARN} or another call")
-		} else if _, err := o.AWS.target(); err != nil {
-			own.add("aws: %w", err)
-		}
-		own = append(own, o.Classify.named()...)
-		o.Classify = o.Classify.over(a.Classify)
-		p.of(fmt.Sprintf("operation %q", name), own)
-		operations[name] = o
-	}
-	a.Operations = operations
-	return p
-}
-
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)
 
-// named checks the entries of an agent that calls AWS services. Their keys are names of errors, not statuses.
-func (c Classify) named() (p problems) {
-	for _, name := range slices.Sorted(maps.Keys(c)) {
-		class := c[name]
+// CheckClasses checks the entries of a field classify. Their keys are names of errors, not statuses.
+func CheckClasses(classes map[string]string) (problems []error) {
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		class := classes[name]
 		if !errorName.MatchString(name) {
-			p.add("classify: %.60q is no name of an error; write one that the function or the execution "+
-				"reports, as OutOfStock: permanent", name)
+			problems = append(problems,
+				fmt.Errorf("classify: %.60q is no name of an error; write one that the function or the execution "+
+					"reports, as OutOfStock: permanent", name))
 		}
-		if class != classPermanent && class != classTransient && class != classDone {
-			p.add(
-				"classify: error %.60s has the class %.40q; write done, permanent or transient",
-				name,
-				class,
-			)
+		if class != "permanent" && class != "transient" && class != "done" {
+			problems = append(problems,
+				fmt.Errorf("classify: error %.60s has the class %.40q; write done, permanent or transient", name, class))
 		}
 	}
-	return p
+	return problems
 }
 
 // Times for which AWS services recognise a repeated call.
@@ -369,29 +220,9 @@ const (
 	executionMemory = 90 * core.Day
 )
 
-// CannotKeep returns a problem and a fix if an agent cannot keep the promises of a step, such as the
-// step's grade. The problem is "" if the agent can keep the promises, or is not in the file. kept is
-// the keyRetention of the agent in the workflow; 0 means no limit.
-func (c Config) CannotKeep(agent string, s *core.StepDefinition,
-	kept core.Duration,
-) (problem, fix string) {
-	a := c.Agents[agent]
-	operations := []string{s.Operation}
-	if s.Undo != nil {
-		operations = append(operations, s.Undo.Operation)
-	}
-	for _, name := range operations {
-		if t, calls := a.Target(name); calls {
-			problem, fix = t.cannotKeep(agent, s, kept)
-			if problem != "" {
-				return fmt.Sprintf("operation %s of agent %s %s", name, agent, problem), fix
-			}
-		}
-	}
-	return "", ""
-}
-
-func (t Target) cannotKeep(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string) {
+// CannotKeep returns what is wrong with the call, and a fix, if the call cannot keep the promises of a step of
+// the agent, such as the step's grade. kept is the keyRetention of the agent; 0 means no limit.
+func (t Target) CannotKeep(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string) {
 	long := t.Kind == StartExecution && !t.Express
 	sends := t.Kind == PutEvents || t.Kind == Publish || t.Kind == Send
 	forgets := func(memory core.Duration) bool { return kept == 0 || kept > memory }

@@ -1,4 +1,4 @@
-package httpagent
+package settings
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ type stored struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Encode returns a config in its compiled form, which is JSON. It returns an error for a config that
+// Encode returns a file in its compiled form, which is JSON. It returns an error for a file that
 // Complete has returned, because the compiled form must not contain values of secrets.
-func Encode(c Config) ([]byte, error) {
-	agents := make(map[string]stored, len(c.Agents))
-	for name, a := range c.Agents {
-		if a.redact != nil {
+func Encode(f File) ([]byte, error) {
+	agents := make(map[string]stored, len(f.Agents))
+	for name, a := range f.Agents {
+		if a.Filled() {
 			return nil,
 				fmt.Errorf(
 					"agent %q: its secrets are filled in already; only a config as it was read can be stored",
@@ -40,32 +40,27 @@ func Encode(c Config) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Decode reads a config in its compiled form and completes the config. The error lists every problem.
-func Decode(data []byte, lookup func(name string) (string, bool)) (Config, error) {
-	var c Config
+// Decode reads a file in its compiled form and completes it. The error lists every problem.
+func Decode(data []byte, lookup func(name string) (string, bool)) (File, error) {
+	var f File
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return Config{}, fmt.Errorf("the compiled settings of the agent cannot be read; deploy again: %w",
+	if err := d.Decode(&f); err != nil {
+		return File{}, fmt.Errorf("the compiled settings of the agent cannot be read; deploy again: %w",
 			err)
 	}
-	return Complete(c, lookup)
+	return Complete(f, lookup)
 }
 
-// Variables returns the sorted names of the variables that the config refers to, without repetition.
-func Variables(c Config) []string {
+// Variables returns the sorted names of the variables that the file refers to, without repetition.
+func Variables(f File) []string {
 	seen := map[string]bool{}
 	note := func(name string) (string, bool) {
 		seen[name] = true
 		return "x", true
 	}
-	for _, a := range c.Agents {
-		_, _, _ = a.URL.fill(note)
-		for _, h := range a.Headers {
-			_, _, _ = h.fill(note)
-		}
-		_ = a.fillAWS(note)
-		_, _ = a.fillAuth(note)
+	for _, a := range f.Agents {
+		_ = a.fill(note)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
