@@ -2,8 +2,8 @@
 # `make check`: all that has to pass beside `make test`. Needs Go, a C compiler, Chromium, Node 20, a JDK of version 17,
 # Python 3.11 and 3.13; ends by itself.
 #
-# The suites on emulators wait most of the time. They run one after another beside the targets that compute, which run
-# one after another too; what is left then is shared by both. Each target has a log in bin/ci, which is printed whole
+# Three lanes run beside each other, each one target after another: the suites on emulators, which wait most of the
+# time, and two that compute, so that two cores are busy all the time. Each target has a log in bin/ci, which is printed whole
 # where the target fails; the others run on, and the last lines name all that failed. Nothing is tried a second time.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -38,7 +38,6 @@ for tool in node npm java curl; do
 	}
 done
 
-# The first targets of the other lane need nothing that is installed.
 emulators() {
 	target make install-emulators
 	touch "$logs/installed"
@@ -47,20 +46,27 @@ emulators() {
 	others
 }
 
+# What one lane installs is not installed by another at the same time.
+installed() {
+	until [[ -e $logs/installed ]]; do sleep 1; done
+}
+
 computing() {
 	target make lint
 	target make test-processes
-	until [[ -e $logs/installed ]]; do sleep 1; done
+	installed
 	target make test-infra
 	target make test-console SCREENSHOTS=bin/screenshots
 	target make simulate-report
 	others
 }
 
-# What depends on no other target, the longest first: the lane that is through with its own takes the next one.
+# What depends on no other target, the longest first: a lane of its own, and each lane that is through with its own
+# takes the next one. The race detector needs nothing that is installed.
 others() {
 	local other
-	for other in "make test-dynamo" "make race" "make test-sdk" "make soak MINUTES=1" "make cross" "make demo"; do
+	for other in "make race" "make test-dynamo" "make test-sdk" "make soak MINUTES=1" "make cross" "make demo"; do
+		[[ $other == "make race" ]] || installed
 		# shellcheck disable=SC2086 # its words are the command
 		! mkdir "$logs/$(tr ' ' '-' <<<"$other").taken" 2>/dev/null || target $other
 	done
@@ -70,7 +76,7 @@ others() {
 set -m
 beside=()
 trap 'for group in "${beside[@]}"; do kill -TERM -- "-$group" 2>/dev/null; done; exit 130' INT TERM
-both() {
+all() {
 	beside=()
 	for lane in "$@"; do
 		"$lane" &
@@ -78,8 +84,8 @@ both() {
 	done
 	wait
 }
-target make build # before two targets want the program
-both emulators computing
+target make build # before several targets want the program
+all emulators computing others
 
 if [[ -s $logs/failed ]]; then
 	echo
