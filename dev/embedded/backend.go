@@ -193,7 +193,7 @@ func (s *Runtime) Task(ctx context.Context, id string) (*protocol.Task, *core.De
 	if err != nil || t.Damaged != "" {
 		return t, nil, err
 	}
-	def, err := s.state.Definition(ctx, t.Definition)
+	def, err := s.state.Definition(ctx, t.Workflow, t.Definition)
 	if err == nil || errors.Is(err, port.ErrNotFound) || errors.Is(err, state.ErrDefinition) {
 		return view.Fitted(t, def, err), def, nil
 	}

@@ -210,15 +210,35 @@ func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
 	closeRuntime(t, s)
 	w.write(fmt.Sprintf(pair, "30s"))
 	s = w.open()
-	submit(t, s, "stores-the-definition", "")
-	closeRuntime(t, s)
-	s = w.open()
 	defer closeRuntime(t, s)
 	if task := wait(t, s, "lost"); task.ProcessState != core.Processed || task.Damaged != "" {
 		t.Errorf("the order whose definition was lost: %s, %s", task.ProcessState, task.Damaged)
 	}
 	if text := s.Health(t.Context()).Checks[view.CheckDamaged]; text != "" {
 		t.Errorf("the check is %q", text)
+	}
+}
+
+// P60: a definition whose stored bytes were changed is stored again from the workflow's file, if that is the same.
+// Its orders go on, and another file does not matter any more.
+func TestAChangedDefinitionIsStoredAgain(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	for _, id := range []string{"first", "second"} {
+		submit(t, s, id, "")
+	}
+	closeRuntime(t, s)
+	w.execute("UPDATE definitions SET data = CAST(replace(data, '30000', '30001') AS BLOB)")
+	s = w.open()
+	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
+	closeRuntime(t, s)
+	w.write(fmt.Sprintf(pair, "31s"))
+	w.shop.hang.Store(false)
+	s = w.open()
+	defer closeRuntime(t, s)
+	for _, id := range []string{"first", "second"} {
+		require.Equal(t, core.Processed, wait(t, s, id).ProcessState)
 	}
 }
 

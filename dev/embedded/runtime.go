@@ -170,7 +170,7 @@ func (s *Runtime) wireActors() {
 	s.sweeper = supervisor.New(supervisor.Config{
 		Parts: parts, Capacity: s.capacity,
 		Interval: s.options.SweepEvery,
-		Outages: s.incidents.Outages, Woken: s.incidents.Woken,
+		Outages:  s.incidents.Outages, Woken: s.incidents.Woken,
 		Schedules: supervisor.Schedules{
 			Current: s.workflows.scheduled, Records: s.store,
 			Submit: s.startScheduled,

@@ -22,7 +22,8 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// PutDefinition stores the definition. It changes nothing if a definition with this hash exists.
+// PutDefinition stores the definition. It changes nothing if the definition is stored, and replaces one whose bytes
+// were changed.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (w *writer) textsOfOrders() []text {
 				"AND version=?",
 		},
 		{&w.place, "UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
-		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
+		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO UPDATE SET data=excluded.data WHERE data<>excluded.data"},
 	}
 }
 

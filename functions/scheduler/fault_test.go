@@ -317,6 +317,7 @@ func TestFaultsOfReading(t *testing.T) {
 	t.Run("the definition is not there", func(t *testing.T) {
 		w, asked := begun(t)
 		w.Defs = memory.NewDefinitions()
+		w.Def = &core.Definition{Name: w.Def.Name, Hash: "another is deployed"}
 		sick := w.SchedulerOn(w.Store, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {

@@ -320,6 +320,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()
+		w.Def = &core.Definition{Name: w.Def.Name, Hash: "another is deployed"}
 		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Damaged != 2 ||
 			r.HandedBack > 0 {
 			t.Errorf("%s, %v", r, err)

@@ -29,7 +29,7 @@ type Config struct {
 	// Capacity returns how many messages a consumer takes at a time, which is concurrency × batch. taker is
 	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
 	// queue time is not a failure). A nil function, or a result below 1, means 10.
-	Capacity func(taker string) int
+	Capacity      func(taker string) int
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another

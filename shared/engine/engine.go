@@ -154,7 +154,7 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 		return e.damaged(ctx, j, l.Task.Damaged)
 	case l.Task != nil:
 		j.order = l.Task.Order
-		j.Definition, err = e.State.Definition(ctx, l.Task.Definition)
+		j.Definition, err = e.State.Definition(ctx, l.Task.Workflow, l.Task.Definition)
 		if errors.Is(err, port.ErrNotFound) || errors.Is(err, state.ErrDefinition) {
 			return e.damaged(ctx, j, err.Error())
 		}

@@ -210,7 +210,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		}
 		in.order = ev.Order
 		in.hash = ev.ContentHash
-		in.definition, err = e.State.Definition(ctx, ev.Definition)
+		in.definition, err = e.State.Definition(ctx, ev.Workflow, ev.Definition)
 		if err != nil {
 			if j.status == unread { // the child may exist with a definition of its own
 				return errReload

@@ -58,7 +58,7 @@ func (e *Engine) uncalled(ctx context.Context, due []port.Due, agent, operation 
 		if l.Err != nil || l.Task == nil {
 			continue
 		}
-		def, err := e.State.Definition(ctx, l.Task.Definition)
+		def, err := e.State.Definition(ctx, l.Task.Workflow, l.Task.Definition)
 		if err != nil || def == nil {
 			continue
 		}

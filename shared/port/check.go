@@ -35,7 +35,7 @@ func CheckWrite(w *Write) error {
 }
 
 // CheckDefinition returns an error if the bytes do not match the hash. PutDefinition calls CheckDefinition
-// first, because a stored definition with wrong bytes could never be read or replaced.
+// first, because a stored definition with wrong bytes can never be read.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf(

@@ -160,8 +160,8 @@ type Store interface {
 type Definitions interface {
 	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores a definition if no definition with this hash is stored. It returns ErrHash if hash
-	// is not core.DefinitionHash(data).
+	// PutDefinition stores a definition if no definition with this hash is stored. It may replace a stored one
+	// whose bytes were changed. It returns ErrHash if hash is not core.DefinitionHash(data).
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 

@@ -245,9 +245,8 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 			`commit task "o-1", version 2`: func() error {
 				return s.Commit(given, []state.Change{{Task: task("o-1", 2)}})[0]
 			},
-			"load definition h1": func() error {
-				_,
-					err := s.Definition(given, "h1")
+			"load definition h2": func() error {
+				_, err := s.Definition(given, "order", "h2")
 				return err
 			},
 			`store definition h1 of workflow "order":`: func() error {
@@ -266,8 +265,8 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 			}
 		}
 		under.err = nil
-		if _, err := s.Definition(given, "h1"); !errors.Is(err, compiled) ||
-			!strings.Contains(err.Error(), "h1") {
+		if _, err := s.Definition(given, "order", "h2"); !errors.Is(err, compiled) ||
+			!strings.Contains(err.Error(), "h2") {
 			t.Errorf("%v", err)
 		}
 		encoded = errors.New("cannot be written")

@@ -278,10 +278,11 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 // ErrDefinition means that a stored definition does not match its hash.
 var ErrDefinition = errors.New("the stored definition is damaged")
 
-// Definition returns the definition that a task pins. It returns nil for the empty hash, which a task has if
-// a Cancel came before its order. It returns port.ErrNotFound if the definition is not stored, and
-// ErrDefinition if it cannot be read.
-func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
+// Definition returns the definition of a workflow that a task pins. It returns nil for the empty hash, which a
+// task has if a Cancel came before its order. If the stored definition is lost or damaged, Definition stores and
+// returns the deployed one, provided that it has the same hash. Otherwise it returns port.ErrNotFound if the
+// definition is not stored, and ErrDefinition if it cannot be read.
+func (s *Store) Definition(ctx context.Context, workflow, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
 	}
@@ -291,11 +292,28 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 	if def != nil {
 		return def, nil
 	}
+	def, err := s.stored(ctx, hash)
+	if errors.Is(err, port.ErrNotFound) || errors.Is(err, ErrDefinition) {
+		if deployed := s.deployed(workflow); deployed != nil && deployed.Hash == hash {
+			return deployed, s.keep(ctx, deployed)
+		}
+	}
+	return def, err
+}
+
+func (s *Store) deployed(workflow string) *core.Definition {
+	if s.cfg.Current == nil {
+		return nil
+	}
+	return s.cfg.Current(workflow)
+}
+
+func (s *Store) stored(ctx context.Context, hash string) (*core.Definition, error) {
 	data, err := s.cfg.Definitions.Definition(ctx, hash)
 	if err != nil {
 		return nil, fmt.Errorf("load definition %s: %w", hash, err)
 	}
-	def, err = s.cfg.Compile(hash, data)
+	def, err := s.cfg.Compile(hash, data)
 	if err != nil {
 		// Bytes that match the hash are whole. Another version of the program can read them.
 		if core.DefinitionHash(data) != hash {
@@ -330,10 +348,7 @@ func (e *BrokenWorkflow) Error() string {
 // Current returns the definition for a new order. It stores the definition first, so that every pinned
 // definition is stored.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
-	var def *core.Definition
-	if s.cfg.Current != nil {
-		def = s.cfg.Current(workflow)
-	}
+	def := s.deployed(workflow)
 	if def == nil && s.cfg.Broken != nil {
 		if problem := s.cfg.Broken(workflow); problem != "" {
 			return nil, &BrokenWorkflow{workflow, problem}
@@ -382,7 +397,7 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 // If no such definition can be used, Target.Absent states the reason.
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
-		def, err := s.Definition(ctx, hash)
+		def, err := s.Definition(ctx, workflow, hash)
 		if errors.Is(err, port.ErrNotFound) || err == nil && def == nil {
 			return core.Target{Absent: fmt.Sprintf(
 				"no definition with the hash %q is stored; take the hash of one that orders have run, or "+

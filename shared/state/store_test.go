@@ -253,7 +253,7 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	if _, err := defs.Definition(ctx, current.Hash); err != nil {
 		t.Errorf("it is not stored: %v", err)
 	}
-	if d, _ := s.Definition(ctx, current.Hash); d != current || compiled != 0 {
+	if d, _ := s.Definition(ctx, "order", current.Hash); d != current || compiled != 0 {
 		t.Error("what it has just stored was compiled again")
 	}
 	if _, err := s.Current(ctx, "changed"); !errors.Is(err, port.ErrHash) {
@@ -264,15 +264,15 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if d, err := s.Definition(ctx, core.DefinitionHash(old)); err != nil || d.Name != "old" ||
+		if d, err := s.Definition(ctx, "old", core.DefinitionHash(old)); err != nil || d.Name != "old" ||
 			compiled != 1 {
 			t.Errorf("%+v %v, compiled %d times", d, err, compiled)
 		}
 	}
-	if _, err := s.Definition(ctx, "h9"); !errors.Is(err, port.ErrNotFound) {
+	if _, err := s.Definition(ctx, "order", "h9"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	if d, err := s.Definition(ctx, ""); d != nil || err != nil {
+	if d, err := s.Definition(ctx, "", ""); d != nil || err != nil {
 		t.Errorf("a tombstone has none: %v %v", d, err)
 	}
 }
