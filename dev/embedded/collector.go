@@ -6,13 +6,15 @@ import (
 )
 
 // The garbage collector counts ballast as a part of the heap. The operating system assigns no memory to
-// ballast, because the program never reads or writes it.
-var ballast []byte //nolint:unused // a global variable stays reachable
+// ballast, because the program never reads or writes it. The runtime writes a part that begins where it has used
+// memory before, and then the whole part is resident. So the parts are small.
+var ballast [][]byte //nolint:unused // a global variable stays reachable
 
 // With these values, the next collection starts when the heap has grown by two amounts: 32 MB, which is half
 // the ballast, and half the size of the live objects.
 const (
 	ballastBytes = 64 << 20
+	ballastPart  = 1 << 20
 	gcPercent    = 50
 )
 
@@ -28,6 +30,8 @@ func SetCollector(getenv func(string) string) {
 }
 
 var setCollector = sync.OnceFunc(func() {
-	ballast = make([]byte, ballastBytes)
+	for range ballastBytes / ballastPart {
+		ballast = append(ballast, make([]byte, ballastPart))
+	}
 	debug.SetGCPercent(gcPercent)
 })
