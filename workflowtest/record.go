@@ -79,6 +79,10 @@ func (r *Run) stepped(was, now *protocol.Step) {
 				r.w.since(now.Wait.At.Std()), now.Failures.Do)
 		}
 	case core.Waiting:
+		if now.Wait.At == 0 { // its members wait
+			r.note("%s: %s", now.Name, now.State)
+			return
+		}
 		r.note("%s: waits until %s", now.Name, r.w.since(now.Wait.At.Std()))
 	case core.UndoWait:
 		r.note("%s: its undo waits%s", now.Name, r.w.wake(now))

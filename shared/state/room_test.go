@@ -112,6 +112,9 @@ func newFull(t *rapid.T) *full {
 		}
 		def.Steps = append(def.Steps, ofKind(t, i, s))
 	}
+	if rapid.IntRange(0, 2).Draw(t, "any") == 0 {
+		def.Steps = append(anyOf(t, retry), def.Steps...)
+	}
 	if last := &def.Steps[len(def.Steps)-1]; rapid.Bool().Draw(t, "point of no return") {
 		last.PointOfNoReturn = true
 		last.Undo = nil
@@ -122,6 +125,33 @@ func newFull(t *rapid.T) *full {
 		room: state.New(state.Config{Store: memory.NewStore(1)}).Room(),
 	}
 	return f
+}
+
+// anyOf returns members of any kind, and the step that ends with the first of them (P54).
+func anyOf(t *rapid.T, retry core.Retry) (steps []core.StepDefinition) {
+	group := core.StepDefinition{
+		Name: "group" + strings.Repeat("g", 20), Any: &core.Any{Enough: rapid.IntRange(1, 3).Draw(t, "enough")},
+		OnFailure: rapid.SampledFrom([]core.Policy{
+			core.OnFailureUndo, core.OnFailureStop, core.OnFailureContinue,
+		}).Draw(t, "policy"),
+	}
+	for n := range 3 {
+		group.Any.Members = append(group.Any.Members, fmt.Sprint("member-", n))
+		m := ofKind(t, 1, core.StepDefinition{
+			Name: core.MemberName(group.Name, group.Any.Members[n]), Agent: "a", Timeout: 10 * core.Second,
+			MaxQueueTime: core.Day, Retry: retry, Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry},
+		})
+		m.OnFailure = core.OnFailureContinue
+		if group.OnFailure == core.OnFailureStop {
+			m.OnFailure = core.OnFailureStop
+		}
+		if m.Fail != nil {
+			m = core.StepDefinition{Name: m.Name, OnFailure: m.OnFailure, Wait: &core.Wait{For: core.Hour}}
+		}
+		steps = append(steps, m)
+	}
+	return append(steps, group)
 }
 
 // ofKind makes a step of any kind of a call.
@@ -549,6 +579,14 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 		"a step without which the order goes on": func(d *core.StepDefinition, s *protocol.Step) {
 			d.OnFailure = core.OnFailureContinue
 			s.FailureCode = strings.Repeat("x", core.MaxCode)
+		},
+		"the first of several": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Any = &core.Any{}
+			for range 10 {
+				d.Any.Members = append(d.Any.Members, strings.Repeat("m", 36))
+			}
+			s.Won = d.Any.Members
+			s.State = core.Compensated
 		},
 		"an approval": func(d *core.StepDefinition, s *protocol.Step) {
 			value := strings.Repeat("v", 64)
