@@ -18,16 +18,7 @@ const defaultPage = 100
 // Approvals returns one page of the open approvals. It lists the running orders, and reads each that waits.
 func (t *Transport) Approvals(ctx context.Context, q client.Query, cursor string) (view.Approvals, error) {
 	ask := port.Query{Workflow: q.Workflow, Limit: cmp.Or(q.PageSize, defaultPage), Cursor: cursor}
-	return view.OpenApprovals(ctx, t, ask, q.Step, q.IDPrefix)
-}
-
-// Shown returns a detailed task, or nil if the order does not exist.
-func (t *Transport) Shown(ctx context.Context, id string) (*client.Task, error) {
-	task, err := t.load(ctx, id)
-	if task == nil || err != nil {
-		return nil, err
-	}
-	return t.show(ctx, task, true)
+	return view.OpenApprovals(ctx, orders{t}, ask, q.Step, q.IDPrefix, time.Now())
 }
 
 // Page returns one page of the orders in the index.
@@ -40,21 +31,8 @@ func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*v
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
 	}
-	orders, next, err := t.List(ctx, ask)
-	return &view.Page{Orders: orders, Next: next}, err
-}
-
-// List returns the selected orders.
-func (t *Transport) List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error) {
-	found, err := t.Tasks.List(ctx, q)
-	if err != nil {
-		return nil, "", t.unlisted(ctx, err)
-	}
-	orders = make([]view.Summary, len(found.Records))
-	for i := range found.Records {
-		orders[i] = view.Listed(&found.Records[i])
-	}
-	return orders, found.Next, nil
+	found, next, err := orders{t}.List(ctx, ask)
+	return &view.Page{Orders: found, Next: next}, err
 }
 
 func (t *Transport) unlisted(ctx context.Context, err error) error {

@@ -319,45 +319,10 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 // Plan compares the order's definition with a different stored definition. A definition that no order has
 // used is not stored, so Plan returns an error for it.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
-	task, err := t.load(ctx, id)
-	if err == nil && task == nil {
+	p, err := view.ReadPlan(ctx, orders{t}, id, definition, documents, time.Now())
+	if errors.Is(err, port.ErrNotFound) {
 		err = notFound(id)
 	}
-	if err != nil {
-		return view.Plan{}, err
-	}
-	def, err := t.Stored(ctx, task.Definition)
-	if err != nil {
-		return view.Plan{}, err
-	}
-	if definition == client.Latest && task.Workflow != "" {
-		definition = t.Outputs.Hash(task.Workflow)
-		if definition == "" {
-			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
-				"the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
-		}
-	}
-	to := core.Target{}
-	to.Definition, err = t.Stored(ctx, definition)
-	if errors.Is(err, port.ErrNotFound) {
-		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "no order has run the definition "+
-			"%s yet, so that it stands inside the functions of the stack only; move the order: it is "+
-			"refused, with the differences, where that is not possible", definition)
-	}
-	if err != nil {
-		return view.Plan{}, err
-	}
-	order, err := t.order(ctx, task)
-	// Without the order, PlanOf still works, but DocumentsOf does not.
-	if err != nil && documents {
-		return view.Plan{}, err
-	}
-	p := view.PlanOf(task, def, to, order, time.Now(), port.MaxDocument)
-	if !documents {
-		return p, nil
-	}
-	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition,
-		func(hash string) (*core.Definition, error) { return t.Stored(ctx, hash) })
 	return p, err
 }
 

@@ -21,6 +21,8 @@ import (
 // Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
 // again (P12a, who emits again).
 type Backend interface {
+	view.Orders
+
 	// Submit stores and starts orders that message.DecodeSubmit has accepted. The results have the sequence
 	// of the orders. Submit returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
@@ -33,16 +35,9 @@ type Backend interface {
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
 	// order. It returns core.ErrStale if the command names a run that the order has not begun.
 	Command(ctx context.Context, c message.Control) (protocol.Verdict, error)
-	// Task returns a task and its definition, or port.ErrNotFound. The definition is nil if a Cancel came
-	// before the order (P17, a cancel is kept), or if the task is damaged (P60, a damaged order is set aside).
-	Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error)
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
-	// Target returns the definition that a Move command names. definition is a hash or message.Latest.
-	Target(ctx context.Context, workflow, definition string) (core.Target, error)
-	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
-	Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error)
 	// Document returns the document of an order as it is stored. It returns port.ErrNotFound for an unknown
 	// order, state.ErrSchema for a document of another version, and core.ErrUnfit for one that is not JSON.
 	Document(ctx context.Context, id string) (json.RawMessage, error)
@@ -56,9 +51,6 @@ type Backend interface {
 	// Changes signals each commit of the order, or of all orders if id is "", until ctx ends. Commits that
 	// follow each other quickly give one signal. It never closes the channel.
 	Changes(ctx context.Context, id string) <-chan struct{}
-	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
-	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
-	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
 	// Queue returns a queue for clients with the protocol of SQS, or port.ErrNotFound. Package api passes
 	// messages for "intake" and "control" to Submit and Command instead, so it never asks for these two
 	// queues.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -285,29 +284,9 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 
 // plan returns what a Move command would change. It does not move the order.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
-	t, def, err := e.backend.Task(ctx, in.ID)
+	p, err := view.ReadPlan(ctx, e.backend, in.ID, in.Definition, in.Documents, e.clock.Now())
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
-	}
-	to, err := e.backend.Target(ctx, t.Workflow, in.Definition)
-	if err != nil {
-		return nil, ofOrder(in.ID, err)
-	}
-	order, err := e.backend.Order(ctx, t)
-	// without the order, PlanOf still works, but DocumentsOf does not
-	if err != nil && in.Documents {
-		return nil, ofOrder(in.ID, err)
-	}
-	p := view.PlanOf(t, def, to, order, e.clock.Now(), port.MaxDocument)
-	if in.Documents {
-		p.Documents, err = view.DocumentsOf(t, order, def, to.Definition,
-			func(hash string) (*core.Definition, error) {
-				child, err := e.backend.Target(ctx, t.Workflow, hash)
-				return child.Definition, err
-			})
-		if err != nil {
-			return nil, ofOrder(in.ID, err)
-		}
 	}
 	return &planOutput{Body: p}, nil
 }

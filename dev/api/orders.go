@@ -83,28 +83,9 @@ func (e *edge) registerOrders(doc huma.API) {
 		"Open approvals: the questions that people have to answer before orders go on", []int{400, 403, 503},
 		func(ctx context.Context, in *approvalsInput) (view.Approvals, error) {
 			q := port.Query{Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
-			return view.OpenApprovals(ctx, e, q, in.Step, in.IDPrefix)
+			return view.OpenApprovals(ctx, e.backend, q, in.Step, in.IDPrefix, e.clock.Now())
 		})
 	e.registerEvents(doc)
-}
-
-// List returns one page of a listing.
-func (e *edge) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
-	return e.backend.List(ctx, q)
-}
-
-// Shown returns a detailed task, or nil if the order does not exist.
-func (e *edge) Shown(ctx context.Context, id string) (*view.Task, error) {
-	t, def, err := e.backend.Task(ctx, id)
-	if errors.Is(err, port.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	order, _ := e.backend.Order(ctx, t) // after an error, the response lacks the inputs of the steps
-	v := view.Detailed(t, def, order, e.clock.Now())
-	return &v, nil
 }
 
 func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err error) {

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 const (
@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 	if endpoint == "" {
 		return m.Run()
 	}
-	if err := stack.Loopback(endpoint); err != nil {
+	if err := cdkapp.Loopback(endpoint); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

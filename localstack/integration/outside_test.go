@@ -13,7 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // The policies for people and programs outside, each held by a user who has nothing else.
@@ -120,7 +120,7 @@ func outsideCalls(actor string) []outside {
 			on("sqs:ReceiveMessage", "RepliesDead"),
 			on("sqs:DeleteMessage", "RepliesDead"),
 		}, func(t *testing.T, u *user, _ *order) error {
-			if err := stack.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"); err != nil {
+			if err := cdkapp.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"); err != nil {
 				t.Fatal(err)
 			}
 			return with(t, u, func(c *client.Client) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // grant is one action on one resource that a deployed policy allows.
@@ -284,7 +284,7 @@ func (u *user) may(t *testing.T, p policy) {
 // agent only the Scheduler, not even the account's administrator.
 func (s *site) as(t *testing.T, actor string) *sqs.Client {
 	t.Helper()
-	role := "arn:aws:iam::" + stack.Account + ":role/" + s.resources[s.logical(t, actor+"Role")]
+	role := "arn:aws:iam::" + cdkapp.Account + ":role/" + s.resources[s.logical(t, actor+"Role")]
 	out, err := sts.NewFromConfig(s.config).AssumeRole(t.Context(),
 		&sts.AssumeRoleInput{RoleArn: &role, RoleSessionName: aws.String("test")})
 	if err != nil {

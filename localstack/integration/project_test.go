@@ -26,7 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // A user's own project, in a folder of its own: init, an agent in Go, up, deploy, orders by an SDK, statuses,
@@ -80,7 +80,7 @@ func TestUsersProject(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if err := stack.Delete(ctx, s.config, deployed.Stack); err != nil {
+		if err := cdkapp.Delete(ctx, s.config, deployed.Stack); err != nil {
 			t.Error(err)
 		}
 	})
@@ -207,8 +207,8 @@ func TestPlainTemplate(t *testing.T) {
 			),
 			Capabilities: []cftypes.Capability{cftypes.CapabilityCapabilityNamedIam},
 			Parameters: []cftypes.Parameter{
-				parameter(stack.ParamBucket, name),
-				parameter(stack.ParamPrefix, "shop/"),
+				parameter(cdkapp.ParamBucket, name),
+				parameter(cdkapp.ParamPrefix, "shop/"),
 				parameter("LogRetention", "3"),
 			},
 		}),
@@ -216,7 +216,7 @@ func TestPlainTemplate(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if err := stack.Delete(ctx, s.config, name); err != nil {
+		if err := cdkapp.Delete(ctx, s.config, name); err != nil {
 			t.Error(err)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // verdict is what the proxy does with a request.
@@ -92,7 +92,7 @@ var endpoints = []string{
 }
 
 // putBetween gives each function an address of the proxy in place of the emulator's.
-func (p *proxy) putBetween(t stack.Template) {
+func (p *proxy) putBetween(t cdkapp.Template) {
 	t.Each("AWS::Lambda::Function", func(id string, properties map[string]any) {
 		name := strings.TrimPrefix(id, "Engine")
 		server := httptest.NewServer(

@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	clientaws "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // Restore and fail-over, as docs/how-to/aws-fail-over.md has them and as far as an emulator can: the tables
@@ -28,20 +28,20 @@ import (
 // The copy lacks the messages in the queues, as a replica in another Region does.
 
 // beside is another stack in the same world.
-func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name string) *site {
+func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, name string) *site {
 	t.Helper()
-	outputs, err := stack.DeployAs(ctx, s.config, a, name)
+	outputs, err := cdkapp.DeployAs(ctx, s.config, a, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := stack.Delete(context.WithoutCancel(ctx), s.config, name); err != nil {
+		if err := cdkapp.Delete(context.WithoutCancel(ctx), s.config, name); err != nil {
 			t.Error(err)
 		}
 	})
 	return &site{
 		backend: s.backend, config: s.config,
-		assembly: &stack.Assembly{Dir: a.Dir, Stack: name, Template: a.Template}, outputs: outputs,
+		assembly: &cdkapp.Assembly{Dir: a.Dir, Stack: name, Template: a.Template}, outputs: outputs,
 		sqs: s.sqs, dynamo: s.dynamo, lambda: s.lambda, remote: s.remote, proxy: s.proxy, alerts: &inbox{},
 		statuses: newInbox(ctx, s.sqs, outputs["ShopStatusUrl"]),
 	}
@@ -52,14 +52,14 @@ func (s *site) deployAgain(ctx context.Context, t *testing.T, settings map[strin
 	t.Helper()
 	name := s.assembly.Stack
 	settings["stack"] = name
-	a, err := stack.Synthesise(ctx, filepath.Join("..", "..", "infra"), t.TempDir(), s.backend, settings)
+	a, err := cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"), t.TempDir(), s.backend, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := deployed.prepare(a); err != nil {
 		t.Fatal(err)
 	}
-	s.outputs, err = stack.DeployAs(ctx, s.config, a, name)
+	s.outputs, err = cdkapp.DeployAs(ctx, s.config, a, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,13 +248,13 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	for what, name := range first.tables(t) {
 		to := s.assembly.Stack + "-copy-" + strings.ReplaceAll(what, ".", "-")
 		s.copyTable(t, name, to)
-		tables = append(tables, what+"=arn:aws:dynamodb:"+s.config.Region+":"+stack.Account+":table/"+to)
+		tables = append(tables, what+"=arn:aws:dynamodb:"+s.config.Region+":"+cdkapp.Account+":table/"+to)
 	}
 	settings["tables"] = strings.Join(tables, ",")
 
 	name := s.assembly.Stack + "-second"
 	settings["stack"] = name
-	a, err := stack.Synthesise(ctx, filepath.Join("..", "..", "infra"), filepath.Join(s.dir, "second"),
+	a, err := cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"), filepath.Join(s.dir, "second"),
 		s.backend, settings)
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestRestoreOfADeployment(t *testing.T) {
 	to := s.assembly.Stack + "-restored-orders"
 	s.copyTable(t, r.outputs["EngineOrdersTable"], to)
 	settings := maps.Clone(s.settings)
-	settings["tables"] = "orders=arn:aws:dynamodb:" + s.config.Region + ":" + stack.Account + ":table/" + to
+	settings["tables"] = "orders=arn:aws:dynamodb:" + s.config.Region + ":" + cdkapp.Account + ":table/" + to
 	r.deployAgain(ctx, t, settings)
 	if got := state() + " " + r.outputs["EngineOrdersTable"]; got != "Disabled DISABLED "+to {
 		t.Fatalf("after the deploy it is %s", got)

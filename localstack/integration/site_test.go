@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
@@ -26,7 +26,7 @@ import (
 type site struct {
 	backend  string
 	config   aws.Config
-	assembly *stack.Assembly
+	assembly *cdkapp.Assembly
 	dir      string
 	outputs  map[string]string
 	settings map[string]string // of the CDK app
@@ -95,7 +95,7 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	began = time.Now()
-	s.outputs, err = stack.Deploy(ctx, c, s.assembly)
+	s.outputs, err = cdkapp.Deploy(ctx, c, s.assembly)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -158,7 +158,7 @@ func (s *site) synthesise(ctx context.Context) error {
 		s.settings["reply-to"] = "events=" + s.bus
 	}
 	var err error
-	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", "..", "infra"),
+	s.assembly, err = cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"),
 		filepath.Join(s.dir, "cdk.out"), s.backend, s.settings)
 	if err != nil {
 		return err
@@ -167,13 +167,13 @@ func (s *site) synthesise(ctx context.Context) error {
 }
 
 // prepare changes a template for the tests and the emulator.
-func (s *site) prepare(a *stack.Assembly) error {
+func (s *site) prepare(a *cdkapp.Assembly) error {
 	s.shorten(a)
 	s.proxy.putBetween(a.Template)
 	return rewrite[s.backend](a.Template)
 }
 
-func (s *site) shorten(a *stack.Assembly) {
+func (s *site) shorten(a *cdkapp.Assembly) {
 	a.Template.Each("AWS::SQS::Queue", func(id string, p map[string]any) {
 		if redrive, is := p["RedrivePolicy"].(map[string]any); is {
 			redrive["maxReceiveCount"] = maxReceives[s.backend]
@@ -235,7 +235,7 @@ func (s *site) close() error {
 	var err error
 	if s.assembly != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		err = stack.Delete(ctx, s.config, s.assembly.Stack)
+		err = cdkapp.Delete(ctx, s.config, s.assembly.Stack)
 		// it is only there if it was made
 		_, _ = s.lambda.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: aws.String(
 			s.assembly.Stack + "-existing")})

@@ -27,7 +27,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/infra/build"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // function is the function of an agent on LocalStack.
@@ -43,7 +43,7 @@ func TestGradesOnLambda(t *testing.T) {
 	if endpoint == "" || os.Getenv("STEPKEEPER_BACKEND") == "ministack" {
 		t.Skip("SKIPPED: it needs LocalStack; run `make integration`")
 	}
-	if err := stack.Loopback(endpoint); err != nil {
+	if err := cdkapp.Loopback(endpoint); err != nil {
 		t.Fatal(err)
 	}
 	c, err := config.LoadDefaultConfig(t.Context(), config.WithBaseEndpoint(endpoint))

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	agents := flag.String("agents", "", "write agents.yaml into this folder instead of running the services")
 	flag.Parse()
 	if *agents != "" {
-		if _, err := stack.AgentsFile(".", *agents); err != nil {
+		if _, err := cdkapp.AgentsFile(".", *agents); err != nil {
 			fmt.Fprintln(os.Stderr, "localstack/services:", err)
 			os.Exit(1)
 		}
@@ -45,7 +45,7 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	address, err := stack.ServicesAddress(".")
+	address, err := cdkapp.ServicesAddress(".")
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf(
 			"%w; do they run already? If another program has the port: remove the file %s, and run make "+
-				"local-deploy again", err, stack.ServicesFile)
+				"local-deploy again", err, cdkapp.ServicesFile)
 	}
 	dir, err := os.MkdirTemp("", "stepkeeper-services-")
 	if err != nil {

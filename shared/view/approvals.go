@@ -3,8 +3,10 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -53,16 +55,11 @@ func ApprovalsOf(t *Task) (open []Approval) {
 // mostLooked is the largest number of orders that one page of approvals looks through.
 const mostLooked = 10000
 
-// Orders is what OpenApprovals reads.
-type Orders interface {
-	List(ctx context.Context, q port.Query) (orders []Summary, next string, err error)
-	// Shown returns a detailed task. It returns nil if the order does not exist any more.
-	Shown(ctx context.Context, id string) (*Task, error)
-}
-
 // OpenApprovals returns one page of open approvals, of about q.Limit orders. It uses the fields Workflow, Limit
 // and Cursor of the query. An empty step or prefix selects all. A page may be empty although Next is set.
-func OpenApprovals(ctx context.Context, from Orders, q port.Query, step, prefix string) (Approvals, error) {
+func OpenApprovals(ctx context.Context, from Orders, q port.Query, step, prefix string, now time.Time) (
+	Approvals, error,
+) {
 	page := Approvals{Approvals: []Approval{}}
 	ids, next, err := asking(ctx, from, q, step, prefix)
 	if err != nil {
@@ -70,14 +67,16 @@ func OpenApprovals(ctx context.Context, from Orders, q port.Query, step, prefix 
 	}
 	page.Next = next
 	for _, id := range ids {
-		t, err := from.Shown(ctx, id)
+		t, def, err := from.Task(ctx, id)
+		if errors.Is(err, port.ErrNotFound) {
+			continue
+		}
 		if err != nil {
 			return page, err
 		}
-		if t == nil {
-			continue
-		}
-		for _, a := range ApprovalsOf(t) {
+		order, _ := from.Order(ctx, t) // after an error, the approvals lack their questions
+		shown := Detailed(t, def, order, now)
+		for _, a := range ApprovalsOf(&shown) {
 			if step == "" || a.Step == step {
 				page.Approvals = append(page.Approvals, a)
 			}

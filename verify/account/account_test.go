@@ -31,7 +31,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
@@ -96,10 +96,10 @@ func start(t *testing.T) *check {
 	endpoint := os.Getenv(varEmulator)
 	account := os.Getenv(varAccount)
 	if endpoint != "" {
-		if err := stack.Loopback(endpoint); err != nil {
+		if err := cdkapp.Loopback(endpoint); err != nil {
 			t.Fatal(err)
 		}
-		account = stack.Account
+		account = cdkapp.Account
 	}
 	if account == "" {
 		t.Skip("SKIPPED: NO ACCOUNT WAS CHECKED, because " + varAccount +
@@ -185,7 +185,7 @@ func (c *check) deploy(topic, secret string, names ...string) {
 	c.Setenv("CDK_DEFAULT_ACCOUNT", c.account)
 	c.Setenv("CDK_DEFAULT_REGION", c.config.Region)
 	out := c.file("cdk.out-" + strconv.Itoa(len(names)))
-	assembly, err := stack.Synthesise(c.ctx, "../../infra", out, backend, map[string]string{
+	assembly, err := cdkapp.Synthesise(c.ctx, "../../infra", out, backend, map[string]string{
 		"agents": c.file("agents.yaml"), "workflows": workflows[1:], "stack": c.prefix, "keep": "false",
 		"operators": c.roleARN("operator"), "secrets": "first.TOKEN=" + secret,
 		"@aws-cdk/core:bootstrapQualifier": c.qualifier,
@@ -236,7 +236,7 @@ func (c *check) code() string {
 }
 
 // emulate rewrites the template on the disk for MiniStack.
-func (c *check) emulate(a *stack.Assembly) {
+func (c *check) emulate(a *cdkapp.Assembly) {
 	err := emulate.MiniStack(a.Template)
 	data, errJSON := json.Marshal(a.Template)
 	if err != nil || errJSON != nil {
@@ -299,7 +299,7 @@ func (c *check) resources() (topic, secret string) {
 func (c *check) redrive() {
 	dead := c.outputs["EngineRepliesDeadUrl"]
 	for _, name := range []string{c.prefix, c.outputs["ARN"]} {
-		if err := stack.DeadLetter(c.ctx, c.config, dead, `{"schema":1,"task":"`+c.prefix+
+		if err := cdkapp.DeadLetter(c.ctx, c.config, dead, `{"schema":1,"task":"`+c.prefix+
 			`","run":0,"step":"publish","attempt":1,"operation":"do","outcome":"done","waited":0}`); err != nil {
 			c.Fatal(err)
 		}

@@ -174,7 +174,7 @@ func TestReadOutputs(t *testing.T) {
 		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
 		Schedule:    at("ScheduleName"),
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
-		Release: view.Release{Version: "(devel)", Tasks: 2, Messages: 1}, Requests: map[string]string{},
+		Release: view.Release{Version: "(devel)", Tasks: 3, Messages: 1}, Requests: map[string]string{},
 		High: map[string]string{},
 		Mappings: map[string]string{
 			"control": "m-1", "intake": "m-2", "replies": "m-3",

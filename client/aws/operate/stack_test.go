@@ -675,7 +675,7 @@ func TestDeployedDefinition(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrNotFound)
 	w.Parts.Definitions = stacktest.Memory()
 	_, err = w.Client().PlanMove(t.Context(), "fail", own)
-	require.ErrorIs(t, err, client.ErrAnswer, "the order's own definition is not stored")
+	require.ErrorIs(t, err, client.ErrInvalid, "the order's own definition is not stored")
 }
 
 // The orders that were set aside are listed alone, though their documents can be read again.

@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
@@ -132,7 +132,7 @@ type localStack struct {
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
 
-	template stack.Template
+	template cdkapp.Template
 }
 
 func needCDK() error {
@@ -147,13 +147,13 @@ func needCDK() error {
 
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string,
-) (*stack.Assembly, error) {
+) (*cdkapp.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
 	done := o.app.Streams.Meanwhile("building the functions and the template")
-	assembly, err := stack.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
+	assembly, err := cdkapp.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
 	done()
 	switch {
-	case errors.Is(err, stack.ErrNoApp):
+	case errors.Is(err, cdkapp.ErrNoApp):
 		return nil, failure.Wrap(err, failure.NotFound,
 			"write one with `stepkeeper init --aws`, or name its folder",
 			"there is no template")
@@ -198,7 +198,7 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	fmt.Fprintf(o.app.Streams.Err, "deploying the stack %s to %s …\n", assembly.Stack, endpoint)
 	done := o.app.Streams.Meanwhile(fmt.Sprintf("deploying %d resources, about 7 minutes",
 		assembly.Template.Resources()))
-	outputs, err := stack.Deploy(ctx, c, assembly)
+	outputs, err := cdkapp.Deploy(ctx, c, assembly)
 	done()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)

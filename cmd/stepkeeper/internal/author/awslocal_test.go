@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // The lines to type after a deployment name its endpoint, its Region and its stack.
@@ -21,7 +21,7 @@ func TestDeployedIsPrinted(t *testing.T) {
 	require.NoError(t, o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
 		"EngineIntakeUrl": "http://intake", "EngineRepliesUrl": "http://replies",
 		"StatusUrl": "http://status",
-	}, stack.Template{"Outputs": map[string]any{
+	}, cdkapp.Template{"Outputs": map[string]any{
 		"StatusUrl": map[string]any{"Description": "reply-to app"},
 	}}}))
 	for _, want := range []string{

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -60,7 +60,7 @@ func newAWSTemplate(a *app.App) *cobra.Command {
   aws s3 cp %[2]s s3://BUCKET/%[3]s/ --recursive --exclude "*" --include "*.zip"
   aws cloudformation deploy --stack-name %[3]s --template-file %[1]s --s3-bucket BUCKET \
     --capabilities CAPABILITY_NAMED_IAM --parameter-overrides %[4]s=BUCKET %[5]s=%[3]s/
-`, message.Quoted(path), message.Quoted(out), assembly.Stack, stack.ParamBucket, stack.ParamPrefix)
+`, message.Quoted(path), message.Quoted(out), assembly.Stack, cdkapp.ParamBucket, cdkapp.ParamPrefix)
 			return app.Written(err)
 		})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -441,12 +442,22 @@ func (m *many) List(_ context.Context, q port.Query) (orders []view.Summary, nex
 	return orders, next, nil
 }
 
-func (m *many) Shown(_ context.Context, id string) (*view.Task, error) {
+func (m *many) Task(_ context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	m.requests++
-	return &view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: []view.Step{{
-		Name: "approve", State: core.Waiting, Kind: view.KindApproval,
-		Answers: &view.Answers{Values: []string{"yes"}},
-	}}}, nil
+	def := &core.Definition{Name: "order", Hash: "h", Steps: []core.StepDefinition{{
+		Name: "approve", Answer: &core.Answer{Values: []string{"yes"}},
+	}}}
+	def.Link()
+	return &protocol.Task{
+		OrderID: id, Workflow: "order", Definition: "h", ProcessState: core.Processing,
+		Steps: []protocol.Step{{Name: "approve", State: core.Waiting}},
+	}, def, nil
+}
+
+func (m *many) Order(context.Context, *protocol.Task) (json.RawMessage, error) { return nil, nil }
+
+func (m *many) Target(context.Context, string, string) (core.Target, error) {
+	return core.Target{}, nil
 }
 
 func (m *many) console(t *testing.T) http.Handler {
@@ -458,7 +469,7 @@ func (m *many) console(t *testing.T) http.Handler {
 			limit, _ := strconv.Atoi(v.Get("limit"))
 			q := port.Query{Oldest: v.Get("oldest") == "true", Limit: limit, Cursor: v.Get("cursor")}
 			if r.URL.Path == "/v1/approvals" {
-				page, err := view.OpenApprovals(r.Context(), m, q, v.Get("step"), v.Get("id"))
+				page, err := view.OpenApprovals(r.Context(), m, q, v.Get("step"), v.Get("id"), moment(0).Std())
 				if err != nil {
 					t.Error(err)
 				}

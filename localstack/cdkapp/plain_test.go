@@ -1,4 +1,4 @@
-package stack_test
+package cdkapp_test
 
 import (
 	"archive/zip"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 const synthesised = `{"Resources":{
@@ -23,7 +23,7 @@ const synthesised = `{"Resources":{
  "Rules":{"CheckBootstrapVersion":{}}}`
 
 // assembly returns the output of an app with more resources.
-func assembly(t *testing.T, more string) *stack.Assembly {
+func assembly(t *testing.T, more string) *cdkapp.Assembly {
 	t.Helper()
 	app := t.TempDir()
 	for name, text := range map[string]string{
@@ -43,7 +43,7 @@ func assembly(t *testing.T, more string) *stack.Assembly {
 			t.Fatal(err)
 		}
 	}
-	a, err := stack.Synthesise(t.Context(), app, t.TempDir(), "", nil)
+	a, err := cdkapp.Synthesise(t.Context(), app, t.TempDir(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

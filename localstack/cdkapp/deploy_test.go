@@ -1,4 +1,4 @@
-package stack_test
+package cdkapp_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // emulator is CloudFormation and S3 behind one endpoint. A stack is at once in the state that follows.
@@ -68,7 +68,7 @@ func TestDeploy(t *testing.T) {
 	e := &emulator{stored: map[string]string{}}
 	c := awsstub.Config(t, e.answer)
 	a := assembly(t, "")
-	outputs, err := stack.Deploy(t.Context(), c, a)
+	outputs, err := cdkapp.Deploy(t.Context(), c, a)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"Url": "http://x"}, outputs)
 	const bucket = "/cdk-hnb659fds-assets-000000000000-eu-central-1"
@@ -76,18 +76,18 @@ func TestDeploy(t *testing.T) {
 	require.Contains(t, e.stored[bucket+"/Shop.template.json"], "AWS::Lambda::Function")
 	require.Contains(t, e.calls, "cloudformation:CreateStack")
 	e.calls = nil
-	_, err = stack.Deploy(t.Context(), c, a) // the bucket is there
+	_, err = cdkapp.Deploy(t.Context(), c, a) // the bucket is there
 	require.NoError(t, err)
 	require.Contains(t, e.calls, "cloudformation:UpdateStack")
 	require.False(t, slices.Contains(e.calls, "cloudformation:CreateStack"))
-	require.NoError(t, stack.Delete(t.Context(), c, "Shop"))
+	require.NoError(t, cdkapp.Delete(t.Context(), c, "Shop"))
 	require.Empty(t, e.status)
 }
 
 // A stack that fails names the resources that failed, with the reasons.
 func TestDeployThatFails(t *testing.T) {
 	e := &emulator{stored: map[string]string{}, fails: true}
-	_, err := stack.Deploy(t.Context(), awsstub.Config(t, e.answer), assembly(t, ""))
+	_, err := cdkapp.Deploy(t.Context(), awsstub.Config(t, e.answer), assembly(t, ""))
 	require.ErrorContains(t, err, "stack Shop is ROLLBACK_COMPLETE: because")
 	require.ErrorContains(t, err, "T CREATE_FAILED: no quota")
 	require.NotContains(t, err.Error(), "F CREATE")

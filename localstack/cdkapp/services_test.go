@@ -1,4 +1,4 @@
-package stack_test
+package cdkapp_test
 
 import (
 	"net"
@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
 // Two checkouts on one machine have services of their own, and one keeps its port.
 func TestServicesOfACheckout(t *testing.T) {
 	one := t.TempDir()
 	two := t.TempDir()
-	first, err := stack.ServicesAddress(one)
+	first, err := cdkapp.ServicesAddress(one)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,19 +24,19 @@ func TestServicesOfACheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	again, err := stack.ServicesAddress(one)
+	again, err := cdkapp.ServicesAddress(one)
 	if err != nil || again != first {
 		t.Errorf("%s became %s, %v", first, again, err)
 	}
-	if second, err := stack.ServicesAddress(two); err != nil || second == first {
+	if second, err := cdkapp.ServicesAddress(two); err != nil || second == first {
 		t.Errorf("both have %s, %v", second, err)
 	}
-	if err := os.WriteFile(filepath.Join(two, stack.ServicesFile), []byte("example.com:80\n"),
+	if err := os.WriteFile(filepath.Join(two, cdkapp.ServicesFile), []byte("example.com:80\n"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if address, err := stack.ServicesAddress(two); err == nil ||
-		!strings.Contains(err.Error(), stack.ServicesFile) {
+	if address, err := cdkapp.ServicesAddress(two); err == nil ||
+		!strings.Contains(err.Error(), cdkapp.ServicesFile) {
 		t.Errorf("services elsewhere are called: %s, %v", address, err)
 	}
 }
@@ -44,11 +44,11 @@ func TestServicesOfACheckout(t *testing.T) {
 // The agents that are deployed call this checkout's services.
 func TestAgentsFile(t *testing.T) {
 	root := filepath.Join("..", "..")
-	address, err := stack.ServicesAddress(root)
+	address, err := cdkapp.ServicesAddress(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := stack.AgentsFile(root, t.TempDir())
+	file, err := cdkapp.AgentsFile(root, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
