@@ -245,7 +245,7 @@ smoke: build
 	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
 	$(BIN)/stepkeeper doctor --smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
-# Test the templates (needs Node). The CDK's own validation only warns, and takes half of the time.
+# Test the templates (needs Node). The CDK's own validation only warns, and costs processor time with every stack.
 .PHONY: test-infra
 test-infra: need-node
 	STEPKEEPER_NEED_NODE=1 CDK_VALIDATION=false JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...

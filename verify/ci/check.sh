@@ -3,7 +3,7 @@
 # Python 3.11 and 3.13; ends by itself.
 #
 # Three lanes run beside each other, each one target after another: the suites on emulators, which wait most of the
-# time, and two that compute, so that two cores are busy all the time. Each target has a log in bin/ci, which is printed whole
+# time, and two that compute. Each target has a log in bin/ci, which is printed whole
 # where the target fails; the others run on, and the last lines name all that failed. Nothing is tried a second time.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

@@ -34,7 +34,7 @@ if [[ ! -f $folder/DynamoDBLocal.jar ]]; then
 fi
 
 out=$(mktemp)
-# The second compiler and parallel collectors cost more than they save in a few minutes.
+# For short runs: the first compiler alone, and a collector without threads.
 java -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.library.path="$folder/DynamoDBLocal_lib" -cp "$folder/DynamoDBLocal.jar:$folder/DynamoDBLocal_lib/*" \
   "$here/Loopback.java" -inMemory -sharedDb -disableTelemetry >"$out" 2>&1 </dev/null &
 pid=$!
