@@ -236,6 +236,17 @@ func signed(by, reason string, opts []CommandOption) []CommandOption {
 	return append([]CommandOption{By(by, reason)}, opts...)
 }
 
+func checkValue(what, step string, value json.RawMessage) error {
+	if len(value) == 0 {
+		return nil
+	}
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
+		return fmt.Errorf("%w: the %s for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
+			ErrInvalid, what, step, err)
+	}
+	return nil
+}
+
 // command sends a command. If the options do not set an ID and a command number, command adds them. All
 // attempts have the same ID, so that the Scheduler recognises a repetition (P5, commands have a number and an
 // ID).
@@ -250,10 +261,9 @@ func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	if err := message.CheckTexts(cmd.from.By, cmd.from.Reason); err != nil {
 		return Verdict{}, Errorf(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}
-	if e, ok := cmd.event.(core.Command); ok && len(e.Input) > 0 {
-		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {
-			return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance "+
-				"{\"amount\": 12}", ErrInvalid, e.Step, err)
+	if e, ok := cmd.event.(core.Command); ok {
+		if err := cmp.Or(checkValue("input", e.Step, e.Input), checkValue("output", e.Step, e.Output)); err != nil {
+			return Verdict{}, err
 		}
 	}
 	cmd.id = cmp.Or(cmd.id, uuid.NewString())
