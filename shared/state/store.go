@@ -295,7 +295,8 @@ func (s *Store) Definition(ctx context.Context, workflow, hash string) (*core.De
 	def, err := s.stored(ctx, hash)
 	if errors.Is(err, port.ErrNotFound) || errors.Is(err, ErrDefinition) {
 		if deployed := s.deployed(workflow); deployed != nil && deployed.Hash == hash {
-			return deployed, s.keep(ctx, deployed)
+			_ = s.keep(ctx, deployed) // the Supervisor may not store it; then the Scheduler does
+			return deployed, nil
 		}
 	}
 	return def, err
