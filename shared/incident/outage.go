@@ -10,9 +10,9 @@ import (
 )
 
 // Replied opens or ends an outage by an agent's reply. A reply of an agent that could not call opens the
-// outage. Its alert is published if it lasts for half a minute. A reply that shows a call ends the outage. This
-// reply must belong to a step that has waited for the agent, or this process must have seen the outage. Replied
-// logs its errors, because a later reply of the same kind does the same.
+// outage. Its alert is published if it lasts for half a minute. A reply that shows a call ends the outage, but a
+// call that failed does not end that of an open circuit breaker, which stays open. This reply must belong to a
+// step that has waited for the agent, or this process must have seen the outage. Replied logs its errors, because a later reply of the same kind does the same.
 func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply, waited bool) {
 	id := ID{Agent: agent, Operation: operation}
 	absent := ID{Agent: agent}
@@ -32,7 +32,8 @@ func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core
 		err = s.change(ctx, func(d *document) bool {
 			// Both outages end, because the reply shows that the agent is there and calls.
 			now := core.TimeOf(s.cfg.Clock.Now())
-			calls := d.end(id, now)
+			failed := later && r.Code != core.CodeNotYet
+			calls := !(failed && d.breaks(id)) && d.end(id, now)
 			there := d.end(absent, now)
 			return calls || there
 		})
@@ -60,6 +61,12 @@ func (s *Incidents) Present(ctx context.Context, agent string) error {
 		x := d.find(id)
 		return x != nil && x.First.Code == core.CodeNoConsumer && d.end(id, core.TimeOf(s.cfg.Clock.Now()))
 	})
+}
+
+// breaks reports whether an outage is that of a circuit breaker.
+func (d *document) breaks(id ID) bool {
+	x := d.find(id)
+	return x != nil && x.First.Code == core.CodeBreakerOpen
 }
 
 // end ends an open outage. A sweep wakes its steps and publishes its last alert. It returns false if the outage

@@ -65,6 +65,32 @@ func TestRepliesThatOpenAndEndAnOutage(t *testing.T) {
 	d.want("each was short")
 }
 
+// P45: probes that fail with 5xx leave an outage open: it has one beginning, and its alert. After refused
+// credentials a call that fails shows that they are accepted now.
+func TestFailedProbesDoNotEndAnOutage(t *testing.T) {
+	d := newDesk(t, nil)
+	failed := core.Reply{Outcome: core.OutcomeRetryLater, Code: "http-503"}
+	began := core.TimeOf(d.now)
+	d.Replied(marked, "mail", "send", uncalled(core.CodeBreakerOpen), false)
+	for range 4 {
+		d.sweepAfter(10 * time.Second)
+		d.Replied(marked, "mail", "send", failed, true)
+		d.Replied(marked, "mail", "send", uncalled(core.CodeBreakerOpen), true)
+	}
+	all, err := d.Outages(marked)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, began, all[0].Since)
+	require.Zero(t, all[0].Ended)
+	require.Len(t, d.published, 1)
+	d.Replied(marked, "mail", "send", core.Reply{Outcome: core.OutcomeDone}, true)
+	require.Empty(t, d.outages())
+
+	d.Replied(marked, "print", "page", uncalled(core.CodeUnauthorized), false)
+	d.Replied(marked, "print", "page", failed, true)
+	require.Empty(t, d.outages())
+}
+
 // Another process has seen the outage. Here only a step that has waited shows its end.
 func TestAnOutageThatAnotherProcessHasSeen(t *testing.T) {
 	d := newDesk(t, nil)

@@ -148,6 +148,10 @@ func lossesOf(data []byte, levels int) ([]byte, losses, error) {
 		if lost[name] != nil || !slices.Contains([]string{"output", "error", "note"}, name) {
 			return nil, nil, err
 		}
+		member, _ := rawjson.Member(data, name) // nil if it cannot be found, and then the first error counts
+		if within := rawjson.Check(member, rawjson.MaxLevels); member != nil && within != nil {
+			err = rawjson.In(name, within) // positions count from the beginning of the member
+		}
 		lost[name] = err
 		if name == "error" { // the code of a failure has a meaning of its own
 			lost["error"] = &core.Refusal{Code: codeIn(data), Text: err.Error()}

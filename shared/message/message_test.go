@@ -182,10 +182,10 @@ func TestRepliesThatCannotBeKept(t *testing.T) {
 	long := `"` + strings.Repeat(`\u044f`, core.MaxOutput/2) + `"`
 	for text, want := range map[string]string{
 		done + do + `"output":{"n":` + half + `}`: "failed output: the operation was done, but its output " +
-			"cannot be kept: output.n: half of a surrogate pair at byte 116; send whole characters",
+			"cannot be kept: output.n: half of a surrogate pair at byte 6; send whole characters",
 		done + do + `"output":{` + half + `:1}`:            "failed output: *output: half of a surrogate pair",
 		done + do + `"output":{"a":[{"b":1,"b":2}]}`:       "failed output: *output.a.0.b: the key stands twice",
-		done + do + "\"output\":\"\xff\"":                  "failed output: *output: byte 111 is not UTF-8",
+		done + do + "\"output\":\"\xff\"":                  "failed output: *output: byte 1 is not UTF-8",
 		done + do + `"output":[1e1000]`:                    "failed output: *output.0: a number is out of bounds",
 		done + do + `"output":` + long:                     "failed output-too-large: *it has 49154 bytes",
 		done + do + `"output":` + long[:len(long)-7] + `"`: "done",

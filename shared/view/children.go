@@ -10,7 +10,7 @@ type Children struct {
 	Workflow string   `json:"workflow" doc:"workflow that each child order runs"`
 	Count    int      `json:"count" doc:"number of child orders; 0 before the step is reached"`
 	Ended    int      `json:"ended" doc:"number of child orders that have ended; during an undo, the number that are undone or were never started"`
-	Running  int      `json:"running" doc:"number of child orders that were asked and have not ended"`
+	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and do not wait for the operator"`
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
@@ -44,7 +44,6 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		return core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: index}.ChildID()
 	}
 	v.Count = c.Count
-	v.Running = len(c.Open)
 	v.Failed = c.Failed
 	v.Reason = c.Reason
 	v.Undo = s.Claim.Undo
@@ -66,6 +65,8 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 			v.Stopped = append(v.Stopped, id(o.Index))
 		case core.ChildClosed, core.ChildExpired:
 			v.InDoubt = append(v.InDoubt, id(o.Index))
+		default:
+			v.Running++
 		}
 	}
 	return v
