@@ -51,7 +51,7 @@ func graphSteps(b *strings.Builder, prefix string, d *core.Definition) {
 		}
 		id := node(prefix, s.Name)
 		fmt.Fprintf(b, "  subgraph %s[\"%s\"]\n", id, "<b>"+s.Name+"</b><br>"+drawingOf(s).label)
-		inner := id + "__"
+		inner := id + "_B_"
 		graphSteps(b, inner, s.Each.Child)
 		for k := range s.Each.Child.Steps {
 			graphArrows(b, inner, nil, &s.Each.Child.Steps[k])
