@@ -1,6 +1,8 @@
 package madetoorder_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,7 +46,25 @@ func TestTheCustomerWithdraws(t *testing.T) {
 	run.ExpectProcessed()
 	run.ExpectCalls("shop.ship", 0)
 	child.ExpectCompensated()
-	child.ExpectUndone("build", "reserve")
+	child.ExpectUndone("dry", "build", "reserve")
+}
+
+// The order moves to the corrected file, and so does the order of its block, by a command of its own.
+func TestTheBlockIsCorrected(t *testing.T) {
+	w, run := submitted(t)
+	w.Advance(time.Second)
+	file, err := os.ReadFile("made-to-order.yaml")
+	require.NoError(t, err)
+	w.DeployYAML(strings.Replace(string(file), "{model: \"${ order.model }\", wood: \"${ steps.reserve",
+		"{model: \"${ order.model }\", finish: oil, wood: \"${ steps.reserve", 1))
+	require.True(t, run.Move().Accepted)
+	require.True(t, run.Child("made-ready", 0).Move().Accepted)
+	run.UntilEnd(50 * time.Hour)
+	run.ExpectProcessed()
+	run.ExpectCalls("workshop.build", 1)
+	var in map[string]any
+	require.NoError(t, run.Calls("workshop.build")[0].Into(&in))
+	require.Equal(t, map[string]any{"model": "table", "wood": "L-7", "finish": "oil"}, in)
 }
 
 // Against everything that can go wrong: it is made and shipped, or nothing is left of it.
