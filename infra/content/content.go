@@ -192,8 +192,10 @@ func (a *Content) compile(workflows []string) error {
 				continue
 			}
 			from[d.Name] = file
-			a.warnShortTimes(file, d)
-			failed = append(failed, a.add(d))
+			for _, definition := range d.WithBlocks() {
+				a.warnShortTimes(file, definition)
+				failed = append(failed, a.add(definition))
+			}
 		}
 	}
 	if len(a.Hashes) > MaxWorkflows {
@@ -261,10 +263,15 @@ func (a *Content) add(d *core.Definition) error {
 		return fmt.Errorf("workflow %s has events: true, and the deployment has no bus for them; set "+
 			"ReplyToBuses[%q], or remove the line", d.Name, core.Events)
 	}
-	a.Hashes[d.Name] = workflow.Hash(data)
+	if !core.IsBlock(d.Name) {
+		a.Hashes[d.Name] = workflow.Hash(data)
+	}
 	a.Tokens = a.Tokens || d.Tokens
 	for i := range d.Steps {
 		s := &d.Steps[i]
+		if s.Each != nil && s.Each.Block() {
+			continue // its definition was added before this one
+		}
 		if s.Each != nil {
 			a.Children[s.Each.Definition] = fmt.Sprintf("workflow %s has children of the workflow %s", d.Name,
 				s.Each.Workflow)

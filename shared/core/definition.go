@@ -230,6 +230,32 @@ type Each struct {
 	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
 }
 
+// BlockName returns the name of the definition that the block of a step is compiled to (P55, a block is a child order
+// of the same file). It contains a ChildMark, so that no order can name it.
+func BlockName(workflow, step string) string { return workflow + ChildMark + step }
+
+// IsBlock reports whether this is the name of a block's definition.
+func IsBlock(workflow string) bool { return strings.Contains(workflow, ChildMark) }
+
+// FileOf returns the name of the workflow whose file contains the definition with this name.
+func FileOf(workflow string) string {
+	file, _, _ := strings.Cut(workflow, ChildMark)
+	return file
+}
+
+// Block reports whether the children's definition is a block of the same file.
+func (e *Each) Block() bool { return IsBlock(e.Workflow) }
+
+// WithBlocks returns the definition and those of its blocks, the inner ones first.
+func (d *Definition) WithBlocks() (all []*Definition) {
+	for i := range d.Steps {
+		if e := d.Steps[i].Each; e != nil && e.Child != nil && e.Block() {
+			all = append(all, e.Child.WithBlocks()...)
+		}
+	}
+	return append(all, d)
+}
+
 // Bounds of child tasks (P40).
 const (
 	MaxChildren    = 10_000   // children of a step

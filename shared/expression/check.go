@@ -226,7 +226,16 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 		c.program.steps[n] = step
 		return nil
 	}
-	return cmp.Or(c.ofMember(written), noStep(written, c.scope.Steps))
+	return cmp.Or(c.ofMember(written), c.ofOutside(written), noStep(written, c.scope.Steps))
+}
+
+// ofOutside returns an error if a step of a block reads a step around the block.
+func (c *check) ofOutside(written string) error {
+	if !slices.Contains(underscored(c.scope.Outside), written) {
+		return nil
+	}
+	return fail("step "+written+" is outside of the block, whose steps see only its input",
+		"give it to the block, as in input: {"+written+": \"${ steps."+written+".output }\"}, and read order."+written)
 }
 
 func noStep(written string, steps []string) error {

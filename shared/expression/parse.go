@@ -50,6 +50,8 @@ type Scope struct {
 	// Members contains the members of each step with any, whose properties are first, won and outputs. nil means
 	// that every step has these properties.
 	Members map[string][]string
+	// Outside contains the steps around the block of the expression. Only the input of the block can read them.
+	Outside []string
 	// When is the condition of the step. It is true when the expression is evaluated. "" means no condition.
 	When string
 }

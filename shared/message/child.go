@@ -10,7 +10,7 @@ func checkAsk(a core.AskChild) error {
 		return unreadable("ask is %.40q; it must be start, cancel or undo", a.Ask)
 	case a.OrderID != a.Parent.ChildID():
 		return unreadable("task %.140q is not the child that its parent names", a.OrderID)
-	case !workflowPattern.MatchString(a.Workflow) || !hashPattern.MatchString(a.Definition):
+	case !childPattern.MatchString(a.Workflow) || !hashPattern.MatchString(a.Definition):
 		return unreadable("workflow %.80q, definition %.40q: both must be there", a.Workflow, a.Definition)
 	case len(a.Order) == 0 || a.Order[0] != '{':
 		return unreadable("order must be a JSON object")

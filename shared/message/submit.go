@@ -61,8 +61,10 @@ var (
 	// taskPattern also permits core.ChildMark, a part of the IDs of child orders.
 	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
 	workflowPattern = patternOf(small, small+digits+"-", 64)
-	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
-	stepPattern     = patternOf(small, small+digits+"-", 40)
+	// childPattern also allows the name of a block, which no order can name
+	childPattern   = patternOf(small, small+digits+"-~", 64+core.MaxChildDepth*41)
+	replyToPattern = patternOf(letters+digits, letters+digits+"._-", 80)
+	stepPattern    = patternOf(small, small+digits+"-", 40)
 )
 
 // pattern defines valid names. It is faster than a regular expression, and every message contains several

@@ -390,6 +390,21 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
+// latest returns what Current does, also for a block (P55, a block is a child order of the same file). No order can be
+// submitted to a block, but the order of a block can be moved.
+func (s *Store) latest(ctx context.Context, workflow string) (*core.Definition, error) {
+	def, err := s.Current(ctx, core.FileOf(workflow))
+	if err != nil || !core.IsBlock(workflow) {
+		return def, err
+	}
+	for _, block := range def.WithBlocks() {
+		if block.Name == workflow {
+			return block, nil
+		}
+	}
+	return nil, fmt.Errorf("block %q: %w", workflow, ErrUnknownWorkflow)
+}
+
 // Target returns the definition to which a task is moved (P49, move pins another definition):
 //   - If latest is true, Target returns the definition that new orders of the workflow get. It stores the
 //     definition first, so that every pinned definition is stored.
@@ -409,7 +424,7 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 		}
 		return core.Target{Definition: def}, err
 	}
-	def, err := s.Current(ctx, workflow)
+	def, err := s.latest(ctx, workflow)
 	var broken *BrokenWorkflow
 	switch {
 	case errors.As(err, &broken):

@@ -76,7 +76,7 @@ type TaskError struct {
 type Step struct {
 	Name       string                 `json:"name"`
 	State      core.State             `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Settling,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string                 `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow,any" doc:"absent if the step calls an agent"`
+	Kind       string                 `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow,block,any" doc:"absent if the step calls an agent"`
 	Agent      string                 `json:"agent,omitempty"`
 	Operation  string                 `json:"operation,omitempty"`
 	Grade      core.Grade             `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
@@ -124,6 +124,7 @@ const (
 	KindFail     = "fail"     // a failure by a rule
 	KindEach     = "each"     // child tasks, one for each element of a list
 	KindWorkflow = "workflow" // a single child task
+	KindBlock    = "block"    // a single child task of a block
 	KindAny      = "any"      // the first of several steps
 )
 
@@ -448,6 +449,9 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 			}
 		case def.Each != nil && def.Input == nil:
 			v.Kind = KindWorkflow
+			if def.Each.Block() {
+				v.Kind = KindBlock
+			}
 		case def.Any != nil:
 			v.Kind = KindAny
 			v.Any = &Any{Members: def.Any.Members, Enough: def.Any.Enough, Won: s.Won}

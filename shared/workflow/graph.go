@@ -12,6 +12,7 @@ import (
 //   - A solid arrow is a dependency. Its label is the condition of the later step.
 //   - A dotted arrow leads to the operation that undoes a step.
 //   - A thick border marks a point of no return.
+//   - A box with steps is a block.
 func Graph(d *core.Definition) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart TD\n", d.Name)
@@ -22,16 +23,14 @@ func Graph(d *core.Definition) string {
 			needed[before] = true
 		}
 	}
-	for i := range d.Steps {
-		graphStep(&b, &d.Steps[i])
-	}
+	graphSteps(&b, "s_", d)
 	b.WriteString("  completed([completed])\n")
 	for i := range d.Steps {
-		graphArrows(&b, &d.Steps[i])
+		graphArrows(&b, "s_", []string{"submitted"}, &d.Steps[i])
 	}
 	for i := range d.Steps {
 		if !needed[d.Steps[i].Name] {
-			fmt.Fprintf(&b, "  %s --> completed\n", node(d.Steps[i].Name))
+			fmt.Fprintf(&b, "  %s --> completed\n", node("s_", d.Steps[i].Name))
 		}
 	}
 	b.WriteString("  classDef undo stroke-dasharray: 4 3\n")
@@ -40,18 +39,39 @@ func Graph(d *core.Definition) string {
 }
 
 // node returns the Mermaid identifier of a step. The prefix is necessary because Mermaid reserves words like
-// "end".
-func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
+// "end", and because the step of a block can have the name of another step.
+func node(prefix, step string) string { return prefix + strings.ReplaceAll(step, "-", "_") }
 
-func graphStep(b *strings.Builder, s *core.StepDefinition) {
+func graphSteps(b *strings.Builder, prefix string, d *core.Definition) {
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Each == nil || s.Each.Child == nil || !s.Each.Block() {
+			graphStep(b, prefix, s)
+			continue
+		}
+		id := node(prefix, s.Name)
+		fmt.Fprintf(b, "  subgraph %s[\"%s\"]\n", id, "<b>"+s.Name+"</b><br>"+drawingOf(s).label)
+		inner := id + "_B_"
+		graphSteps(b, inner, s.Each.Child)
+		for k := range s.Each.Child.Steps {
+			graphArrows(b, inner, nil, &s.Each.Child.Steps[k])
+		}
+		b.WriteString("  end\n")
+		if s.PointOfNoReturn {
+			fmt.Fprintf(b, "  class %s noReturn\n", id)
+		}
+	}
+}
+
+func graphStep(b *strings.Builder, prefix string, s *core.StepDefinition) {
 	d := drawingOf(s)
 	end := "\n"
 	if s.PointOfNoReturn {
 		end = ":::noReturn\n"
 	}
-	fmt.Fprintf(b, "  %s"+d.box+end, node(s.Name), "<b>"+s.Name+"</b><br>"+d.label)
+	fmt.Fprintf(b, "  %s"+d.box+end, node(prefix, s.Name), "<b>"+s.Name+"</b><br>"+d.label)
 	if s.Undo != nil && !s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name),
+		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(prefix, s.Name),
 			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
 }
@@ -99,10 +119,14 @@ func stops(s *core.StepDefinition) string {
 }
 
 func childText(s *core.StepDefinition) string {
-	if s.Input == nil {
-		return "workflow " + s.Each.Workflow
+	text := "workflow " + s.Each.Workflow
+	if s.Each.Block() {
+		text = "a block"
 	}
-	text := "workflow " + s.Each.Workflow + " for each of " + strings.Trim(string(s.Input), `"`)
+	if s.Input == nil {
+		return text
+	}
+	text += " for each of " + strings.Trim(string(s.Input), `"`)
 	if s.Each.Tolerate > 0 {
 		text += fmt.Sprintf(", %d may fail", s.Each.Tolerate)
 	}
@@ -138,12 +162,12 @@ func answerText(s *core.StepDefinition) string {
 	}[a.OnTimeout]
 }
 
-func graphArrows(b *strings.Builder, s *core.StepDefinition) {
-	before := []string{"submitted"}
+// graphArrows draws the arrows to a step. If it has no predecessors, they come from the nodes in before.
+func graphArrows(b *strings.Builder, prefix string, before []string, s *core.StepDefinition) {
 	if len(s.After) > 0 {
-		before = before[:0]
+		before = nil
 		for _, name := range s.After {
-			before = append(before, node(name))
+			before = append(before, node(prefix, name))
 		}
 	}
 	arrow := "-->"
@@ -152,21 +176,21 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	}
 	// The members come first. They have the predecessors of the step.
 	if s.Any != nil {
-		before = before[:0]
+		before = nil
 		for _, name := range s.Servants() {
-			before = append(before, node(name))
+			before = append(before, node(prefix, name))
 		}
 	}
 	// The step that asks comes first. It has the predecessors and the condition of the waiting step.
 	if s.Answer != nil && s.Answer.Ask != "" {
-		before = []string{node(s.Answer.Ask)}
+		before = []string{node(prefix, s.Answer.Ask)}
 		arrow = "-->"
 	}
 	for _, from := range before {
-		fmt.Fprintf(b, "  %s %s %s\n", from, arrow, node(s.Name))
+		fmt.Fprintf(b, "  %s %s %s\n", from, arrow, node(prefix, s.Name))
 	}
 	if s.Undo != nil && !s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s -.->|undo| %s_undo\n", node(s.Name), node(s.Name))
+		fmt.Fprintf(b, "  %s -.->|undo| %s_undo\n", node(prefix, s.Name), node(prefix, s.Name))
 	}
 }
 

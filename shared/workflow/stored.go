@@ -62,7 +62,9 @@ func Seal(d *core.Definition) error {
 	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return s.Any != nil }) {
 		d.Schema = core.DefinitionSchema
 	}
-	d.Tokens = x.MakesTokens()
+	d.Tokens = x.MakesTokens() || slices.ContainsFunc(d.WithBlocks(), func(b *core.Definition) bool {
+		return b != d && b.Tokens
+	})
 	data, err := Encode(d)
 	if err != nil {
 		return err

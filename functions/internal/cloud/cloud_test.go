@@ -102,7 +102,7 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	newline := append(bytes.Clone(data), '\n')
-	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":2`), 1)
+	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":9`), 1)
 	unknown := append([]byte(`{"later":true,`), data[1:]...)
 	for name, c := range map[string]struct {
 		files map[string][]byte

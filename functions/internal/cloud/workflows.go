@@ -13,8 +13,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Workflows reads the compiled definitions in the folder, which are the files *.json. The error lists every
-// file that cannot be used.
+// Workflows reads the compiled definitions in the folder, which are the files *.json. Those of blocks are only children
+// in the result, because no order can name them (P55, a block is a child order of the same file). The error lists
+// every file that cannot be used.
 func Workflows(folder string) (map[string]*core.Definition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err == nil && len(files) == 0 {
@@ -39,7 +40,9 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 			from[d.Name] = file
 		}
 	}
-	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
+	problems = append(problems, withChildren(definitions)...)
+	maps.DeleteFunc(definitions, func(name string, _ *core.Definition) bool { return core.IsBlock(name) })
+	return definitions, errors.Join(problems...)
 }
 
 func withChildren(definitions map[string]*core.Definition) (problems []error) {

@@ -17,7 +17,7 @@ var notInMembers = map[string]string{
 	"onFailure":       "write it beside any: a member that fails is undone alone, until too few are left",
 	"pointOfNoReturn": "put the point of no return into a step after %s",
 	"fail":            "put the rule into a step of its own",
-	"any":             "put the inner one into a workflow of its own, and write workflow: NAME as the member",
+	"any":             "put the inner one into a block, as the only step of a member with steps",
 }
 
 // withMembers returns the file with each member of an any as a step of its own, before the step with the any (P54,
@@ -39,10 +39,7 @@ func withMembers(root *value, r *report) *value {
 		}
 		all.fields = append(all.fields, f)
 	}
-	changed := *root
-	changed.fields = slices.Clone(root.fields)
-	changed.field("steps").value = &all
-	return &changed
+	return root.with("steps", &all)
 }
 
 // memberName reports whether a member can be a step. If not, memberName reports a problem.

@@ -19,6 +19,7 @@ type builder struct {
 	steps   []field // steps of the file and calls that send questions, with the indexes of def.Steps
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil means that any order is valid
+	outer   *builder       // builder of the steps around a block; nil for a file
 	element schema.Part    // schema of the variable item in the expressions of the current step
 }
 
@@ -81,21 +82,25 @@ type form struct {
 	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
 }
 
-var forms = []form{
-	{"wait", (*builder).wait, (*builder).waitEnd},
-	{"approval", (*builder).answer, (*builder).question},
-	{"event", (*builder).answer, (*builder).question},
-	{"fail", (*builder).fail, noExpressions},
-	{"each", (*builder).each, (*builder).items},
-	{"workflow", (*builder).each, (*builder).items},
-	{"any", (*builder).any, noExpressions},
+// forms is a function, because a block contains steps of all forms.
+func forms() []form {
+	return []form{
+		{"wait", (*builder).wait, (*builder).waitEnd},
+		{"approval", (*builder).answer, (*builder).question},
+		{"event", (*builder).answer, (*builder).question},
+		{"fail", (*builder).fail, noExpressions},
+		{"steps", (*builder).each, (*builder).items},
+		{"each", (*builder).each, (*builder).items},
+		{"workflow", (*builder).each, (*builder).items},
+		{"any", (*builder).any, noExpressions},
+	}
 }
 
 // formOf returns the form of a step, or nil if the step calls an agent.
 func formOf(step *value) *form {
-	for i := range forms {
-		if step.field(forms[i].key) != nil {
-			return &forms[i]
+	for _, form := range forms() {
+		if step.field(form.key) != nil {
+			return &form
 		}
 	}
 	return nil
@@ -229,11 +234,15 @@ func (b *builder) agents() {
 			}
 		}
 	}
-	if settings == nil {
+	if settings == nil || b.outer != nil {
 		return
 	}
 	for _, f := range settings.fields {
-		if _, used := b.def.Agents[f.key]; !used {
+		used := slices.ContainsFunc(b.def.WithBlocks(), func(d *core.Definition) bool {
+			_, used := d.Agents[f.key]
+			return used
+		})
+		if !used {
 			b.report.warn(f.at, "no step uses the agent "+f.key, "remove its settings, or correct the name")
 		}
 	}

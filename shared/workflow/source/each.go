@@ -26,7 +26,11 @@ func (b *builder) each(f field) core.StepDefinition {
 				"write each: ${ order.items }, or remove "+key)
 		}
 	}
-	b.child(v.get("workflow"), s.Each)
+	if v.field("steps") != nil {
+		b.block(f, s.Each)
+	} else {
+		b.child(v.get("workflow"), s.Each)
+	}
 	if child := s.Each.Child; child != nil {
 		for i := range child.Steps {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
@@ -50,17 +54,26 @@ func (b *builder) child(name *value, e *core.Each) {
 		return
 	}
 	def, problem, fix := b.opts.child(e.Workflow)
-	if problem == "" && depth(def) >= core.MaxChildDepth {
-		problem = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
-			e.Workflow, depth(def)+1, core.MaxChildDepth)
-		fix = "take a level out, or let a step submit orders of their own"
-	}
 	if problem != "" {
 		b.report.error(name.at, problem, fix)
 		return
 	}
+	if b.tooDeep(name.at, def) {
+		return
+	}
 	e.Definition = def.Hash
 	e.Child = def
+}
+
+// tooDeep reports a problem if a child with this definition exceeds the limit of nested children.
+func (b *builder) tooDeep(at position, child *core.Definition) bool {
+	levels := depth(child) + 1
+	if levels <= core.MaxChildDepth {
+		return false
+	}
+	b.report.error(at, fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
+		child.Name, levels, core.MaxChildDepth), "take a level out, or let a step submit orders of their own")
+	return true
 }
 
 // depth returns the number of levels of child workflows below d.

@@ -51,19 +51,20 @@ func TestGoodFiles(t *testing.T) {
 			t.Error(problems)
 			continue
 		}
-		data, err := workflow.Encode(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, data, "", "  "); err != nil {
-			t.Fatal(err)
+		stored := ""
+		for _, def := range d.WithBlocks() {
+			data, err := workflow.Encode(def)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pretty bytes.Buffer
+			if err := json.Indent(&pretty, data, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			stored += def.Hash + "\n" + pretty.String() + "\n"
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		t.Run(name, func(t *testing.T) {
-			golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n",
-				"good/"+name+".json")
-		})
+		t.Run(name, func(t *testing.T) { golden.Assert(t, stored, "good/"+name+".json") })
 	}
 }
 
@@ -110,6 +111,7 @@ func TestGraph(t *testing.T) {
 		"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml",
 		"testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml",
 		"testdata/good/asks.yaml", "testdata/good/continue.yaml", "testdata/good/any.yaml",
+		"testdata/good/block.yaml",
 	} {
 		d, problems := source.LoadFile(file, source.Options{})
 		if d == nil {

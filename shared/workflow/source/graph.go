@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
@@ -36,6 +37,7 @@ func newGraph(b *builder) *graph {
 		g.names[i] = b.def.Steps[i].Name
 		g.index[g.names[i]] = i
 	}
+	outside := b.outside()
 	for i, f := range b.steps {
 		after := f.value.get("after")
 		if after == nil {
@@ -49,6 +51,10 @@ func newGraph(b *builder) *graph {
 			switch {
 			case e.shape != isText:
 				g.partial = true // the schema check reports the wrong type
+			case !known && slices.Contains(outside, e.text):
+				g.partial = true
+				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is outside of the block",
+					"write it in the after of the step that holds the block")
 			case !known:
 				g.partial = true
 				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Options configures Parse.
@@ -36,7 +35,7 @@ func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) 
 	if d == nil || problems.Err() != nil {
 		return nil, problems
 	}
-	if err := workflow.Seal(d); err != nil { // cannot happen, because every expression was checked
+	if err := sealed(d); err != nil { // cannot happen, because every expression was checked
 		r.error(position{}, err.Error(), "")
 		return nil, r.problems.sorted()
 	}
@@ -58,7 +57,7 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 			"split it, or give lists to single steps")
 		return nil
 	}
-	root = withMembers(root, r)
+	root = withBlocks(root, r)
 	checkSchema(root, r)
 	b := &builder{report: r, opts: opts, root: root}
 	return b.definition()

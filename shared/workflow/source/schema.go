@@ -52,11 +52,7 @@ func checkSchema(root *value, r *report) {
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 		// InstanceLocation may be wrong for this kind of error, because the library reuses the slice.
-		for _, holder := range []string{"agents", "steps"} {
-			if f := root.get(holder).field(k.Property); f != nil {
-				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
-			}
-		}
+		misnamed(root, k.Property, r)
 		return
 	}
 	for _, cause := range e.Causes {
@@ -109,6 +105,20 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	}
 }
 
+// misnamed reports the agents and the steps with a name that is no name, also those of blocks.
+func misnamed(root *value, name string, r *report) {
+	for _, holder := range []string{"agents", "steps"} {
+		if f := root.get(holder).field(name); f != nil {
+			r.error(f.at, fmt.Sprintf("%q is not a name", name), fixName)
+		}
+	}
+	if steps := root.get("steps"); steps != nil {
+		for _, f := range steps.fields {
+			misnamed(f.value, name, r)
+		}
+	}
+}
+
 // policies lists the fields that contain a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
@@ -137,8 +147,8 @@ func locate(root *value, path []string) (*value, string) {
 		case isMap:
 			next = v.get(key)
 			name = key
-			if i > 0 && (path[i-1] == "steps" || path[i-1] == "agents") && i == 1 {
-				name = strings.TrimSuffix(path[0], "s") + " " + key
+			if i > 0 && (path[i-1] == "steps" || path[i-1] == "agents" && i == 1) {
+				name = strings.TrimSuffix(path[i-1], "s") + " " + key
 			}
 		case isList:
 			var index int
@@ -168,6 +178,8 @@ var later = map[string]string{
 	"forEach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
+	"workflow": "write steps: for a block, or workflow: NAME for another file, not both",
+	"schedule": "write it at the top of the file: only whole orders start by the clock",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
 	"fallback": "write agents: [first, second] if both reach the same service; another service needs its " +
 		"own step",
@@ -212,8 +224,9 @@ func knownFields(path []string, v *value) []string {
 	s = resolved(s, func(s *jsonschema.Schema) bool {
 		ofForm := func(f form) bool { return s.Properties[f.key] != nil }
 		given := func(f form) bool { return ofForm(f) && v.field(f.key) != nil }
-		return s.Properties != nil &&
-			(!slices.ContainsFunc(forms, ofForm) || slices.ContainsFunc(forms, given))
+		isOther := slices.Contains(s.Required, "steps") && v.field("steps") == nil
+		return s.Properties != nil && !isOther &&
+			(!slices.ContainsFunc(forms(), ofForm) || slices.ContainsFunc(forms(), given))
 	})
 	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)
@@ -259,11 +272,11 @@ var fixes = map[string]string{
 
 func fixMissing(field, of string) string {
 	if field == "workflow" && strings.HasPrefix(of, "step ") {
-		return "write what each item goes through, as in workflow: parcel"
+		return "write what each item goes through, as in workflow: parcel, or the steps of a block, as in steps: {…}"
 	}
 	fix := cmp.Or(fixes[field+" of "+of], fixes[field], "add "+field)
 	if fix == fixes["agent"] {
-		for _, f := range forms {
+		for _, f := range forms() {
 			fix += " " + f.key + ","
 		}
 	}

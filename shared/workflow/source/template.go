@@ -26,11 +26,12 @@ func (b *builder) templates() {
 	continues := b.continues()
 	answered := b.answered()
 	members := b.members()
+	outside := b.outside()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
 		scope := expression.Scope{
 			Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues, Decided: answered, Members: members,
+			Skippable: skippable, Continues: continues, Decided: answered, Members: members, Outside: outside,
 		}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
@@ -51,6 +52,7 @@ func (b *builder) templates() {
 	b.def.Output = b.template(b.root.get("output"), "output",
 		expression.Scope{
 			Steps: names, Skippable: skippable, Continues: continues, Decided: answered, Members: members,
+			Outside: outside,
 		})
 }
 

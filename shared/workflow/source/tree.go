@@ -63,6 +63,14 @@ func (v *value) field(key string) *field {
 	return nil
 }
 
+// with returns a copy of the mapping with another value of a field that it has.
+func (v *value) with(key string, of *value) *value {
+	changed := *v
+	changed.fields = slices.Clone(v.fields)
+	changed.field(key).value = of
+	return &changed
+}
+
 // plain returns the value in the Go types that the JSON Schema library expects.
 func (v *value) plain() any {
 	switch v.shape {

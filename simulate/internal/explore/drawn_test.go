@@ -327,7 +327,7 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		leaf := drawnLeaf(r)
+		leaf := drawnLeaf(r, def, s)
 		// one deployment's
 		maps.Copy(def.Agents, leaf.Agents)
 		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
@@ -345,10 +345,15 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// drawnLeaf returns the workflow of children: one or two calls.
-func drawnLeaf(r *rand.Rand) *core.Definition {
+// drawnLeaf returns the workflow of children: one or two calls. It is a workflow of its own, or a block of the step
+// (P55).
+func drawnLeaf(r *rand.Rand, of *core.Definition, step *core.StepDefinition) *core.Definition {
+	name := "leaf"
+	if r.IntN(2) == 0 {
+		name = core.BlockName(of.Name, step.Name)
+	}
 	leaf := &core.Definition{
-		Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		Name: name, Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
 		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20),
 	}
 	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {

@@ -117,7 +117,7 @@ func working(st *client.Step) (kind, text string) {
 		return "time", "waiting for a time"
 	case view.KindApproval, view.KindEvent:
 		return "answer", "waiting for an answer"
-	case view.KindEach, view.KindWorkflow:
+	case view.KindEach, view.KindWorkflow, view.KindBlock:
 		return "children", "waiting for child orders"
 	case view.KindAny:
 		return "time", "waiting for the first of its members"
