@@ -79,6 +79,7 @@ func (g *gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	batch := g.ready()
 	if batch == nil && g.waiting == 1 {
 		round := g.round
+		//nolint:forbidigo // replies go out by the machine's clock, whatever the Clock shows
 		time.AfterFunc(g.linger, func() {
 			_ = port.Guard(nil, "sending", func() error { g.late(round); return nil })
 		})

@@ -190,7 +190,8 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	if v.After <= 0 && work.Err() == nil {
 		v.After = d.Backoff(r.Visibility)
 	}
-	if err := r.Queue.Extend(ctx, []port.Extension{{Receipt: d.Receipt, For: v.After}})[0]; err != nil && !errors.Is(err, port.ErrReceipt) {
+	err := r.Queue.Extend(ctx, []port.Extension{{Receipt: d.Receipt, For: v.After}})[0]
+	if err != nil && !errors.Is(err, port.ErrReceipt) {
 		r.Log.Warn(
 			"a request could not be returned to the queue; it comes again when its visibility timeout has "+
 				"passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
