@@ -48,7 +48,8 @@ document.addEventListener("securitypolicyviolation", (e) => violations.push(e.vi
 new PerformanceObserver((l) => {
 	for (const e of l.getEntries()) if (!e.hadRecentInput) {
 		shifted += e.value;
-		moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? ""));
+		moved.push(...e.sources.map((s) => [JSON.stringify(s.previousRect), JSON.stringify(s.currentRect),
+			(s.node?.outerHTML ?? s.node?.textContent ?? "").slice(0, 100)].join(" ")));
 	}
 }).observe({type: "layout-shift", buffered: true});`
 
@@ -64,7 +65,7 @@ func newTab(t *testing.T) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 150*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(cancel)
 	b := &tab{world: newWorld(t, func(o *console.Options) { o.Folder = t.TempDir() }), ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.receive))
@@ -213,7 +214,7 @@ func (b *tab) clean(what string) {
 	for _, p := range problems {
 		b.Errorf("%s: %s", what, p)
 	}
-	require.LessOrEqual(b, evaluate[float64](b, `shifted`), 0.02)
+	require.LessOrEqual(b, evaluate[float64](b, `shifted`), 0.02, "%s: these moved: %q", what, evaluate[[]string](b, `moved`))
 	source, err := os.ReadFile(os.Getenv(axeVariable))
 	require.NoError(b, err)
 	_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(source)+"; true"))
@@ -249,7 +250,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 	b := newTab(t)
 	b.prepared()
 	for _, p := range []struct{ name, path, text string }{
-		{"overview", "/", "Incidents"},
+		{"overview", "/", "need you"},
 		{"orders", "/orders", "web-2026-000"},
 		{"order", "/orders/web-2026-003", "What to do next"},
 		{"order-long", "/orders/" + longID, "What to do next"},
@@ -286,10 +287,44 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		b.shows(p.text)
 		b.shot(p.name + "-phone-dark")
 		b.clean(p.name + " on a phone, dark")
+		b.fits(p.name)
+	}
+}
+
+// fits checks that a page needs no scroll bar at the bottom, from a small phone to a large screen. A width of 640 is
+// that of a window of 1280 with all texts at 200 %. It takes a picture of the page on a large screen.
+func (b *tab) fits(name string) {
+	b.Helper()
+	for _, width := range []int64{320, 640, 1920, 2560} {
+		b.do(chromedp.EmulateViewport(width, 1080))
 		wide := evaluate[float64](b,
 			`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
-		require.LessOrEqual(t, wide, float64(0), p.name)
+		require.LessOrEqual(b, wide, float64(0), "%s at %d", name, width)
+		if width == 1920 {
+			b.shot(name + "-wide-dark")
+		}
 	}
+}
+
+// At 1280 pixels an order's page shows without scrolling what failed, the graph, the times and the command to send.
+func TestBrowserOrderTellsItsStory(t *testing.T) {
+	b := newTab(t)
+	b.prepared()
+	b.open("/orders/web-2026-003")
+	for _, part := range []string{"#cause", ".graph .stopped", "#do-resubmit-- button", ".gantt"} {
+		require.Less(t, evaluate[float64](b, `document.querySelector("`+part+`").getBoundingClientRect().bottom`),
+			900.0, part)
+	}
+	require.InDelta(t, evaluate[float64](b, `document.querySelector("#time-title").parentElement.clientWidth - 32`),
+		evaluate[float64](b, `document.querySelector(".gantt").clientWidth`), 1, "the chart fills its place")
+	b.do(chromedp.Click("#do-undo-- summary"))
+	b.do(chromedp.SendKeys("#do-undo-- input[name=by]", "ada"), chromedp.Click("#do-undo-- form button:not(.copy)"))
+	b.shows("undo was accepted")
+	b.open("/orders/web-2026-004#step-reserve")
+	require.Equal(t, "ada", b.seen(`document.querySelector("#do-resubmit-- input[name=by]").value`), "who acts is remembered")
+	require.True(t, evaluate[bool](b, `document.getElementById("step-reserve").open`), "the address names a folded part")
+	title := b.seen(`document.querySelector(".facts time.ago").title`)
+	require.Regexp(t, `^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d; \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$`, title)
 }
 
 // Changes appear by themselves, without a reload. Open parts and the contents of text fields stay.
@@ -456,10 +491,10 @@ func TestBrowserButtonsSendCommands(t *testing.T) {
 	b.shows("resubmit was accepted", "o-1 Processed")
 	b.changed("resubmitted")
 	b.open("/orders/o-2")
-	b.do(chromedp.Click("#do-undo-- form button"))
+	b.do(chromedp.Click("#do-undo-- summary"), chromedp.Click("#do-undo-- form button"))
 	b.shows("undo was accepted", "Compensat")
 	b.open("/orders/i-1")
-	b.do(chromedp.SendKeys("#do-close-- input[name=by]", "ada"),
+	b.do(chromedp.Click("#do-close-- summary"), chromedp.SendKeys("#do-close-- input[name=by]", "ada"),
 		chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"),
 		chromedp.Click("#do-close-- form button"))
 	b.shows("close was accepted", "ada: paid in cash")
@@ -479,7 +514,7 @@ func TestBrowserSendsAnotherInput(t *testing.T) {
 	b.open("/orders/i-1")
 	const form = "#do-resubmit-charge- form "
 	b.shows("Resubmit with another input for charge")
-	b.do(chromedp.Click(form + "button"))
+	b.do(chromedp.Click("#do-resubmit-charge- summary"), chromedp.Click(form+"button"))
 	require.True(t, evaluate[bool](b, `document.querySelector("`+form+
 		`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`), "a form without an input is sent")
 	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"),
@@ -487,6 +522,7 @@ func TestBrowserSendsAnotherInput(t *testing.T) {
 	b.shows(`the input for step "charge": it is not JSON at byte 10`)
 	b.live()
 	b.changed("refused")
+	b.do(chromedp.Click("#do-resubmit-charge- summary"))
 	got := evaluate[string](b, `document.getElementById("page").innerText`)
 	require.Contains(t, got, "Error", "after no JSON")
 	require.NotContains(t, got, "was accepted")
@@ -557,6 +593,21 @@ func TestBrowserKeyboardReachesControls(t *testing.T) {
 		b.until("g and "+key+" lead to "+path, func() bool { return b.seen(`location.pathname`) == path })
 		b.live()
 	}
+	b.open("/health")
+	b.do(chromedp.KeyEvent("/"))
+	b.until("a page without a search leads to one", func() bool {
+		return b.seen(`location.pathname + document.activeElement.id`) == "/ordersfilter-id"
+	})
+	b.submit("order", "o-2")
+	b.open("/orders")
+	for _, x := range []struct{ key, at string }{{"j", "o-2"}, {"j", "o-1"}, {"j", "o-1"}, {"k", "o-2"}} {
+		b.do(chromedp.KeyEvent(x.key))
+		require.Equal(t, x.at, b.seen(`document.activeElement.textContent`), x.key)
+	}
+	b.do(chromedp.KeyEvent("?"))
+	require.True(t, evaluate[bool](b, `document.getElementById("keys").open`))
+	b.shot("keys")
+	b.clean("the list of keys")
 }
 
 // Seven open pages do not block each other. A browser has six connections to a server, and the stream of each

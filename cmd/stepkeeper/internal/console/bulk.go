@@ -140,7 +140,7 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {
-		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action)
+		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action, bulk.Unseen)
 		if err != nil {
 			return content{}, err
 		}
@@ -202,7 +202,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders, err := bulk.Select(r.Context(), s.Client, x.Where, x.Action)
+	orders, err := bulk.Select(r.Context(), s.Client, x.Where, x.Action, bulk.Unseen)
 	if err != nil {
 		return nil, err
 	}

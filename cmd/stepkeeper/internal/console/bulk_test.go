@@ -28,7 +28,7 @@ var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"
 func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	w.Helper()
 	where := bulk.Where{"step": "charge"}
-	orders, err := bulk.Select(context.Background(), w.client, where, a)
+	orders, err := bulk.Select(context.Background(), w.client, where, a, bulk.Unseen)
 	require.NoError(w, err)
 	file = filepath.Join(w.TempDir(), "list.jsonl")
 	require.NoError(w, bulk.Create(file, bulk.Header{
@@ -234,7 +234,7 @@ func TestBulkOfEachKind(t *testing.T) {
 	pace := quick
 	pace.Rate = 1000
 	run := func(name string, where bulk.Where, a bulk.Action) bulk.Report {
-		orders, err := bulk.Select(context.Background(), w.client, where, a)
+		orders, err := bulk.Select(context.Background(), w.client, where, a, bulk.Unseen)
 		require.NoError(t, err)
 		a.By = "ada"
 		a.Reason = "settled by hand"
@@ -300,10 +300,10 @@ func TestBulkRefuses(t *testing.T) {
 		`--where has no field "elephant"; use one of`: {"elephant": "charge"},
 		"write a duration":                            {"older": "soon"},
 	} {
-		_, err := bulk.Select(context.Background(), w.client, where, why)
+		_, err := bulk.Select(context.Background(), w.client, where, why, bulk.Unseen)
 		require.ErrorContains(t, err, want, "%v", where)
 	}
-	orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"older": "1h"}, why)
+	orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"older": "1h"}, why, bulk.Unseen)
 	require.NoError(t, err)
 	require.Empty(t, orders)
 	good := bulk.Header{

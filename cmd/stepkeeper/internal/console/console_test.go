@@ -50,7 +50,7 @@ func TestPagesShowTheirContent(t *testing.T) {
 		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	for path, texts := range map[string][]string{
 		"/": {
-			"Processing", "Compensating", "charge", `"blocked"`, "None. Every queue has a consumer.",
+			"Processing", "Compensating", "charge", `"blocked"`, "2 things need you.", "order: charge failed",
 		},
 		"/orders": {
 			"o-1", "o-2", "e-1", "decide: waits for an answer or event",

@@ -159,13 +159,12 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	return end
 }
 
-// gantt returns HTML that draws the steps over time: a name and a picture for each step, and a scale.
-// Positions are percentages of the picture's width, so that the picture fits every page.
-func gantt(t *client.Task, now core.Time) string {
+// lastMoment returns the end of the bars that still grow. It is rounded up, so that an open page rarely changes.
+func lastMoment(t *client.Task, now core.Time) core.Time {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // Round up, so that an open page rarely changes.
+	} else {
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2
@@ -175,6 +174,27 @@ func gantt(t *client.Task, now core.Time) string {
 	for i := range t.Steps {
 		end = max(end, t.Steps[i].FinishedAt)
 	}
+	return end
+}
+
+// scaleEnd returns the time at the right end of the picture. The picture of an order in Error ends soon after the
+// stop, because the wait for the operator would otherwise leave no room for what happened.
+func scaleEnd(t *client.Task, last core.Time) core.Time {
+	if t.State != core.Error || !t.Ended {
+		return last
+	}
+	busy := t.EndedAt
+	for _, a := range t.Attempts {
+		busy = max(busy, a.Ended)
+	}
+	return min(last, busy+max((busy-t.Created)/4, core.Time(core.Second)))
+}
+
+// gantt returns HTML that draws the steps over time: a name and a picture for each step, and a scale.
+// Positions are percentages of the picture's width, so that the picture fits every page.
+func gantt(t *client.Task, now core.Time) string {
+	last := lastMoment(t, now)
+	end := scaleEnd(t, last)
 	span := max(float64(end-t.Created), 1)
 	at := func(m core.Time) float64 { return 100 * float64(m-t.Created) / span }
 	grid := ""
@@ -190,9 +210,9 @@ func gantt(t *client.Task, now core.Time) string {
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		fmt.Fprintf(&b, `<span%s>%s</span><svg width="100%%" height="28">%s`, struck(st), html.EscapeString(st.Name), grid)
-		for _, bar := range barsOf(t, st, end) {
+		for _, bar := range barsOf(t, st, last) {
 			const least = 0.4 // smallest width in percent, so that a short bar is visible
-			width := max(at(bar.to)-at(bar.from), least)
+			width := max(at(min(bar.to, end))-at(min(bar.from, end)), least)
 			fmt.Fprintf(&b,
 				`<rect class="bar %s" x="%.2f%%" y="7" width="%.2f%%" height="14" rx="2"><title>%s</title></rect>`,
 				bar.kind, min(at(bar.from), 100-width), width,

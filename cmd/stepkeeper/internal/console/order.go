@@ -24,14 +24,16 @@ type orderPage struct {
 	Down, Across template.HTML // graphs of the steps, drawn from top to bottom and from left to right
 	Gantt        template.HTML
 	Legend       [][2]string
-	Advice       []advice
+	Waits        []stepWait
+	Primary      *advice  // command that the page suggests; nil if a person must first choose
+	Others       []advice // other commands that the page can send
+	Lines        []render.Advice
 	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string // "compact", "timeline", "events" or "messages"
 	Order        string
 	OrderProblem string
-	Token        string
 	ReadOnly     bool
 	Outcome      *outcome // result of the command that led to this page; nil if there was no command
 	Movable      bool     // true if the order accepts a move to the definition for new orders
@@ -45,6 +47,15 @@ type advice struct {
 	NeedReason bool
 	NeedInput  bool // true if the form must contain an input for the step
 	MayOutput  bool // true if the form may contain an output of the step
+	Task       *client.Task
+	Token      string
+	ReadOnly   bool
+}
+
+// stepWait is what a step waits for, and the steps that cannot begin before its end.
+type stepWait struct {
+	view.Wait
+	HoldsUp []string
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -54,8 +65,8 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{
-		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
-		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
+		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"),
+		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t), Waits: waitsOf(t),
 		Questions: s.questions(view.ApprovalsOf(t)), Outcome: became,
 	}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
@@ -74,11 +85,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	//nolint:gosec // it escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
 	p.Legend = legendOf(t, core.TimeOf(s.Now()))
-	for _, a := range render.Next(*t, s.Program) {
-		v := adviceOf(a)
-		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)
-		p.Advice = append(p.Advice, v)
-	}
+	s.advise(&p)
 	p.Later = render.Later(*t, s.Program)
 	p.Movable = slices.Contains(t.Accepts, view.Command{Command: "move", Definition: client.Latest})
 	order, err := s.Client.Submitted(ctx, t.OrderID)
@@ -88,6 +95,68 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 		p.OrderProblem = err.Error()
 	}
 	return content{Title: t.OrderID, Template: "order", Data: p}, nil
+}
+
+// advise sorts the commands that help with an order. A command that stops or ends the order is never the one that
+// the page suggests, and neither is a fact, which only a person knows.
+func (s *server) advise(p *orderPage) {
+	for _, a := range render.Next(*p.Task, s.Program) {
+		if a.Do.Command == "" {
+			p.Lines = append(p.Lines, a)
+			continue
+		}
+		v := adviceOf(a)
+		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(p.Task, a.Do.Step, a.Do.Fact)
+		v.Task = p.Task
+		v.Token = s.secret
+		v.ReadOnly = s.ReadOnly
+		if a.Do.Command == "resubmit" && !v.NeedInput && len(p.Others) == 0 && p.Primary == nil {
+			p.Primary = &v
+			continue
+		}
+		p.Others = append(p.Others, v)
+	}
+}
+
+// waitsOf returns what the steps of an order wait for now.
+func waitsOf(t *client.Task) (all []stepWait) {
+	if t.Ended {
+		return nil
+	}
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		w := view.Wait{Step: st.Name, Agent: st.Agent, Since: st.ClaimedAt, Until: cmp.Or(st.WakeAt, st.CompleteBy)}
+		switch {
+		case st.State == core.Compensating || st.State == core.UndoWait:
+			w.For = view.WaitUndo
+		case st.State == core.Pending && st.WakeAt != 0:
+			w.For = view.WaitRetry
+		case st.State != core.Processing && st.State != core.Waiting:
+			continue
+		case st.Undo != nil && st.Undo.Running:
+			w.For = view.WaitUndo
+		case st.Children != nil:
+			w.For = view.WaitChildren
+		case st.Answers != nil:
+			w.For = view.WaitAnswer
+		case st.State == core.Waiting:
+			w.For = view.WaitTime
+		default:
+			w.For = view.WaitAgent
+			w.Until = st.CompleteBy
+		}
+		all = append(all, stepWait{w, heldUp(t, st.Name)})
+	}
+	return all
+}
+
+func heldUp(t *client.Task, by string) (names []string) {
+	for i := range t.Steps {
+		if st := &t.Steps[i]; st.State == core.Pending && st.FirstAt == 0 && slices.Contains(st.After, by) {
+			names = append(names, st.Name)
+		}
+	}
+	return names
 }
 
 func withoutPlans(all []view.Moment) (some []view.Moment) {

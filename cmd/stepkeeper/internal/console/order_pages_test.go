@@ -22,7 +22,7 @@ func TestActionsOfAnOrder(t *testing.T) {
 				"/orders/busy/command kind=answer step=approve round=1 run=0 number=0 by reason [yes] [no]",
 				"/orders/busy/command kind=cancel number=3 by reason [Cancel]",
 			},
-			[]string{"watch busy", "answer busy approve yes", "cancel busy"},
+			[]string{"cancel busy", "watch busy", "answer busy approve yes"},
 		},
 		"broken": {
 			[]string{
@@ -35,9 +35,9 @@ func TestActionsOfAnOrder(t *testing.T) {
 				"/orders/broken/command kind=close number=1 by reason [Close]",
 			},
 			[]string{
-				"resubmit broken --definition latest", "resubmit broken", "undo broken",
-				"resolve broken charge happened", "resolve broken charge not-happened",
-				"move broken --definition latest --dry-run", "close broken --reason TEXT",
+				"resubmit broken", "undo broken",
+				"resolve broken charge happened", "resolve broken charge not-happened", "close broken --reason TEXT",
+				"resubmit broken --definition latest", "move broken --definition latest --dry-run",
 			},
 		},
 		"undone": {nil, []string{"watch undone"}},
@@ -103,6 +103,41 @@ func TestFactsOfAnOrder(t *testing.T) {
 	}
 }
 
+// One command at most is suggested. The other ones are folded, because one that ends an order, or a fact, needs a person.
+func TestOneCommandIsSuggested(t *testing.T) {
+	h := recordedPages(t)
+	for id, want := range map[string][]string{"broken": {"Resubmit"}, "busy": {}, "undone": {}} {
+		p := visit(t, h, "/orders/"+id)
+		var suggested []string
+		for _, n := range elements(p.tree, with("class", "primary")) {
+			suggested = append(suggested, textOf(elements(n, named("button"))[0]))
+		}
+		require.ElementsMatch(t, want, suggested, id)
+		for _, n := range elements(p.tree, with("class", "other")) {
+			require.Equal(t, "next", attribute(n, "name"), "one of them is open at a time")
+		}
+	}
+}
+
+// The page says what the order waits for, since when, until when, and which steps come after that.
+func TestWaitsOfAnOrder(t *testing.T) {
+	h := recordedPages(t)
+	for id, want := range map[string][]string{
+		"busy": {
+			"cool-off waits for a time, began 2026-03-01 12:00:12 UTC, due 2026-03-01 12:01:30 UTC; then ship",
+			"approve waits for an answer or event, began 2026-03-01 12:00:12 UTC, due 2026-03-01 12:10:00 UTC; then ship",
+			"parcels waits for child orders, began 2026-03-01 12:00:13 UTC; then ship",
+			"pack waits for the next attempt (stock), began 2026-03-01 12:00:12 UTC, due 2026-03-01 12:01:10 UTC; then ship",
+		},
+		"undone": {"reserve waits for an undo (stock), began 2026-03-01 12:00:03 UTC, due 2026-03-01 12:01:20 UTC"},
+	} {
+		require.Equal(t, want, texts(elements(visit(t, h, "/orders/"+id).one(with("id", "waits")), named("li"))), id)
+	}
+	for _, id := range []string{"broken", "closed", "erased"} {
+		require.Empty(t, elements(visit(t, h, "/orders/"+id).tree, with("id", "waits")), "%s waits for nothing", id)
+	}
+}
+
 // Each step is shown with its service, its times, its data and the last failure.
 func TestStepsOfAnOrder(t *testing.T) {
 	h := recordedPages(t)
@@ -149,8 +184,8 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		t.Helper()
 		p := visit(t, h, path)
 		require.Subset(t, p.links(), []string{
-			"Commands → /orders/busy", "Timeline → /orders/busy?show=timeline",
-			"Events → /orders/busy?show=events", "Messages → /orders/busy?show=messages",
+			"Commands → /orders/busy#history-title", "Timeline → /orders/busy?show=timeline#history-title",
+			"Events → /orders/busy?show=events#history-title", "Messages → /orders/busy?show=messages#history-title",
 		})
 		var all []string
 		for _, n := range elements(p.one(with("class", "moments")), named("li")) {

@@ -145,53 +145,6 @@ func (s *server) incidents(ctx context.Context, r *http.Request, _ *kept) (conte
 	return content{Title: "Incidents", Template: "incidents", Data: data}, nil
 }
 
-func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	inError, err := s.inError(ctx)
-	if err != nil {
-		return content{}, err
-	}
-	under, err := s.underWay(ctx)
-	if err != nil {
-		return content{}, err
-	}
-	counts := append(under.Counts, number{core.Error, inError.Count, inError.Children, inError.More})
-	unattended, unknown := s.Client.Unattended(ctx, "")
-	data := struct {
-		Counts     []number
-		Oldest     core.Time
-		Incidents  []incident
-		Unattended []view.Unattended
-		Unknown    string
-		Schedules  []client.Schedule
-		Problems   []client.Workflow
-		Figures    figures
-	}{
-		Counts: counts, Incidents: inError.Incidents[:min(len(inError.Incidents), 5)], Unattended: unattended,
-		Figures: figuresOf(s.Client.Statistics(ctx)),
-	}
-	data.Oldest, err = s.oldest(ctx, under)
-	if err != nil {
-		return content{}, err
-	}
-	if unknown != nil {
-		data.Unknown = unknown.Error()
-	}
-	workflows, err := s.listed(ctx)
-	if err != nil {
-		return content{}, err
-	}
-	for _, w := range workflows {
-		if len(w.Problems) > 0 {
-			data.Problems = append(data.Problems, w)
-		}
-	}
-	data.Schedules, err = s.Client.Schedules(ctx)
-	if err != nil {
-		return content{}, err
-	}
-	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
-}
-
 // listed returns the workflows of the deployment. For a stack it returns nil, because a stack cannot list its
 // workflows.
 func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {

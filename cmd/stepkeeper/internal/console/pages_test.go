@@ -57,28 +57,39 @@ func TestOverview(t *testing.T) {
 		"overdue":            "Overdue2due 2026-03-01 11:55:00 UTC",
 		"rate":               "Ended per minute70",
 		"oldest":             "Oldest running order2026-03-01 12:00:00 UTC",
-		"problem-refund":     "refund: line 3: <steps> is missing",
+		"verdict":            "6 things need you. 1 order stopped, the first 2026-03-01 12:00:31 UTC.",
 	} {
 		require.Equal(t, want, p.byID(id))
 	}
 	require.Equal(t, []string{
+		"1 order → /orders?children=on&code=http-503&state=Error&step=charge&workflow=order",
+		"broken → /orders/broken",
+		"Repair… → /bulk?code=http-503&command=resubmit&step=charge&workflow=order",
+		"Show who waits → /waiting#agent-post", "Show who waits → /waiting#agent-payment",
+		"Check the health → /health", "Show the workflow → /workflows/refund",
+		"1 order → /orders?children=on&state=Processing&step=approve&workflow=order", "busy → /orders/busy",
+		"Answer → /answers?step=approve&workflow=order",
 		"Processing1 → /orders?children=on&state=Processing",
 		"Compensating1 → /orders?children=on&state=Compensating",
 		"Error1 → /orders?children=on&state=Error",
-		"1 → /orders?children=on&code=http-503&state=Error&step=charge&workflow=order",
-		"broken → /orders/broken",
-		"Repair all… → /bulk?code=http-503&command=resubmit&step=charge&workflow=order",
 	}, p.links())
 	require.Empty(t, p.actions())
-	require.Equal(t, []string{"order | charge | http-503 | 1 | 2026-03-01 12:00:31 UTC | 2026-03-01 12:00:31 UTC | " +
-		"the bank <is> away broken Repair all…"}, p.rows("incidents"))
+	require.Equal(t, []string{
+		"order: charge failed http-503 | 1 order | 2026-03-01 12:00:31 UTC | the bank <is> away broken | Repair…",
+		"Queue requests-post has no consumer | 3 messages | 2026-03-01 12:00:33 UTC | " +
+			"Its agent is not running. Start it. | Show who waits",
+		"Agent payment does not call charge breaker-open | – | 2026-03-01 12:00:30 UTC | its circuit breaker is open | " +
+			"Show who waits",
+		"Orders are overdue | 2 orders | 2026-03-01 11:55:00 UTC | " +
+			"The sweep of the Supervisor should have handled them. | Check the health",
+		"Workflow file refund is refused | – | – | line 3: <steps> is missing | Show the workflow",
+		"order: approve waits for an answer | 1 order | 2026-03-01 12:00:12 UTC | busy | Answer",
+	}, p.rows("what needs you"))
 	require.Equal(t, []string{
 		"payment | 0 | – | 4 | paused charge: its circuit breaker is open, 2026-03-01 12:00:30 UTC | 1200 | 3",
 		"post | 87 | 1m35s | 0 | called | not counted | not counted",
 		"stock | <denied> | called | not counted | not counted",
 	}, p.rows("agents"))
-	require.Equal(t, []string{"requests-post | 3 | 2026-03-01 12:00:33 UTC | Its agent is not running. Start it."},
-		p.rows("queues without a consumer"))
 	require.Equal(t, []string{"gone | @daily UTC | 2026-03-02 00:00:00 UTC | 1 | – | 1"}, p.rows("schedules"))
 	require.Contains(t, p.text(), "Not measured something is <not> measured")
 }
@@ -110,10 +121,10 @@ func TestListOfOrders(t *testing.T) {
 		p := visit(t, h, "/orders?workflow=order")
 		require.Equal(t, []string{
 			"busy | order | Processing | 2026-03-01 12:00:00 UTC | – | 0 | " +
-				"cool-off: waits for a time since 2026-03-01 12:00:12 UTC until 2026-03-01 12:01:30 UTC " +
-				"approve: waits for an answer or event since 2026-03-01 12:00:12 UTC " +
-				"parcels: waits for child orders since 2026-03-01 12:00:13 UTC " +
-				"pack: waits for the next attempt since 2026-03-01 12:00:12 UTC",
+				"cool-off: waits for a time, began 2026-03-01 12:00:12 UTC, due 2026-03-01 12:01:30 UTC " +
+				"approve: waits for an answer or event, began 2026-03-01 12:00:12 UTC " +
+				"parcels: waits for child orders, began 2026-03-01 12:00:13 UTC " +
+				"pack: waits for the next attempt, began 2026-03-01 12:00:12 UTC",
 			broken, undone,
 			"closed | order | Closed | 2026-03-01 12:00:01 UTC | 2026-03-01 12:00:50 UTC | 0 | ",
 			"erased | order | Closed | 2026-03-01 12:00:01 UTC | 2026-03-01 12:00:50 UTC | 0 | reserve: http-422",

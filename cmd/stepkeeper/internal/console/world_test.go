@@ -32,7 +32,7 @@ var flows = map[string]string{
 steps:
   reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: release, grade: fenced}
   charge: {agent: shop, operation: charge, after: [reserve], input: {order: "${ order }"}, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: refund, grade: fenced}
-  pack: {agent: shop, operation: pack, after: [reserve], timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: none, grade: fenced}
+  pack: {agent: shop, operation: pack, after: [reserve], timeout: 10m, retry: {maxFailures: 1}, onFailure: stop, undo: none, grade: fenced}
   ship: {agent: shop, operation: ship, after: [charge, pack], timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: recall, grade: fenced}
 `,
 	"impossible": `workflow: impossible

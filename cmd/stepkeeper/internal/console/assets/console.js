@@ -17,7 +17,10 @@
   const local = () => {
     for (const t of document.querySelectorAll("time[datetime]")) {
       const d = new Date(t.getAttribute("datetime"));
-      put(t, t.classList.contains("ago") ? span(Date.now() - d.getTime()) : stamp(d));
+      const age = span(Date.now() - d.getTime()), ago = t.classList.contains("ago");
+      put(t, ago ? age : stamp(d));
+      const title = `${ago ? stamp(d) : age}; ${d.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+      if (t.title !== title) t.title = title;
     }
   };
   const fresh = () => {
@@ -34,6 +37,40 @@
   // A page that nobody sees opens no stream. The extension of htmx closes the stream of a page that is hidden later.
   document.addEventListener("htmx:before:request", (e) => { if (document.hidden) e.preventDefault(); });
   document.addEventListener("htmx:after:swap", local);
+
+  // A browser remembers who acts. A form begins with that name, and its reader may change it.
+  const offered = new WeakSet();
+  const remembered = () => {
+    for (const field of document.querySelectorAll("[name=by]")) {
+      if (offered.has(field)) continue;
+      offered.add(field);
+      const by = localStorage.getItem("by") ?? "";
+      if (field.options ? [...field.options].some((o) => o.value === by) : field.value === "") field.value = by;
+    }
+  };
+  document.addEventListener("submit", (e) => {
+    const by = e.target.elements.by?.value;
+    if (by) localStorage.setItem("by", by);
+  });
+  document.addEventListener("htmx:after:swap", remembered);
+  remembered();
+
+  // An address may name a part that is folded.
+  const unfold = () => {
+    const part = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!part) return;
+    part.closest("details")?.setAttribute("open", "");
+    part.scrollIntoView();
+    if (part.matches(".filter input")) part.focus();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+  // A graph that is wider than its place begins where the order is now.
+  for (const part of document.querySelectorAll(".across")) {
+    const now = part.querySelector(".stopped, .failed, .processing, .waiting, .compensating");
+    if (now) part.scrollLeft += now.getBoundingClientRect().right + 64 - part.getBoundingClientRect().right;
+  }
+
   setInterval(() => { local(); fresh(); }, 1000);
   local();
 
@@ -90,14 +127,30 @@
     setTimeout(() => put(button, "Copy"), 1500);
   });
 
+  const keys = document.getElementById("keys");
+  document.getElementById("show-keys").addEventListener("click", () => keys.showModal());
+
+  // A row is a row of a table, a folded part, or a question. A step goes to its first link or control.
+  const step = (by) => {
+    const rows = [...document.querySelectorAll("main tbody tr, main summary, main section.box")].filter((r) => r.checkVisibility());
+    const places = rows.map((r) => r.matches("summary") ? r : r.querySelector("a[href], button, summary")).filter(Boolean);
+    const now = places.findIndex((p) => p === document.activeElement);
+    const place = places[now < 0 ? (by > 0 ? 0 : places.length - 1) : Math.min(Math.max(now + by, 0), places.length - 1)];
+    place?.focus();
+    place?.scrollIntoView({ block: "nearest" });
+  };
   let after = "";
   document.addEventListener("keydown", (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || keys.open || e.target.closest("input, select, textarea")) return;
     const to = after === "g" && [...document.querySelectorAll("nav a[accesskey]")].find((a) => a.accessKey === e.key);
     if (to) location.assign(to.href);
-    if (e.key === "/") {
-      const field = document.querySelector(".filter input");
-      if (field) { e.preventDefault(); field.focus(); } else { location.assign("/orders"); }
+    else if (e.key === "?") keys.showModal();
+    else if (e.key === "j") step(1);
+    else if (e.key === "k") step(-1);
+    else if (e.key === "/") {
+      const field = document.querySelector(".filter input[name=id]");
+      e.preventDefault();
+      if (field) field.focus(); else location.assign("/orders#filter-id");
     }
     after = e.key;
   });
