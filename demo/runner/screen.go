@@ -93,10 +93,15 @@ func (s *barScreen) close() {
 }
 
 func line(p stage.Progress, d time.Duration) string {
+	left := ""
+	if n := p.Ends(); n > 0 && n < p.Lines {
+		rest := time.Duration(float64(d) * float64(p.Lines-n) / float64(n))
+		left = fmt.Sprintf("  about %v left", rest.Round(time.Second))
+	}
 	return fmt.Sprintf(
-		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",
+		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s%s",
 		p.Answered, p.Lines, p.Processed, p.Undone, p.Refused, p.Stopped, p.Open,
-		float64(p.Processed+p.Undone)/max(d.Seconds(), 0.001))
+		float64(p.Processed+p.Undone)/max(d.Seconds(), 0.001), left)
 }
 
 func since(t time.Time) string { return fmt.Sprintf("%5.1f s", time.Since(t).Seconds()) }

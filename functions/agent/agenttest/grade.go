@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,8 @@ type Probe struct {
 	Timeout time.Duration
 	// Together is the number of concurrent calls; 0 means 8.
 	Together int
+	// Tried is called after each trial with the number of trials that have run, and of all that will. It may be nil.
+	Tried func(done, of int)
 }
 
 // Trial is the result of one trial.
@@ -129,18 +132,21 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 		return r, err
 	}
 	_, here := sub.(*inside)
-	for i := range trials {
-		tr := &trials[i]
-		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay &&
-			probe.Delay == nil || tr.inside && !here {
-			continue
-		}
+	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool {
+		return tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil ||
+			tr.needsDelay && probe.Delay == nil || tr.inside && !here
+	})
+	for i := range possible {
+		tr := &possible[i]
 		b := newBench(ctx, name, sub, probe, tr.with)
 		tr.run(b)
 		if b.broken != nil {
 			return r, fmt.Errorf("agenttest: %s: %w", tr.name, b.broken)
 		}
 		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
+		if probe.Tried != nil {
+			probe.Tried(i+1, len(possible))
+		}
 	}
 	if probe.Undo == "" {
 		r.Trials = append(r.Trials, Trial{

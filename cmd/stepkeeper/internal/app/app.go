@@ -127,11 +127,7 @@ func (a *App) Program() string {
 
 // Page returns the settings for printing a task.
 func (a *App) Page() render.Page {
-	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
-	if a.Streams.IsTerminal() {
-		p.Width = a.Streams.Width()
-	}
-	return p
+	return render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 }
 
 // PrintJSON writes v to the output as an indented JSON document.

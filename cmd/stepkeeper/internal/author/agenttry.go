@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -126,13 +127,17 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	}
 	defer out.Close()
 	out.Patience = o.wait
-	end, err := o.start(out.URL(), stop)
+	progress := o.app.Streams.Progress("trials", 0)
+	defer progress.Done()
+	o.probe.Tried = progress.Set
+	end, err := o.start(out.URL(), progress, stop)
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, "give the command as you would type it, after --",
 			"the agent cannot be started")
 	}
 	defer end()
 	report, err := out.Find(ctx, o.probe)
+	progress.Done()
 	if err == nil {
 		err = context.Cause(ctx) // non-nil if the agent ended or a user's command failed in the last trial
 	}
@@ -180,9 +185,9 @@ const killAfter = 5 * time.Second
 
 // start starts the agent's command and returns a function that ends the command. Without a command, start
 // asks the user to start the agent.
-func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
+func (o *agentTryOptions) start(url string, says io.Writer, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
+		fmt.Fprintf(says, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
 			"service is plain, with its ledger)\n", o.name, url)
 		return func() {}, nil
 	}
@@ -193,8 +198,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	// An error does not matter, because the folder is temporary.
 	forget := func() { _ = os.RemoveAll(folder) }
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
-	cmd.Stdout = o.app.Streams.Err
-	cmd.Stderr = o.app.Streams.Err
+	cmd.Stdout = says
+	cmd.Stderr = says
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
 	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
 		"STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",

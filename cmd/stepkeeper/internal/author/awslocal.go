@@ -102,9 +102,9 @@ func NewAWS(a *app.App) *cobra.Command {
 }
 
 func runUp(ctx context.Context, a *app.App) error {
-	done := a.Streams.Meanwhile("installing and starting LocalStack, up to 15 minutes the first time")
-	err := localstack.Start(ctx, a.Streams.Err)
-	done()
+	progress := a.Streams.Meanwhile("installing and starting LocalStack, up to 15 minutes the first time", 0)
+	err := localstack.Start(ctx, progress)
+	progress.Done()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "the lines above name the cause", "LocalStack does not run")
 	}
@@ -149,9 +149,9 @@ func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string,
 ) (*cdkapp.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
-	done := o.app.Streams.Meanwhile("building the functions and the template")
+	progress := o.app.Streams.Meanwhile("building the functions and the template", 0)
 	assembly, err := cdkapp.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
-	done()
+	progress.Done()
 	switch {
 	case errors.Is(err, cdkapp.ErrNoApp):
 		return nil, failure.Wrap(err, failure.NotFound,
@@ -196,10 +196,10 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 		return failure.Wrap(err, failure.General, "", "nothing was deployed")
 	}
 	fmt.Fprintf(o.app.Streams.Err, "deploying the stack %s to %s …\n", assembly.Stack, endpoint)
-	done := o.app.Streams.Meanwhile(fmt.Sprintf("deploying %d resources, about 7 minutes",
-		assembly.Template.Resources()))
+	progress := o.app.Streams.Meanwhile(fmt.Sprintf("deploying %d resources", assembly.Template.Resources()),
+		7*time.Minute)
 	outputs, err := cdkapp.Deploy(ctx, c, assembly)
-	done()
+	progress.Done()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
 	}

@@ -283,7 +283,6 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	defer bar.Done()
 	var mu sync.Mutex
 	began := time.Now()
-	done := 0
 	reported := time.Now()
 	search.Stop = func() bool { return ctx.Err() != nil }
 	search.Progress = func(seeds, orders int) {
@@ -293,10 +292,7 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 		if search.Seeds == 0 {
 			at = int(time.Since(began) / time.Second)
 		}
-		if at > done {
-			bar.Add(at - done)
-			done = at
-		}
+		bar.Set(at, 0)
 		if !s.ErrIsTerminal() && time.Since(reported) > 10*time.Second {
 			reported = time.Now()
 			fmt.Fprintf(s.Err, "%s, %d orders, nothing broken so far; %s left\n", share(seeds, search.Seeds),

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,9 +133,13 @@ const (
 // command again with the same ID.
 func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
 
+// Unseen is for a caller of Select that shows no progress.
+func Unseen(_, _ int) {}
+
 // Select returns the selected orders, oldest first, with the expected effect of the command on each. It sends
-// no command. An invalid w leads to an error that wraps client.ErrInvalid.
-func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
+// no command. An invalid w leads to an error that wraps client.ErrInvalid. It calls seen with the number of orders
+// that it has read, and of all; several goroutines do so.
+func Select(ctx context.Context, c *client.Client, w Where, a Action, seen func(done, of int)) ([]Order, error) {
 	q, err := w.query()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
@@ -147,7 +152,9 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 		all = append(all, Order{OrderID: s.OrderID})
 	}
 	slices.Reverse(all)
+	var read atomic.Int64
 	return all, each(ctx, len(all), func(i int) error {
+		defer func() { seen(int(read.Add(1)), len(all)) }()
 		t, err := c.Get(ctx, all[i].OrderID)
 		if err != nil {
 			return fmt.Errorf("order %s: %w", all[i].OrderID, err)

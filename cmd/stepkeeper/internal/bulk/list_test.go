@@ -202,7 +202,7 @@ func TestSelectReadsEveryPage(t *testing.T) {
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL)
 	require.NoError(t, err)
-	orders, err := bulk.Select(t.Context(), c, bulk.Where{"state": "error"}, bulk.Action{Command: "close"})
+	orders, err := bulk.Select(t.Context(), c, bulk.Where{"state": "error"}, bulk.Action{Command: "close"}, bulk.Unseen)
 	require.NoError(t, err)
 	var ids []string
 	for _, o := range orders {
@@ -349,7 +349,7 @@ func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	a.By = "ada"
 	a.Reason = "fixed"
 	where := bulk.Where{"state": "error"}
-	plan, err := bulk.Select(s.Context(), s.client, where, a)
+	plan, err := bulk.Select(s.Context(), s.client, where, a, bulk.Unseen)
 	require.NoError(s, err)
 	file := filepath.Join(s.TempDir(), "list.jsonl")
 	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}

@@ -172,7 +172,9 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	orders, err := bulk.Select(ctx, c, m.where, o.action)
+	bar := o.app.Streams.Progress("reading", 0)
+	orders, err := bulk.Select(ctx, c, m.where, o.action, bar.Set)
+	bar.Done()
 	if err != nil {
 		return o.app.Explain(err, "list of orders")
 	}
@@ -216,12 +218,8 @@ func work(ctx context.Context, a *app.App, c *client.Client, journal string) err
 			view.Count(l.Orders, "order"), journal)
 	}
 	bar := a.Streams.Progress(l.Command, int64(l.Orders))
-	done := 0
 	r, err := l.Run(ctx, c, func(n bulk.Report) {
-		if now := len(n.Fixed) + len(n.Again) + len(n.Refused); now > done {
-			bar.Add(now - done)
-			done = now
-		}
+		bar.Set(len(n.Fixed)+len(n.Again)+len(n.Refused), l.Orders)
 	})
 	bar.Done()
 	err = errors.Join(err, l.Close())

@@ -172,9 +172,7 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 			s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
 			took, strconv.Itoa(s.Run), why,
 		}
-		if a.Streams.IsTerminal() {
-			rows[i][6] = render.Cut(why, 60)
-		}
 	}
+	render.OneLine(style, summaryHeader, rows)
 	return rows
 }

@@ -252,7 +252,7 @@ func TestList(t *testing.T) {
 	screen := c
 	screen.terminal = true
 	screen.run(t, "list", "--where", "id=half").want(t, failure.OK,
-		"charge: "+(strings.Repeat("long ", 20))[:51]+"…")
+		"charge: "+(strings.Repeat("long ", 20))[:32]+"…\n")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--where", "workflow=provision,state=processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {

@@ -48,7 +48,9 @@ func NewBackup(a *app.App) *cobra.Command {
 			Text: "`folder` of the state of `stepkeeper dev`",
 		},
 	}, func(cmd *cobra.Command, args []string) error {
+		progress := a.Streams.Meanwhile("copying and checking the data", 0)
 		n, err := sqlite.Backup(cmd.Context(), data, args[0], token.FileName)
+		progress.Done()
 		switch {
 		case errors.Is(err, fs.ErrInvalid):
 			return failure.Wrap(err, failure.Usage, "name a file outside the data folder", "no backup was written")

@@ -15,7 +15,7 @@ import (
 )
 
 // Table writes a header and rows in aligned columns without borders. Tools such as cut and grep can process
-// this output. No line ends with white space.
+// this output. No line ends with white space. On a screen the last column is wrapped where the screen ends.
 func Table(w io.Writer, style streams.Style, indent string, header []string, rows [][]string) {
 	t := table.NewWriter()
 	t.SetStyle(plainStyle())
@@ -24,6 +24,11 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 		head[i] = style.Faint(h)
 	}
 	t.AppendHeader(head)
+	if room := style.Width() - len(indent) - before(header, rows); style.Width() > 0 && room >= leastColumn {
+		t.SetColumnConfigs([]table.ColumnConfig{{
+			Number: len(header), WidthMax: room, WidthMaxEnforcer: text.WrapSoft,
+		}})
+	}
 	for _, r := range rows {
 		row := make(table.Row, len(r))
 		for i, cell := range r {
@@ -34,6 +39,32 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 	for line := range strings.Lines(t.Render() + "\n") {
 		fmt.Fprintln(w, strings.TrimRight(indent+line, " \n"))
 	}
+}
+
+// leastColumn is the smallest width to which the last column of a table is wrapped. A smaller screen wraps the line.
+const leastColumn = 16
+
+// OneLine shortens the last column of a table, so that on a screen each row is one line.
+func OneLine(style streams.Style, header []string, rows [][]string) {
+	if style.Width() == 0 {
+		return
+	}
+	room := max(style.Width()-before(header, rows), leastColumn)
+	for _, r := range rows {
+		r[len(r)-1] = Cut(r[len(r)-1], room)
+	}
+}
+
+// before returns the number of columns of the screen before the last column of a table.
+func before(header []string, rows [][]string) (columns int) {
+	for i := range header[:len(header)-1] {
+		wide := text.StringWidthWithoutEscSequences(header[i])
+		for _, r := range rows {
+			wide = max(wide, text.StringWidthWithoutEscSequences(r[i]))
+		}
+		columns += wide + 2
+	}
+	return columns
 }
 
 func plainStyle() table.Style {

@@ -22,7 +22,6 @@ type Page struct {
 	Style   streams.Style
 	Now     time.Time
 	Program string          // start of each advised command line
-	Width   int             // columns of the screen; 0 means no limit
 	Order   json.RawMessage // content of the order; nil if unknown
 	// Messages is true to show the messages of the order instead of the timeline.
 	Messages bool
@@ -206,9 +205,17 @@ func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style
 
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string
+	name := len("(order)")
+	for _, s := range t.Steps {
+		name = max(name, len(s.Name))
+	}
+	most := shownDocument
+	if width := p.Style.Width(); width > 0 {
+		most = max((width-name-6)/2, 20)
+	}
 	add := func(name string, in, out json.RawMessage) {
 		if len(in)+len(out) > 0 {
-			rows = append(rows, []string{name, p.document(in), p.document(out)})
+			rows = append(rows, []string{name, document(in, most), document(out, most)})
 		}
 	}
 	add("(order)", p.Order, t.Output)
@@ -222,15 +229,16 @@ func (p Page) data(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"STEP", "INPUT", "OUTPUT"}, rows)
 }
 
-// shownDocument is the maximum length of a printed document. JSON output contains whole documents.
+// shownDocument is the maximum length of a document in a file. On a screen two documents share a line. JSON output
+// contains whole documents.
 const shownDocument = 100
 
-func (p Page) document(doc json.RawMessage) string {
+func document(doc json.RawMessage, most int) string {
 	var b bytes.Buffer
 	if len(doc) == 0 || json.Compact(&b, doc) != nil {
 		return "-"
 	}
-	return Cut(Clean(b.String()), shownDocument)
+	return Cut(Clean(b.String()), most)
 }
 
 func (p Page) timeline(w io.Writer, t view.Task) {
@@ -319,8 +327,8 @@ func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 
 // cut shortens a text to the rest of the screen's width. used is the number of columns before the text.
 func (p Page) cut(text string, used int) string {
-	room := p.Width - used
-	if p.Width == 0 || room < 20 {
+	room := p.Style.Width() - used
+	if p.Style.Width() == 0 || room < 20 {
 		return text
 	}
 	return Cut(text, room)

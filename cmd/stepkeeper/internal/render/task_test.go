@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"gotest.tools/v3/golden"
 
 	"github.com/stretchr/testify/require"
@@ -286,7 +288,7 @@ func stories() map[string]view.Task {
 
 func page(terminal bool) render.Page {
 	s, _ := streams.Test(terminal)
-	return render.Page{Style: s.Style(), Now: now, Program: "stepkeeper", Width: 100}
+	return render.Page{Style: s.Style(), Now: now, Program: "stepkeeper"}
 }
 
 func TestTaskPage(t *testing.T) {
@@ -449,6 +451,11 @@ func TestTaskPageInColour(t *testing.T) {
 	page(true).Task(&coloured, task)
 	require.Contains(t, coloured.String(), "\x1b[31;1mError\x1b[", "Error is not red")
 	require.NotContains(t, coloured.String(), "\x1b[2J", "a message of a service clears the screen")
+	for line := range strings.Lines(coloured.String()) {
+		if !strings.Contains(line, "# ") { // a command line is not wrapped, so that it can be copied
+			require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), 100, line)
+		}
+	}
 }
 
 func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -11,25 +12,107 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Progress is a progress bar on standard error. It prints nothing if standard error is not a terminal.
+// Progress shows on standard error how far a command is, and what is left. On a terminal it is a bar. Other
+// outputs get a line now and then.
 type Progress struct {
-	pool *mpb.Progress
+	out  io.Writer
+	pool *mpb.Progress // nil without a terminal
 	bar  *mpb.Bar
+	stop chan struct{} // nil for items; for time, closed by Done
+	ends sync.WaitGroup
 }
 
-// Progress starts a progress bar for total items. A total of 0 means that the number is unknown.
+// Progress starts a progress bar for total items. A total of 0 means that the number is unknown. It prints
+// nothing if standard error is not a terminal.
 func (s *Streams) Progress(label string, total int64) *Progress {
-	if !s.errTerminal {
-		return &Progress{}
+	began := time.Now()
+	return s.start(label, total, func(at decor.Statistics) string {
+		return counted(at.Current, at.Total, time.Since(began))
+	})
+}
+
+func counted(done, total int64, took time.Duration) string {
+	switch {
+	case total <= 0:
+		return fmt.Sprintf("%d, %v so far", done, took.Round(time.Second))
+	case done == 0:
+		return fmt.Sprintf("0 / %d", total)
 	}
-	pool := mpb.New(mpb.WithOutput(s.Err), mpb.WithWidth(min(40, s.Width()/2)))
-	bar := pool.AddBar(total,
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(label+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Name(" "),
-			decor.AverageETA(decor.ET_STYLE_GO)),
-	)
-	return &Progress{pool: pool, bar: bar}
+	rest := time.Duration(float64(took) * float64(total-done) / float64(done))
+	return fmt.Sprintf("%d / %d, about %v left", done, total, rest.Round(time.Second))
+}
+
+// Meanwhile starts the progress of a step whose parts cannot be counted. It usually takes the time about; 0
+// means that this is unknown. Without a terminal a line every 15 seconds says that the step goes on.
+func (s *Streams) Meanwhile(step string, about time.Duration) *Progress {
+	began := time.Now()
+	p := s.start(step, int64(about/time.Second),
+		func(decor.Statistics) string { return left(time.Since(began), about) })
+	stop := make(chan struct{})
+	p.stop = stop
+	p.ends.Go(func() {
+		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
+			p.tick(stop, step, began, about)
+			return nil
+		})
+	})
+	return p
+}
+
+func (s *Streams) start(label string, total int64, says func(decor.Statistics) string) *Progress {
+	p := &Progress{out: s.Err}
+	if !s.errTerminal {
+		return p
+	}
+	p.pool = mpb.New(mpb.WithOutput(s.Err), mpb.WithAutoRefresh(), mpb.WithWidth(s.Width()))
+	p.bar = p.pool.AddBar(total, mpb.BarWidth(min(40, s.Width()/3)), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(label+" ")),
+		mpb.AppendDecorators(decor.Any(says)))
+	return p
+}
+
+const beat = 15 * time.Second
+
+// tick moves the bar each second, or prints lines, until the step ends.
+func (p *Progress) tick(stop <-chan struct{}, step string, began time.Time, about time.Duration) {
+	every := beat
+	if p.bar != nil {
+		every = time.Second
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		took := time.Since(began)
+		switch {
+		case p.bar == nil:
+			fmt.Fprintf(p.out, "%s: %s\n", step, left(took, about))
+		case took < about: // a complete bar would disappear before the step ends
+			p.bar.SetCurrent(int64(took / time.Second))
+		}
+	}
+}
+
+func left(took, about time.Duration) string {
+	text := took.Round(time.Second).String() + " so far"
+	switch {
+	case about == 0:
+		return text
+	case took < about:
+		return text + ", about " + (about - took).Round(time.Second).String() + " left"
+	}
+	return text + ", longer than usual"
+}
+
+// Write prints lines that come meanwhile. On a terminal they appear above the bar.
+func (p *Progress) Write(line []byte) (int, error) {
+	if p.pool != nil {
+		return p.pool.Write(line)
+	}
+	return p.out.Write(line)
 }
 
 // Add adds n completed items.
@@ -39,45 +122,31 @@ func (p *Progress) Add(n int) {
 	}
 }
 
+// Set says how many items are complete, and of how many; 0 means that this is unknown.
+func (p *Progress) Set(done, total int) {
+	if p.bar == nil {
+		return
+	}
+	if total > 0 {
+		p.bar.SetTotal(int64(total), false)
+	}
+	if int64(done) > p.bar.Current() {
+		p.bar.SetCurrent(int64(done))
+	}
+}
+
 // Done removes the bar. Calling Done twice is harmless.
 func (p *Progress) Done() {
+	if p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+		p.ends.Wait()
+	}
 	if p.bar == nil {
 		return
 	}
 	p.bar.Abort(true)
 	p.pool.Wait()
 	p.bar = nil
-}
-
-const beat = 15 * time.Second
-
-// Meanwhile says on standard error every 15 seconds that a long step goes on, and for how long, until the
-// caller calls done. It returns done.
-func (s *Streams) Meanwhile(step string) (done func()) {
-	stop := make(chan struct{})
-	began := time.Now()
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
-			s.report(step, began, stop)
-			return nil
-		})
-	})
-	return func() {
-		close(stop)
-		ended.Wait()
-	}
-}
-
-func (s *Streams) report(step string, began time.Time, stop <-chan struct{}) {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-			fmt.Fprintf(s.Err, "%s: %s so far\n", step, time.Since(began).Round(time.Second))
-		}
-	}
+	p.pool = nil
 }

@@ -27,15 +27,69 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	}
 }
 
-// A long step says every 15 seconds that it goes on, and nothing more once it has ended.
+// A long step says every 15 seconds that it goes on and what is left, and nothing more once it has ended.
 func TestMeanwhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		about time.Duration
+		want  string
+	}{
+		"of unknown length": {0, "deploying: 15s so far\ndeploying: 30s so far\n"},
+		"of known length": {
+			20 * time.Second,
+			"deploying: 15s so far, about 5s left\ndeploying: 30s so far, longer than usual\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, b := streams.Test(false)
+				p := s.Meanwhile("deploying", test.about)
+				time.Sleep(31 * time.Second)
+				p.Done()
+				time.Sleep(time.Minute)
+				p.Done()
+				require.Equal(t, test.want, b.Err.String())
+			})
+		})
+	}
+}
+
+// Lines that come meanwhile reach standard error, with a bar and without.
+func TestLinesBesideAProgress(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, b := streams.Test(terminal)
+			p := s.Meanwhile("starting", time.Minute)
+			_, err := p.Write([]byte("a line of a program\n"))
+			require.NoError(t, err)
+			time.Sleep(20 * time.Second)
+			p.Done()
+			_, err = p.Write([]byte("a later line\n"))
+			require.NoError(t, err)
+			require.Contains(t, b.Err.String(), "a line of a program\n")
+			require.Contains(t, b.Err.String(), "starting")
+			require.Contains(t, b.Err.String(), "15s so far, about 45s left")
+			require.Contains(t, b.Err.String(), "a later line\n")
+			require.Empty(t, b.Out.String())
+		})
+	}
+}
+
+// On a terminal a bar shows how many items are complete, of how many, and what is left.
+func TestProgressSaysWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := streams.Test(false)
-		done := s.Meanwhile("deploying")
-		time.Sleep(31 * time.Second)
-		done()
-		time.Sleep(time.Minute)
-		require.Equal(t, "deploying: 15s so far\ndeploying: 30s so far\n", b.Err.String())
+		s, b := streams.Test(true)
+		p := s.Progress("trials", 0)
+		time.Sleep(2 * time.Second)
+		p.Set(3, 0)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Contains(t, b.Err.String(), "3, 2s so far")
+		p.Set(4, 16)
+		p.Set(2, 16)
+		time.Sleep(time.Second)
+		p.Done()
+		require.Contains(t, b.Err.String(), "4 / 16, about 12s left")
+		require.NotContains(t, b.Err.String(), "2 / 16", "it never goes back")
 	})
 }
 

@@ -6,11 +6,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Style colours text. If colours are off, it leaves the text unchanged.
-type Style struct{ on bool }
+// Style colours text, and knows the width of the screen. If colours are off, it leaves the text unchanged.
+type Style struct {
+	on    bool
+	width int
+}
 
 // Style returns the style for standard output.
-func (s *Streams) Style() Style { return Style{on: s.colour} }
+func (s *Streams) Style() Style {
+	if !s.outTerminal {
+		return Style{on: s.colour}
+	}
+	return Style{on: s.colour, width: s.Width()}
+}
+
+// Width returns the number of columns of the screen; 0 means that there is no limit, as in a file.
+func (p Style) Width() int { return p.width }
 
 func (p Style) paint(text string, attributes ...color.Attribute) string {
 	if !p.on || text == "" {
