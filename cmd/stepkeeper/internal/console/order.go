@@ -139,6 +139,8 @@ func waitsOf(t *client.Task) (all []stepWait) {
 			w.For = view.WaitChildren
 		case st.Answers != nil:
 			w.For = view.WaitAnswer
+		case st.Any != nil: // its members wait
+			continue
 		case st.State == core.Waiting:
 			w.For = view.WaitTime
 		default:

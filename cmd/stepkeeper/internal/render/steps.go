@@ -27,11 +27,18 @@ func (p Page) steps(w io.Writer, t view.Task) {
 			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s, t),
 		}
 	}
-	Table(w, p.Style, "  ", []string{
-		"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT",
-		"NOTE",
-	}, rows)
+	header := []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}
+	if width := p.Style.Width(); width > 0 && width < fullWidth { // the timeline has the first times too
+		header = slices.Delete(header, 4, 5)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 4, 5)
+		}
+	}
+	Table(w, p.Style, "  ", header, rows)
 }
+
+// fullWidth is the width of a screen from which on the steps have all columns.
+const fullWidth = 130
 
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {

@@ -42,7 +42,7 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 }
 
 // leastColumn is the smallest width to which the last column of a table is wrapped. A smaller screen wraps the line.
-const leastColumn = 16
+const leastColumn = 24
 
 // OneLine shortens the last column of a table, so that on a screen each row is one line.
 func OneLine(style streams.Style, header []string, rows [][]string) {

@@ -12,15 +12,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Progress shows on standard error how far a command is, and what is left. On a terminal it is a bar. Other
-// outputs get a line now and then.
+// Progress shows on standard error how far a command is, and what is left. On a terminal it is a bar, which
+// appears after a second. Other outputs get a line now and then. Its methods may be called concurrently.
 type Progress struct {
-	out  io.Writer
-	pool *mpb.Progress // nil without a terminal
-	bar  *mpb.Bar
-	stop chan struct{} // nil for items; for time, closed by Done
-	ends sync.WaitGroup
+	out   io.Writer
+	began time.Time
+	make  func(total int64) (*mpb.Progress, *mpb.Bar) // nil without a terminal
+	stop  chan struct{}                               // nil for items; for time, closed by Done
+	ends  sync.WaitGroup
+
+	mu          sync.Mutex
+	done, total int64
+	pool        *mpb.Progress // nil before the bar appears, and after Done
+	bar         *mpb.Bar
 }
+
+// patience is how long a step takes before its bar appears.
+const patience = time.Second
 
 // Progress starts a progress bar for total items. A total of 0 means that the number is unknown. It prints
 // nothing if standard error is not a terminal.
@@ -60,14 +68,35 @@ func (s *Streams) Meanwhile(step string, about time.Duration) *Progress {
 }
 
 func (s *Streams) start(label string, total int64, says func(decor.Statistics) string) *Progress {
-	p := &Progress{out: s.Err}
+	p := &Progress{out: s.Err, began: time.Now(), total: total}
 	if !s.errTerminal {
 		return p
 	}
-	p.pool = mpb.New(mpb.WithOutput(s.Err), mpb.WithAutoRefresh(), mpb.WithWidth(s.Width()))
-	p.bar = p.pool.AddBar(total, mpb.BarWidth(min(40, s.Width()/3)), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(label+" ")),
-		mpb.AppendDecorators(decor.Any(says)))
+	p.make = func(total int64) (*mpb.Progress, *mpb.Bar) {
+		pool := mpb.New(mpb.WithOutput(s.Err), mpb.WithAutoRefresh(), mpb.WithWidth(s.Width()))
+		return pool, pool.AddBar(total, mpb.BarWidth(min(40, s.Width()/3)), mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name(label+" ")), mpb.AppendDecorators(decor.Any(says)))
+	}
 	return p
+}
+
+// to moves the bar, and makes it appear in time. The caller holds the lock.
+func (p *Progress) to(done, total int64) {
+	p.done = max(p.done, done)
+	p.total = max(p.total, total)
+	if p.make == nil {
+		return
+	}
+	if p.pool == nil {
+		if time.Since(p.began) < patience {
+			return
+		}
+		p.pool, p.bar = p.make(p.total)
+	}
+	if p.total > 0 {
+		p.bar.SetTotal(p.total, false)
+	}
+	p.bar.SetCurrent(p.done)
 }
 
 const beat = 15 * time.Second
@@ -75,7 +104,7 @@ const beat = 15 * time.Second
 // tick moves the bar each second, or prints lines, until the step ends.
 func (p *Progress) tick(stop <-chan struct{}, step string, began time.Time, about time.Duration) {
 	every := beat
-	if p.bar != nil {
+	if p.make != nil {
 		every = time.Second
 	}
 	tick := time.NewTicker(every)
@@ -88,10 +117,12 @@ func (p *Progress) tick(stop <-chan struct{}, step string, began time.Time, abou
 		}
 		took := time.Since(began)
 		switch {
-		case p.bar == nil:
+		case p.make == nil:
 			fmt.Fprintf(p.out, "%s: %s\n", step, left(took, about))
 		case took < about: // a complete bar would disappear before the step ends
-			p.bar.SetCurrent(int64(took / time.Second))
+			p.Set(int(took/time.Second), 0)
+		default:
+			p.Set(0, 0)
 		}
 	}
 }
@@ -109,6 +140,8 @@ func left(took, about time.Duration) string {
 
 // Write prints lines that come meanwhile. On a terminal they appear above the bar.
 func (p *Progress) Write(line []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.pool != nil {
 		return p.pool.Write(line)
 	}
@@ -117,22 +150,16 @@ func (p *Progress) Write(line []byte) (int, error) {
 
 // Add adds n completed items.
 func (p *Progress) Add(n int) {
-	if p.bar != nil {
-		p.bar.IncrBy(n)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to(p.done+int64(n), 0)
 }
 
 // Set says how many items are complete, and of how many; 0 means that this is unknown.
 func (p *Progress) Set(done, total int) {
-	if p.bar == nil {
-		return
-	}
-	if total > 0 {
-		p.bar.SetTotal(int64(total), false)
-	}
-	if int64(done) > p.bar.Current() {
-		p.bar.SetCurrent(int64(done))
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to(int64(done), int64(total))
 }
 
 // Done removes the bar. Calling Done twice is harmless.
@@ -142,11 +169,13 @@ func (p *Progress) Done() {
 		p.stop = nil
 		p.ends.Wait()
 	}
-	if p.bar == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.make = nil
+	if p.pool == nil {
 		return
 	}
 	p.bar.Abort(true)
 	p.pool.Wait()
-	p.bar = nil
 	p.pool = nil
 }
