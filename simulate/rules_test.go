@@ -77,6 +77,7 @@ var rules = []struct {
 	{"P52", []string{"P52", "P5", "P12"}, ""},
 	{"P53", []string{"22", "23", "P42"}, ""},
 	{"P54", []string{"22", "23", "7"}, ""},
+	{"P58", []string{"7", "8", "P16", "21"}, ""},
 	{"P60", nil, "the simulator's store damages no document; TestADamagedOrderIsSetAside does"},
 }
 

@@ -45,7 +45,7 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any has it. Every other one has the version 1, so that older code can read it.
+// an Any, or with a deadline of a step, has it. Every other one has the version 1, so that older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
@@ -140,9 +140,13 @@ type StepDefinition struct {
 	MaxDuration Duration `json:"maxDuration,omitempty"`
 	// PollFor is the longest time that the service may answer not-yet (P45, "not now" is not a failure).
 	// After this time, the step has failed. 0 means MaxQueueTime, after which the task stops in Error.
-	PollFor   Duration `json:"pollFor,omitempty"`
-	Retry     Retry    `json:"retry"`
-	OnFailure Policy   `json:"onFailure"`
+	PollFor Duration `json:"pollFor,omitempty"`
+	// Deadline is the longest time from the step's first claim to its end, whatever it does meanwhile (P58, a step
+	// has a deadline). 0 means none. OnDeadline is the reaction, required with Deadline.
+	Deadline   Duration `json:"deadline,omitempty"`
+	OnDeadline Policy   `json:"onDeadline,omitempty"`
+	Retry      Retry    `json:"retry"`
+	OnFailure  Policy   `json:"onFailure"`
 	// Undo is the operation that reverses the step. It is nil for a step without an effect ("undo: none"),
 	// and for a step at or after the point of no return.
 	Undo  *Undo `json:"undo,omitempty"`

@@ -219,6 +219,9 @@ func (r *decision) resume(e core.Command) {
 		}
 		s.Failures = Failures{}
 		s.endHold()
+		if s.Attempted() && !s.Passed() && s.Withdrawn == 0 {
+			s.setLate(s.d, r.at.Now)
+		}
 		if s.State == core.Failed {
 			s.State = core.Pending
 			if !s.Attempted() { // an expression or rule that failed the step is evaluated again

@@ -191,6 +191,7 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add("deadline is another one; it counts from the first claim", d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
 		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
@@ -263,6 +264,9 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			kept.Moved = true
 			s.Answers = &kept
 			s.CompleteBy = 0 // the new definition sets the time of the next reminder
+		}
+		if s.Attempted() && s.Late.At.Sub(s.FirstClaim()) != to.Steps[i].Deadline {
+			s.setLate(&to.Steps[i], s.FirstClaim())
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
