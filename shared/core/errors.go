@@ -114,8 +114,9 @@ func Uncalled(code string) bool {
 func OwnCode(code string) bool { return slices.Contains(ownCodes, code) }
 
 var ownCodes = []string{
-	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeLate, CodeNoAgent, CodeNoConsumer,
-	CodeNotYet, CodeNoneLeft, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue, CodeTimeout, CodeUnauthorized,
+	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeLate, CodeNoAgent,
+	CodeNoConsumer, CodeNotYet, CodeNoneLeft, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue,
+	CodeTimeout, CodeUnauthorized,
 	CodeUnknownTask, "children-failed", "deadline", "expression", "hops", "in-doubt", "panic", "refused", "unspecified",
 }
 

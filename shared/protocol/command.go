@@ -214,7 +214,8 @@ func (r *decision) resume(e core.Command) {
 	r.started()
 	for i := range t.Steps {
 		s := r.step(i)
-		if (s.State == core.Processed || s.State == core.Settling) && s.Finish.Seq == 0 { // the step finished while the order was in Error
+		done := s.State == core.Processed || s.State == core.Settling
+		if done && s.Finish.Seq == 0 { // the step finished while the order was in Error
 			s.emitStepFinished()
 		}
 		s.Failures = Failures{}

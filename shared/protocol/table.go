@@ -440,28 +440,6 @@ func causeAnswer(e core.Answered) string {
 	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
 }
 
-// kindOfReply returns the kind of a reply. The function guard ignores a reply with an unknown operation or
-// outcome.
-func kindOfReply(e core.Reply) eventKind {
-	undo := e.Operation == core.UndoOp
-	switch e.Outcome {
-	case core.OutcomeFailed:
-		if undo {
-			return undoFailed
-		}
-		return doFailed
-	case core.OutcomeRetryLater:
-		if undo {
-			return undoLater
-		}
-		return doLater
-	}
-	if undo {
-		return undoDone
-	}
-	return doDone
-}
-
 // bySupervisor reports whether only the Supervisor creates the event. The decision about such an event
 // claims nothing and sends no request (P16, the Supervisor hands back and gives up). It leaves statuses to
 // the Scheduler.

@@ -189,11 +189,12 @@ func (b *builder) quiet(s *core.StepDefinition) (wait core.Duration) {
 // endless warns about an any that nothing ends.
 func (b *builder) endless(i int) {
 	group := &b.def.Steps[i]
-	if group.Any == nil {
+	if group.Any == nil || group.Deadline > 0 {
 		return
 	}
 	for _, s := range b.def.Steps {
-		if slices.Contains(group.Servants(), s.Name) && (s.Deadline > 0 || group.Deadline > 0 || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0) {
+		ends := s.Deadline > 0 || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0
+		if slices.Contains(group.Servants(), s.Name) && ends {
 			return
 		}
 	}
