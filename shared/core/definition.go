@@ -45,7 +45,7 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any has it. Every other one has the version 1, so that older code can read it.
+// an Any, or with a deadline of a step, has it. Every other one has the version 1, so that older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
@@ -140,9 +140,13 @@ type StepDefinition struct {
 	MaxDuration Duration `json:"maxDuration,omitempty"`
 	// PollFor is the longest time that the service may answer not-yet (P45, "not now" is not a failure).
 	// After this time, the step has failed. 0 means MaxQueueTime, after which the task stops in Error.
-	PollFor   Duration `json:"pollFor,omitempty"`
-	Retry     Retry    `json:"retry"`
-	OnFailure Policy   `json:"onFailure"`
+	PollFor Duration `json:"pollFor,omitempty"`
+	// Deadline is the longest time from the step's first claim to its end, whatever it does meanwhile (P58, a step
+	// has a deadline). 0 means none. OnDeadline is the reaction, required with Deadline.
+	Deadline   Duration `json:"deadline,omitempty"`
+	OnDeadline Policy   `json:"onDeadline,omitempty"`
+	Retry      Retry    `json:"retry"`
+	OnFailure  Policy   `json:"onFailure"`
 	// Undo is the operation that reverses the step. It is nil for a step without an effect ("undo: none"),
 	// and for a step at or after the point of no return.
 	Undo  *Undo `json:"undo,omitempty"`
@@ -428,106 +432,6 @@ type Expressions interface {
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
-}
-
-// Link computes the lookup tables of the definition. Call it once after loading, before other goroutines use
-// the definition. Steps must not change afterwards. Link ignores names that validation refuses.
-func (d *Definition) Link() {
-	d.byName = make(map[string]int, len(d.Steps))
-	for i := range d.Steps {
-		d.byName[d.Steps[i].Name] = i
-	}
-	d.after = make([][]int, len(d.Steps))
-	for i := range d.Steps {
-		for _, name := range d.Steps[i].After {
-			if j, ok := d.byName[name]; ok {
-				d.after[i] = append(d.after[i], j)
-			}
-		}
-	}
-	d.serves = slices.Repeat([]int{-1}, len(d.Steps))
-	d.members = make([][]int, len(d.Steps))
-	for i := range d.Steps {
-		for _, name := range d.Steps[i].Servants() {
-			j, ok := d.byName[name]
-			if !ok {
-				continue
-			}
-			d.serves[j] = i
-			if d.Steps[i].Any != nil {
-				d.members[i] = append(d.members[i], j)
-			}
-		}
-	}
-	d.ancestors = make([][]int, len(d.Steps))
-	for i := range d.Steps {
-		// A step that serves another one may end after the claims of later steps (P38, P54). No expression reads
-		// the result of such a step, because a repeated request must have the same bytes (P12).
-		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.serves[j] >= 0 })
-	}
-}
-
-// Servants returns the names of the steps that serve the step.
-func (d *StepDefinition) Servants() (names []string) {
-	switch {
-	case d.Answer != nil && d.Answer.Ask != "":
-		return []string{d.Answer.Ask}
-	case d.Any != nil:
-		for _, m := range d.Any.Members {
-			names = append(names, MemberName(d.Name, m))
-		}
-	}
-	return names
-}
-
-// Predecessors returns the steps that step i names in After.
-func (d *Definition) Predecessors(i int) []int { return d.after[i] }
-
-// Ancestors returns the steps whose results step i may read: its direct and indirect predecessors, except
-// steps that serve another one.
-func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
-
-// Serves returns the step for which alone step i exists, or -1. A call that sends a question serves the step that
-// is answered, and a member serves its Any. Once that step has ended, nobody wants step i any more (P53, a step
-// can be withdrawn).
-func (d *Definition) Serves(i int) int { return d.serves[i] }
-
-// MemberOf returns the Any that step i is a member of, or -1.
-func (d *Definition) MemberOf(i int) int {
-	if n := d.serves[i]; n >= 0 && d.Steps[n].Any != nil {
-		return n
-	}
-	return -1
-}
-
-// Members returns the steps that are the members of the Any of step i, in the order of Any.Members.
-func (d *Definition) Members(i int) []int { return d.members[i] }
-
-func (d *Definition) before(i int) []int {
-	seen := make([]bool, len(d.Steps))
-	found := append([]int(nil), d.after[i]...)
-	for n := 0; n < len(found); n++ {
-		if j := found[n]; !seen[j] {
-			seen[j] = true
-			found = append(found, d.after[j]...)
-		}
-	}
-	unique := found[:0]
-	for _, j := range found {
-		if seen[j] {
-			seen[j] = false
-			unique = append(unique, j)
-		}
-	}
-	return unique
-}
-
-// Index returns the position of the named step, or -1.
-func (d *Definition) Index(step string) int {
-	if i, ok := d.byName[step]; ok {
-		return i
-	}
-	return -1
 }
 
 // Notifies reports whether tasks of this definition send that kind of status. A definition with "failed" in

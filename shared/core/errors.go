@@ -69,6 +69,9 @@ const CodeOvertaken = "overtaken"
 // CodeNoneLeft is the failure code of an Any of which fewer members than it needs can still end well (P54).
 const CodeNoneLeft = "none-left"
 
+// CodeLate is the failure code of a step whose deadline has passed (P58, a step has a deadline).
+const CodeLate = "late"
+
 // CodeFailed is stored if a failure has no code.
 const CodeFailed = "failed"
 
@@ -111,8 +114,9 @@ func Uncalled(code string) bool {
 func OwnCode(code string) bool { return slices.Contains(ownCodes, code) }
 
 var ownCodes = []string{
-	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeNoAgent, CodeNoConsumer,
-	CodeNotYet, CodeNoneLeft, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue, CodeTimeout, CodeUnauthorized,
+	CodeAnswerRefused, CodeAnswerTimeout, CodeBreakerOpen, CodeDamaged, CodeFailed, CodeLate, CodeNoAgent,
+	CodeNoConsumer, CodeNotYet, CodeNoneLeft, CodeNoTokens, CodeOutput, CodeOutputTooLarge, CodeOvertaken, CodeQueue,
+	CodeTimeout, CodeUnauthorized,
 	CodeUnknownTask, "children-failed", "deadline", "expression", "hops", "in-doubt", "panic", "refused", "unspecified",
 }
 

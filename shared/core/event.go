@@ -86,6 +86,14 @@ const (
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
+// StepLate reports that the deadline of a step has passed (P58, a step has a deadline). Only the Supervisor creates
+// this event.
+type StepLate struct {
+	Step string
+	Run  int
+	Seq  int // how often the step's deadline was set in the run
+}
+
 // ResendDue reports that the task's ResendTime has passed: an end is still unsettled (P11, an end is reported
 // until settled), or a status is undelivered (P12b, a status delays nothing else). Only the Supervisor creates
 // this event.
@@ -186,6 +194,7 @@ func (Reply) event()          {}
 func (Progress) event()       {}
 func (Overdue) event()        {}
 func (DeadlinePassed) event() {}
+func (StepLate) event()       {}
 func (ResendDue) event()      {}
 func (Wake) event()           {}
 func (Settle) event()         {}

@@ -75,8 +75,8 @@ func (s step) afterFailure() {
 	case s.t.ProcessState != core.Processing || !waits && !s.awaitsUndo():
 	case !s.bySupervisor():
 		s.undoStep()
-	case waits: // even a step without undo lets others begin
-		s.claimLater()
+	case waits || s.State != core.Processing || s.d.Grade == core.Fenced && s.d.Undo != nil:
+		s.claimLater() // even a step without undo lets others begin
 	}
 }
 
@@ -232,6 +232,7 @@ func (s step) claim(p prepared) {
 func (s step) take(state core.State, c Claim) {
 	switch {
 	case s.First.Nth == 0:
+		s.setLate(s.d, s.at.Now)
 		last := 0
 		for n := range s.t.Steps {
 			last = max(last, s.t.Steps[n].First.Nth)

@@ -32,7 +32,9 @@ func TestMoveOfAnAny(t *testing.T) {
 		states  string
 	}{
 		{
-			"less", []string{"p", "q", "r"}, 1, "",
+			"less",
+			[]string{"p", "q", "r"},
+			1, "",
 			"Processing: s-p Processed/1, s-q Compensating/2, s-r Compensated/1, s Settling/1, c Processing/1",
 		},
 		{"other members", []string{"p", "q", "x"}, 3, "step s: its members are others", ""},

@@ -214,11 +214,15 @@ func (r *decision) resume(e core.Command) {
 	r.started()
 	for i := range t.Steps {
 		s := r.step(i)
-		if (s.State == core.Processed || s.State == core.Settling) && s.Finish.Seq == 0 { // the step finished while the order was in Error
+		done := s.State == core.Processed || s.State == core.Settling
+		if done && s.Finish.Seq == 0 { // the step finished while the order was in Error
 			s.emitStepFinished()
 		}
 		s.Failures = Failures{}
 		s.endHold()
+		if s.Attempted() && !s.Passed() && s.Withdrawn == 0 {
+			s.setLate(s.d, r.at.Now)
+		}
 		if s.State == core.Failed {
 			s.State = core.Pending
 			if !s.Attempted() { // an expression or rule that failed the step is evaluated again

@@ -451,6 +451,9 @@ func liveTime(t *protocol.Task) core.Time {
 		times = append(times, t.Deadline.At)
 	}
 	for _, s := range t.Steps {
+		if t.ProcessState == core.Processing {
+			times = append(times, s.LateAt())
+		}
 		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 		switch s.State {
 		case core.Processing, core.Compensating:
@@ -470,7 +473,7 @@ func liveTime(t *protocol.Task) core.Time {
 
 func supervises(ev core.Event) bool {
 	switch ev.(type) {
-	case core.Overdue, core.DeadlinePassed, core.ResendDue:
+	case core.Overdue, core.DeadlinePassed, core.StepLate, core.ResendDue:
 		return true
 	}
 	return false

@@ -123,21 +123,7 @@ func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
 			"what it may be answered with, or what is a refusal, is different", bound,
 		})
 	}
-	if d.Any != nil && n.Any != nil {
-		passed := s != nil && s.Passed()
-		for _, c := range []struct {
-			what    string
-			differs bool
-			refused bool
-		}{
-			{"members are others", !slices.Equal(d.Any.Members, n.Any.Members), bound},
-			{"enough is another one", d.Any.Enough != n.Any.Enough, bound && passed},
-		} {
-			if c.differs {
-				all = append(all, Difference{d.Name, "its " + c.what, c.refused})
-			}
-		}
-	}
+	all = append(all, anyDifferences(d, n, bound, s)...)
 	if d.Each != nil && n.Each != nil && !sameChildren(d.Each, n.Each) {
 		all = append(all, Difference{
 			d.Name, "its children are of another workflow, or get other orders",
@@ -160,6 +146,20 @@ func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
 
 func sameInput(d, n *core.StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
+}
+
+// anyDifferences returns the differences between two Anys. Before the decision, enough may change.
+func anyDifferences(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
+	if d.Any == nil || n.Any == nil {
+		return nil
+	}
+	if !slices.Equal(d.Any.Members, n.Any.Members) {
+		all = append(all, Difference{d.Name, "its members are others", bound})
+	}
+	if d.Any.Enough != n.Any.Enough {
+		all = append(all, Difference{d.Name, "its enough is another one", bound && s.Passed()})
+	}
+	return all
 }
 
 // WithoutEffect reports whether the step provably has no lasting effect. There are three cases:
@@ -191,6 +191,7 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add("deadline is another one; it counts from the first claim", d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
 		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
@@ -263,6 +264,9 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			kept.Moved = true
 			s.Answers = &kept
 			s.CompleteBy = 0 // the new definition sets the time of the next reminder
+		}
+		if s.Attempted() && s.Late.At.Sub(s.FirstClaim()) != to.Steps[i].Deadline {
+			s.setLate(&to.Steps[i], s.FirstClaim())
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 

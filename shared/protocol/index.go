@@ -25,6 +25,9 @@ func Live(t *Task) core.Time {
 		if s.InFlight() || going && s.AwaitsWake() {
 			live = earliest(live, s.CompleteBy)
 		}
+		if t.ProcessState == core.Processing {
+			live = earliest(live, s.LateAt())
+		}
 	}
 	return live
 }
@@ -108,7 +111,7 @@ func Settled(t *Task) *Task {
 }
 
 // SweepEvents returns the events that the Supervisor has to decide now. There is an event for each passed
-// complete-by time, for a passed deadline, and for a passed resend time.
+// complete-by time, for a passed deadline of the task or of a step, and for a passed resend time.
 func SweepEvents(def *core.Definition, t *Task, now core.Time) []core.Event {
 	var events []core.Event
 	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
@@ -116,6 +119,9 @@ func SweepEvents(def *core.Definition, t *Task, now core.Time) []core.Event {
 		s := &t.Steps[i]
 		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
 			events = append(events, core.Overdue{Step: s.Name, Attempt: s.Attempt})
+		}
+		if t.ProcessState == core.Processing && s.LateAt().Passed(now) {
+			events = append(events, core.StepLate{Step: s.Name, Run: t.Run, Seq: s.Late.Seq})
 		}
 	}
 	if t.ProcessState == core.Processing && t.Deadline.At.Passed(now) {

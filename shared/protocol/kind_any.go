@@ -47,7 +47,7 @@ func (anyKind) validState(s *Step, _ *core.StepDefinition) bool {
 func (r *decision) decideAny() (changed bool) {
 	for i := range r.t.Steps {
 		s := r.step(i)
-		if s.d.Any == nil || s.State != core.Waiting {
+		if s.d.Any == nil || s.State != core.Waiting || s.Withdrawn != 0 {
 			continue
 		}
 		if !r.bySupervisor() {

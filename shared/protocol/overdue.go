@@ -39,7 +39,7 @@ func (s step) overdue(ev core.Event) (string, error) {
 // claimLater leaves the claim of an undo to the Scheduler (P16, the Supervisor hands back and gives up). It does
 // nothing if a Wake is on its way.
 func (s step) claimLater() {
-	if s.AwaitsWake() && s.CompleteBy > s.at.Now {
+	if s.AwaitsWake() && s.CompleteBy > s.at.Now && s.CompleteBy <= s.at.Now.Add(s.def.Grace) {
 		return
 	}
 	if s.State != core.Waiting {
@@ -121,6 +121,7 @@ func (s step) woken(ev core.Event) (string, error) {
 	case s.t.ProcessState != core.Processing: // an undo waits for other times
 	case !s.Attempted():
 		return notClaims, nil
+	case s.awaitsUndo(): // the Supervisor has withdrawn it (P58, a step has a deadline)
 	case s.at.Now < s.NextLook(s.d):
 		return "its wait is not over", nil
 	}

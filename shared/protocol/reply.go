@@ -384,3 +384,25 @@ func (s step) retry(atLeast core.Duration) {
 		s.handBack(s.at.Now.Add(max(backoffWait(retry.Backoff, s.Failures.Do, u), atLeast)))
 	}
 }
+
+// kindOfReply returns the kind of a reply. The function guard ignores a reply with an unknown operation or
+// outcome.
+func kindOfReply(e core.Reply) eventKind {
+	undo := e.Operation == core.UndoOp
+	switch e.Outcome {
+	case core.OutcomeFailed:
+		if undo {
+			return undoFailed
+		}
+		return doFailed
+	case core.OutcomeRetryLater:
+		if undo {
+			return undoLater
+		}
+		return doLater
+	}
+	if undo {
+		return undoDone
+	}
+	return doDone
+}

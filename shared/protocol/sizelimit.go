@@ -58,6 +58,7 @@ const (
 	namesOfStep     = 3        // times that a step contains its name
 	finishReserve   = 20       // number of the status "step finished"
 	codeReserve     = 150      // code of a failure after which the order goes on
+	lateReserve     = 60       // deadline of a step
 	markReserve     = 45       // time since which a step is no longer wanted
 	progressReserve = 1320     // last progress
 	answerReserve   = 7 << 10  // people and verdicts of a step that waits for an answer
@@ -88,11 +89,14 @@ func Reserve(def *core.Definition) int {
 		if def.Notifies(core.StatusStepFinished) {
 			n += finishReserve
 		}
-		if d.OnFailure == core.OnFailureContinue || serves[d.Name] {
+		if d.OnFailure == core.OnFailureContinue || d.Deadline > 0 || serves[d.Name] {
 			n += codeReserve
 		}
-		if serves[d.Name] {
+		if serves[d.Name] || d.Deadline > 0 {
 			n += markReserve
+		}
+		if d.Deadline > 0 {
+			n += lateReserve
 		}
 		switch {
 		case d.Any != nil:

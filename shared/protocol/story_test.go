@@ -217,6 +217,11 @@ func (s *story) step(name string, opts map[string]string) {
 			if d.Answer == nil {
 				d.Timeout = s.span(v)
 			}
+		case "deadline":
+			d.Deadline = s.span(v)
+			d.OnDeadline = cmp.Or(d.OnDeadline, core.OnFailureContinue)
+		case "on-deadline":
+			d.OnDeadline = core.Policy(v)
 		case "long":
 			d.MaxDuration = s.span(v)
 		case "poll":

@@ -57,6 +57,7 @@ const (
 	wakeStep
 	childEnded
 	progress
+	stepLate
 
 	submitted
 	deadlinePassed
@@ -131,6 +132,8 @@ const (
 	wasSkip   = "the step was skipped"
 	notClaims = "the step was never claimed"
 	notOpen   = "nothing is expected of that child: a duplicate, or overtaken"
+
+	onlyForward = "a deadline binds only a task that goes forward"
 
 	earlierRun = "it belongs to an earlier run"
 )
@@ -255,6 +258,24 @@ var stepRows = []stepRow{
 		core.Compensated, core.Settling,
 	}, alive, ignore(notOpen)},
 
+	// A deadline binds only a step that goes forward (P58, a step has a deadline).
+	{
+		[]eventKind{stepLate},
+		[]core.State{core.Pending, core.Processing, core.Waiting},
+		[]mode{going},
+		onStep(step.late),
+	},
+	{
+		[]eventKind{stepLate},
+		[]core.State{core.Pending, core.Processing, core.Waiting},
+		[]mode{undoing, errForward, errUndo},
+		ignore(onlyForward),
+	},
+	{[]eventKind{stepLate}, []core.State{
+		core.Skipped, core.Processed, core.Failed, core.UndoWait, core.Compensating,
+		core.Compensated, core.Settling,
+	}, alive, ignore(notNow)},
+
 	// Progress changes only a step in flight (P43, long work reports progress).
 	{[]eventKind{progress}, []core.State{core.Processing}, alive, onStep(step.progressed)},
 	{[]eventKind{progress}, []core.State{
@@ -265,7 +286,7 @@ var stepRows = []stepRow{
 
 	{[]eventKind{
 		doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
-		progress,
+		progress, stepLate,
 	}, stepStates, ended, ignore(hasEnded)},
 }
 
@@ -285,7 +306,7 @@ var (
 		{
 			deadlinePassed,
 			[]mode{undoing, errForward, errUndo},
-			ignore("a deadline binds only a task that goes forward"),
+			ignore(onlyForward),
 		},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
@@ -375,6 +396,15 @@ func aboutOf(ev core.Event, t *Task) about {
 			kind: askChild, Command: c,
 			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask),
 		}
+	case core.StepLate:
+		a := about{
+			kind: stepLate, step: e.Step, run: e.Run, Command: c,
+			cause: cause("late", e.Step, e.Run) + "/" + strconv.Itoa(e.Seq),
+		}
+		if s := t.Step(e.Step); s != nil { // whatever attempt is under way
+			a.attempt = s.Attempt
+		}
+		return a
 	case core.DeadlinePassed:
 		return about{
 			kind: deadlinePassed, Command: c,
@@ -410,33 +440,11 @@ func causeAnswer(e core.Answered) string {
 	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
 }
 
-// kindOfReply returns the kind of a reply. The function guard ignores a reply with an unknown operation or
-// outcome.
-func kindOfReply(e core.Reply) eventKind {
-	undo := e.Operation == core.UndoOp
-	switch e.Outcome {
-	case core.OutcomeFailed:
-		if undo {
-			return undoFailed
-		}
-		return doFailed
-	case core.OutcomeRetryLater:
-		if undo {
-			return undoLater
-		}
-		return doLater
-	}
-	if undo {
-		return undoDone
-	}
-	return doDone
-}
-
 // bySupervisor reports whether only the Supervisor creates the event. The decision about such an event
 // claims nothing and sends no request (P16, the Supervisor hands back and gives up). It leaves statuses to
 // the Scheduler.
 func (a about) bySupervisor() bool {
-	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
+	return a.kind == overdue || a.kind == deadlinePassed || a.kind == stepLate || a.kind == resendOverdue
 }
 
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an

@@ -152,6 +152,7 @@ type Step struct {
 	// time after which the Supervisor handles the step (P9a, a waiting step has two times)
 	CompleteBy core.Time `json:"CompleteBy,omitzero"`
 	Wait       StepWait  `json:",embed"`
+	Late       Late      `json:",embed"`
 	Stops      Stops     `json:",embed"`
 	Failures   Failures  `json:",embed"`
 	Finish     Finish    `json:",embed"`
@@ -228,6 +229,13 @@ type StepWait struct {
 	// Until is the end of the wait, or of the time for an answer, as set by the last claim. It keeps its
 	// value after the wait.
 	Until core.Time `json:"until,omitzero"`
+}
+
+// Late is the deadline of a step in this run (P58, a step has a deadline). It is zero if the step has none.
+type Late struct {
+	At core.Time `json:"lateAt,omitzero"`
+	// number of deadlines set in this run; part of the cause (P4)
+	Seq int `json:"lateSeq,omitzero"`
 }
 
 // Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.

@@ -187,6 +187,9 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 		s.OnFailure = core.OnFailureContinue
 	case 8: // P45
 		s.PollFor = core.Hour
+	case 9, 10: // P58
+		s.Deadline = core.Minute
+		s.OnDeadline = []core.Policy{core.OnFailureContinue, s.OnFailure}[kind-9]
 	}
 	return s
 }
@@ -308,6 +311,9 @@ func (f *full) event() core.Event {
 	case 9, 10:
 		f.now = max(f.now, s.CompleteBy)
 		return core.Overdue{Step: s.Name, Attempt: s.Attempt, Queue: core.QueueState(draw("queue", 3))}
+	case 13:
+		f.now = max(f.now, s.LateAt())
+		return core.StepLate{Step: s.Name, Run: f.task.Run, Seq: s.Late.Seq}
 	case 11, 12:
 		f.now = max(f.now, s.Wait.At)
 		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}
@@ -587,6 +593,12 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 			}
 			s.Won = d.Any.Members
 			s.State = core.Compensated
+		},
+		"a step with a deadline": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Deadline = core.Day
+			s.Late = protocol.Late{At: born, Seq: many}
+			s.Withdrawn = born
+			s.FailureCode = strings.Repeat("x", core.MaxCode)
 		},
 		"an approval": func(d *core.StepDefinition, s *protocol.Step) {
 			value := strings.Repeat("v", 64)

@@ -92,6 +92,8 @@ type Step struct {
 	ClaimedAt  core.Time              `json:"claimedAt,omitzero" doc:"time of the present or last claim"`
 	CompleteBy core.Time              `json:"completeBy,omitzero" doc:"time at which the Supervisor looks at the step"`
 	StopBy     core.Time              `json:"stopBy,omitzero" doc:"latest time at which a side effect of the present attempt can begin"`
+	LateAt     core.Time              `json:"lateAt,omitzero" doc:"time by which the step must have ended, while it goes forward"`
+	OnDeadline core.Policy            `json:"onDeadline,omitempty" enum:"undo,stop,continue" doc:"what happens then"`
 	WakeAt     core.Time              `json:"wakeAt,omitzero" doc:"time until which the step waits"`
 	FinishedAt core.Time              `json:"finishedAt,omitzero" doc:"time when the step became Processed"`
 	Input      json.RawMessage        `json:"input,omitempty" doc:"input that the agent gets, once the step was attempted; present if a single order was requested without waiting; absent if the order was undone and then moved"`
@@ -429,7 +431,7 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 	v := Step{
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
 		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,
-		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, FinishedAt: s.Finish.At,
+		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, LateAt: s.LateAt(), FinishedAt: s.Finish.At,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, Withdrawn: s.Withdrawn, NoEffect: s.NoEffect, Resolved: s.Resolved,
 		Corrected: s.Corrected, Progress: s.Claim.Progress,
 	}
@@ -440,6 +442,7 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 		v.Grade = def.Grade
 		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
+		v.OnDeadline = def.OnDeadline
 		switch kind := def.Kind(); {
 		case def.Answer != nil:
 			v.Kind = KindApproval

@@ -59,7 +59,7 @@ func Seal(d *core.Definition) error {
 		return err
 	}
 	d.Schema = 1
-	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return s.Any != nil }) {
+	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return s.Any != nil || s.Deadline > 0 }) {
 		d.Schema = core.DefinitionSchema
 	}
 	d.Tokens = x.MakesTokens() || slices.ContainsFunc(d.WithBlocks(), func(b *core.Definition) bool {

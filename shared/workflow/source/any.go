@@ -15,6 +15,7 @@ var notInMembers = map[string]string{
 	"after":           "write it beside any, for all members",
 	"when":            "write it beside any, for all members, or let a later step ask for steps.%s.first",
 	"onFailure":       "write it beside any: a member that fails is undone alone, until too few are left",
+	"onDeadline":      "leave it out: a member that is late has failed",
 	"pointOfNoReturn": "put the point of no return into a step after %s",
 	"fail":            "put the rule into a step of its own",
 	"any":             "put the inner one into a block, as the only step of a member with steps",
@@ -93,6 +94,7 @@ func memberOf(group, m field, r *report) (steps []field) {
 func (b *builder) any(f field) core.StepDefinition {
 	s := b.uncalled(f)
 	s.Any = &core.Any{Enough: b.whole(f.value, "enough", 1)}
+	b.deadline(f.value, &s)
 	for _, m := range f.value.get("any").fields {
 		s.Any.Members = append(s.Any.Members, m.key)
 	}
@@ -112,6 +114,9 @@ func (b *builder) memberPolicies() {
 		group := b.memberIn(s.Name)
 		if asked, isAsk := strings.CutSuffix(s.Name, askSuffix); group == nil && isAsk {
 			group = b.memberIn(asked)
+		}
+		if group != nil && s.Deadline > 0 {
+			s.OnDeadline = core.OnFailureContinue
 		}
 		switch {
 		case group == nil:
@@ -181,11 +186,12 @@ func (b *builder) quiet(s *core.StepDefinition) (wait core.Duration) {
 // endless warns about an any that nothing ends.
 func (b *builder) endless(i int) {
 	group := &b.def.Steps[i]
-	if group.Any == nil {
+	if group.Any == nil || group.Deadline > 0 {
 		return
 	}
 	for _, s := range b.def.Steps {
-		if slices.Contains(group.Servants(), s.Name) && (s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0) {
+		ends := s.Deadline > 0 || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0
+		if slices.Contains(group.Servants(), s.Name) && ends {
 			return
 		}
 	}

@@ -44,7 +44,7 @@ func (b *builder) fileOf(f field) *value {
 	root := &value{at: f.at, shape: isMap, fields: []field{
 		{f.at, "workflow", &value{at: f.at, shape: isText, text: name}},
 	}}
-	for _, key := range []string{"steps", "output", "deadline", "onDeadline"} {
+	for _, key := range []string{"steps", "output"} {
 		if own := f.value.field(key); own != nil {
 			root.fields = append(root.fields, *own)
 		}

@@ -128,6 +128,7 @@ func (b *builder) step(f field) core.StepDefinition {
 
 		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
 	}
+	b.deadline(v, &s)
 	b.agentsOf(f, &s)
 	s.Undo = b.undo(v, &s)
 	return s

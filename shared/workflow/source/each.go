@@ -41,6 +41,7 @@ func (b *builder) each(f field) core.StepDefinition {
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
+	b.deadline(v, &s)
 	return s
 }
 

@@ -30,6 +30,7 @@ func (b *builder) meaning() {
 		b.holds(i)
 		b.goesOn(i)
 		b.unread(i)
+		b.late(i)
 		b.member(i)
 		b.endless(i)
 	}
@@ -110,8 +111,9 @@ func (b *builder) noReturn() {
 func (b *builder) stops(i int) {
 	s := &b.def.Steps[i]
 	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo && b.memberIn(s.Name) == nil
+	overdue := s.OnDeadline == core.OnFailureUndo
 	// a wait for a fixed time span cannot fail
-	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil {
+	if s.OnFailure != core.OnFailureUndo && !late && !overdue || s.Wait != nil && s.Input == nil {
 		return
 	}
 	where := b.steps[i].at
@@ -121,6 +123,9 @@ func (b *builder) stops(i int) {
 	}
 	if late {
 		fix += " and onTimeout: stop"
+	}
+	if overdue {
+		fix += " and onDeadline: stop"
 	}
 	for p := range b.def.Steps {
 		if p == i || !b.def.Steps[p].PointOfNoReturn || b.order.certain(i, p) {

@@ -66,11 +66,11 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps with onFailure: continue (P42, orders can go on after failures).
+// continues returns the steps with onFailure or onDeadline: continue (P42, orders can go on after failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {
-		if b.def.Steps[i].OnFailure == core.OnFailureContinue {
+		if s := &b.def.Steps[i]; s.OnFailure == core.OnFailureContinue || s.OnDeadline == core.OnFailureContinue {
 			names[b.def.Steps[i].Name] = true
 		}
 	}

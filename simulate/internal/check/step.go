@@ -175,7 +175,6 @@ func (m *move) goesOn(was, s *protocol.Step) {
 	}
 }
 
-
 // undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
 // does not apply to such a step. For the commit that has begun the undo of the task the result is true, because the
 // undo of the step may have begun before.

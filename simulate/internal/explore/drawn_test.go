@@ -62,6 +62,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
 	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)      //nolint:gosec // not for secrets
+	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)     //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
 	def.Events = seed%7 == 3
 	if d.chance(4) {
@@ -525,6 +526,32 @@ func drawnMember(r *rand.Rand, def *core.Definition, was core.StepDefinition, n 
 		}
 	}
 	return m
+}
+
+// putLate gives some steps a deadline, in every third workflow, with every policy that is permitted (P58, a step has a
+// deadline).
+func putLate(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Wait != nil || s.Answer != nil || s.Fail != nil || r.IntN(2) == 0 {
+			continue
+		}
+		member := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+			return slices.Contains(o.Servants(), s.Name)
+		})
+		s.Deadline = core.Duration(2+r.IntN(90)) * core.Second
+		s.OnDeadline = s.OnFailure
+		undoable := s.Agent == "" || s.Undo != nil || !behindNoReturn(def, s)
+		if member || !s.PointOfNoReturn && undoable && r.IntN(2) == 0 {
+			s.OnDeadline = core.OnFailureContinue
+		}
+		if s.PointOfNoReturn || r.IntN(4) == 0 && !member {
+			s.OnDeadline = core.OnFailureStop
+		}
+	}
 }
 
 // behindNoReturn reports whether a step comes after a point of no return, directly or not.

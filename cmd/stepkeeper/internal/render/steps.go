@@ -222,6 +222,9 @@ func (p Page) note(s view.Step, t view.Task) string {
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}
+	if s.LateAt != 0 && t.State == core.Processing {
+		notes = append(notes, fmt.Sprintf("late %s (then %s)", Age(s.LateAt, p.Now), s.OnDeadline))
+	}
 	notes = append(notes, effect(s)...)
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))

@@ -1,0 +1,48 @@
+package source
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// deadline reads the deadline of a step (P58, a step has a deadline).
+func (b *builder) deadline(v *value, s *core.StepDefinition) {
+	s.Deadline = b.duration(v, "deadline", limitDeadline, 0)
+	on := v.field("onDeadline")
+	switch {
+	case s.Deadline > 0 && on != nil:
+		s.OnDeadline = core.Policy(on.value.text)
+	case s.Deadline > 0:
+		s.OnDeadline = s.OnFailure
+	case on != nil && v.field("deadline") == nil:
+		b.report.error(on.at, "step "+s.Name+" has onDeadline but no deadline", "write a deadline, as in deadline: 1d")
+	}
+}
+
+// late checks the deadline of a step.
+func (b *builder) late(i int) {
+	s := &b.def.Steps[i]
+	v := b.steps[i].value
+	if s.Deadline == 0 || v.field("deadline") == nil {
+		return
+	}
+	at := v.field("deadline").value.at
+	goesOn := s.OnDeadline == core.OnFailureContinue
+	switch {
+	case s.PointOfNoReturn && s.OnDeadline != core.OnFailureStop:
+		b.report.error(at, "step "+s.Name+" is a point of no return, so nothing but the operator can end it when it is late",
+			"write onDeadline: stop")
+	case goesOn && s.Kind() == core.KindCall && v.field("undo") == nil:
+		b.report.error(at, "step "+s.Name+" declares no undo, and the order can only go on without it once it is undone",
+			"write undo: OPERATION, or undo: none if the step has no effect")
+	case goesOn && s.Grade == core.Plain:
+		b.report.warn(at, "if a call of step "+s.Name+" is in doubt when it is late, the order stops for the operator, "+
+			"because its service is plain", "use a service that is at least idempotent")
+	case s.OnDeadline == core.OnFailureUndo && s.Agent != "" && s.Deadline < s.MaxQueueTime:
+		b.report.warn(at, fmt.Sprintf("an agent that is away for %s undoes these orders: the deadline of step %s is shorter "+
+			"than its maxQueueTime, %s", workflow.Short(s.Deadline), s.Name, workflow.Short(s.MaxQueueTime)),
+			"write onDeadline: stop or continue, or a longer deadline")
+	}
+}
