@@ -449,6 +449,11 @@ func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, err
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }
 
+// Until reports whether the output of the iteration is true.
+func (Expressions) Until(_ int, env core.Environment) (bool, error) {
+	return string(env.Item) == "true", nil
+}
+
 // Refused reports whether the event's value is "no".
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil

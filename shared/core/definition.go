@@ -35,6 +35,9 @@ const (
 	// OnFailureContinue means that only the step is undone, and the task goes on (P42, orders can go on after
 	// failures).
 	OnFailureContinue Policy = "continue"
+	// OnExhaustedKeep means that what the iterations of a Repeat did stands, and that the task goes on (P57, a block can
+	// be repeated). It is a policy of Repeat.OnExhausted only.
+	OnExhaustedKeep Policy = "keep"
 )
 
 // DefinitionHash returns the hash that names a stored definition: the first 16 bytes of its SHA-256, in
@@ -45,7 +48,7 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any, or with a deadline of a step, has it. Every other one has the version 1, so that older code can read it.
+// an Any, a Repeat or a deadline of a step has it. Every other one has the version 1, so that older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
@@ -232,7 +235,24 @@ type Each struct {
 	// definition.
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
+	// Repeat makes the step run one child after the other, each from the output of the one before (P57).
+	Repeat *Repeat `json:"repeat,omitempty"`
 }
+
+// Repeat repeats the only child of an Each (P57, a block can be repeated). An iteration is the child with its index.
+// The template Each.Order may use the output of the iteration before, as previous, and the index.
+type Repeat struct {
+	// Until is a condition about the output of an iteration that has ended, as result, and its index. If it is true,
+	// no other iteration starts.
+	Until  string   `json:"until"`
+	AtMost int      `json:"atMost"`          // number of iterations, at most MaxIterations
+	Every  Duration `json:"every,omitempty"` // time between the end of an iteration and the next one
+	// OnExhausted is the reaction if Until is false after AtMost iterations. "" means the step's OnFailure.
+	OnExhausted Policy `json:"onExhausted,omitempty"`
+}
+
+// MaxIterations is the largest number of iterations of a Repeat.
+const MaxIterations = 1000
 
 // BlockName returns the name of the definition that the block of a step is compiled to (P55, a block is a child order
 // of the same file). It contains a ChildMark, so that no order can name it.
@@ -402,8 +422,10 @@ type Environment struct {
 	// Token returns a token for an answer to a step (P39). With an empty person, anyone may use the token.
 	// Token is called only if Definition.Tokens is set.
 	Token func(step, person string) (string, error)
-	Item  json.RawMessage // element of the list of an Each; only Each.Order reads it
-	Index int             // index of Item
+	// Item is an element of the list of an Each, or the output of an iteration of a Repeat. Only Each.Order and
+	// Repeat.Until read it.
+	Item  json.RawMessage
+	Index int // index of Item, or of the iteration
 }
 
 // Expressions evaluates the templates and conditions of one Definition. The methods are pure functions of
@@ -432,6 +454,8 @@ type Expressions interface {
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
+	// Until is called only if Each.Repeat is set.
+	Until(step int, env Environment) (bool, error)
 }
 
 // Notifies reports whether tasks of this definition send that kind of status. A definition with "failed" in

@@ -205,7 +205,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 			return err
 		}
 	case core.AskChild:
-		if j.expired {
+		if j.expired || len(ev.Order) == 0 { // a child that is asked without its order has begun long ago (P57)
 			return expired(j.ID)
 		}
 		in.order = ev.Order

@@ -80,10 +80,20 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		return fail("unknown name value",
 			"only the condition refuse of an answered step sees value; a field of the order is order.value")
 	case "item", "index":
-		if c.scope.Item {
+		if c.scope.Item || n.Value == "index" && (c.scope.Repeat || c.scope.Result) {
 			return nil
 		}
 		return fail("unknown name "+n.Value, "only the input of the children of each sees item and index")
+	case "previous":
+		if c.scope.Repeat {
+			return nil
+		}
+		return fail("unknown name previous", "only the input of a step with repeat sees previous")
+	case "result":
+		if c.scope.Result {
+			return nil
+		}
+		return fail("unknown name result", "only the condition until of a repeat sees result")
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":
@@ -138,6 +148,10 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 	if c.scope.Undo && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Step {
 		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
+	}
+	if id, ok := unchain(n.Node).(*ast.IdentifierNode); ok && id.Value == "previous" && !n.Optional {
+		return fail("it reads a member of previous, which is null in the first iteration",
+			"write previous?. with ?? for a default, as in previous?.next ?? order.first")
 	}
 	if err := cmp.Or(c.skipped(n), c.decision(n), c.outputs(n)); err != nil {
 		return err

@@ -121,7 +121,7 @@ func (e *evaluation) identifier(name string) (any, error) {
 		return e.env.OrderID, nil
 	case "value":
 		return e.document("value", e.env.Value)
-	case "item":
+	case "item", "previous", "result":
 		return e.document("item", e.env.Item)
 	case "index":
 		return int64(e.env.Index), nil

@@ -28,6 +28,7 @@ type Expressions struct {
 	undos  []*template
 	whens  []*program
 
+	untils   []*program // conditions that end a repeat, by step
 	refusals []*program
 	output   *template
 	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
@@ -50,7 +51,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	n := len(d.Steps)
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
-		whens: make([]*program, n), refusals: make([]*program, n),
+		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
 		schemas: make([]*schema.Schema, n),
 	}
 	for i := range d.Steps {
@@ -99,8 +100,17 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 	}
 	if s.Each != nil && len(s.Each.Order) > 0 {
 		with := scope
-		with.Item = true
+		with.Item = s.Each.Repeat == nil
+		with.Repeat = s.Each.Repeat != nil
 		x.orders[i], err = parseTemplate(s.Each.Order, with)
+		if err != nil {
+			return err
+		}
+	}
+	if s.Each != nil && s.Each.Repeat != nil {
+		with := scope
+		with.Result = true
+		x.untils[i], err = parse(s.Each.Repeat.Until, with)
 		if err != nil {
 			return err
 		}
@@ -221,6 +231,11 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 // and returns false if the step has no such condition.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
+}
+
+// Until evaluates the condition that ends the repeat of a step.
+func (x *Expressions) Until(step int, env core.Environment) (bool, error) {
+	return condition("until", x.untils[step], &env, true)
 }
 
 // CheckAnswer returns an error if the value of an event does not match the schema of the step.

@@ -33,6 +33,12 @@ type Scope struct {
 	// Item reports whether the expression may read item and index. item is an element of the list for which a
 	// step starts child orders, and index is the position of the element.
 	Item bool
+	// Repeat reports whether the expression may read previous and index. previous is the output of the iteration
+	// before, which is null for the first one. The expression must read its members with ?.
+	Repeat bool
+	// Result reports whether the expression may read result and index. result is the output of the iteration that has
+	// ended.
+	Result bool
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
 	// Undo reports whether the expression is in the input of an undo. The expression may then read the output

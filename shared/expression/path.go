@@ -70,7 +70,7 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 		return appendString(nil, env.OrderID)
 	case "value":
 		return env.Value
-	case "item":
+	case "item", "previous", "result":
 		return env.Item
 	case "index":
 		return strconv.AppendInt(nil, int64(env.Index), 10)

@@ -12,7 +12,7 @@ func checkAsk(a core.AskChild) error {
 		return unreadable("task %.140q is not the child that its parent names", a.OrderID)
 	case !childPattern.MatchString(a.Workflow) || !hashPattern.MatchString(a.Definition):
 		return unreadable("workflow %.80q, definition %.40q: both must be there", a.Workflow, a.Definition)
-	case len(a.Order) == 0 || a.Order[0] != '{':
+	case len(a.Order) > 0 && a.Order[0] != '{': // an iteration that has ended is asked without its order
 		return unreadable("order must be a JSON object")
 	}
 	return checkParent(&a.Parent)

@@ -28,6 +28,7 @@ type expressions struct {
 	undo   map[int]func(core.Environment) (json.RawMessage, error)
 	output func(core.Environment) (json.RawMessage, error)
 	reads  map[int][]string // steps that an input reads
+	until  int              // index of the iteration about which Until is true; -1: it fails
 }
 
 // InputReads returns the list that the test has set.
@@ -72,7 +73,17 @@ func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, 
 	if string(env.Item) == `"text"` {
 		return env.Item, nil
 	}
+	if env.Item == nil {
+		return json.RawMessage(fmt.Sprintf(`{"previous":null,"index":%d}`, env.Index)), nil
+	}
 	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
+}
+
+func (x *expressions) Until(_ int, env core.Environment) (bool, error) {
+	if x.until < 0 {
+		return false, errors.New("no such field")
+	}
+	return env.Index >= x.until, nil
 }
 
 func (x *expressions) When(i int, env core.Environment) (bool, error) {

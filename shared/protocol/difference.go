@@ -192,6 +192,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("deadline is another one; it counts from the first claim", d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
+	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
+		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
 		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
@@ -212,7 +214,7 @@ func sameAnswers(a, n *core.Answer) bool {
 // sameChildren reports whether e and n have the same children with the same orders, and collect the same outputs. The
 // definitions of the children may differ, because each child refers to its own definition.
 func sameChildren(e, n *core.Each) bool {
-	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
+	return e.Workflow == n.Workflow && e.Collect == n.Collect && (e.Repeat == nil) == (n.Repeat == nil) && bytes.Equal(e.Order, n.Order)
 }
 
 // sameTimeout reports whether a and n react in the same way when the time for an answer ends.

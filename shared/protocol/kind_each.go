@@ -125,6 +125,9 @@ func (s step) childOrder(n int) (json.RawMessage, error) {
 	case d.Order != nil:
 		env := s.environment(false)
 		env.Item = order
+		if d.Repeat != nil {
+			env.Item = s.Children.Last
+		}
 		env.Index = n
 		order, err = s.def.Expr.ChildOrder(s.i, env)
 		if err != nil {
@@ -168,7 +171,9 @@ func (s step) askOpen(cause string) {
 		if cause != "" && o.Cause != cause {
 			continue
 		}
-		if order, err := s.childOrder(o.Index); err == nil {
+		if o.Ended {
+			s.ask(o.Index, ask, nil)
+		} else if order, err := s.childOrder(o.Index); err == nil {
 			s.ask(o.Index, ask, order)
 		}
 	}
@@ -240,6 +245,8 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
 	switch {
 	case s.Claim.Undo:
+	case e.State == core.ChildProcessed && s.d.Each.Repeat != nil:
+		s.keepLast(e)
 	case e.State == core.ChildProcessed:
 		s.collect(e)
 	default:
@@ -300,6 +307,10 @@ func (s step) stopChildren(reason string) {
 // lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
 // many have failed, and ends the step if no child is open.
 func (s step) lookAtChildren() {
+	if s.d.Each.Repeat != nil {
+		s.lookAtIterations()
+		return
+	}
 	if !s.Children.Stopped {
 		s.fillChildren()
 	}
@@ -369,7 +380,10 @@ func (s step) undoChildren() bool {
 		c.Rounds = 0
 		c.Results = nil
 		for n := range c.Open {
-			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: s.cause}
+			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: s.cause, Ended: c.Open[n].Ended}
+		}
+		if s.d.Each.Repeat != nil {
+			c.undoIterations()
 		}
 	case asks:
 		c.Rounds++
@@ -395,6 +409,12 @@ func (s step) fillUndo() bool {
 		n := c.Cursor - 1
 		if c.At(n) >= 0 {
 			c.Cursor--
+			continue
+		}
+		if d.Repeat != nil {
+			c.Cursor--
+			c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause, Ended: true})
+			s.ask(n, core.AskUndo, nil)
 			continue
 		}
 		order, err := s.childOrder(n)

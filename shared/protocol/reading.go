@@ -123,6 +123,9 @@ func (t *Task) policyOf(def *core.Definition, i int) core.Policy {
 		s.Error.Code == core.CodeAnswerTimeout {
 		return d.Answer.OnTimeout
 	}
+	if def.MemberOf(i) < 0 && s.isExhausted(d) && d.Each.Repeat.OnExhausted != "" {
+		return d.Each.Repeat.OnExhausted
+	}
 	return d.OnFailure
 }
 

@@ -63,6 +63,7 @@ const (
 	progressReserve = 1320     // last progress
 	answerReserve   = 7 << 10  // people and verdicts of a step that waits for an answer
 	voteReserve     = 350      // vote, and the voter's name in the decision
+	iteratedSize    = 50       // output of a step that is repeated, without that of its last iteration
 	childrenReserve = 11 << 10 // open and failed children, without names
 )
 
@@ -191,6 +192,7 @@ func givenOf(d *core.StepDefinition, s *Step) int {
 		for _, r := range s.Children.Results {
 			output = max(output, 2*(len(r.Output)+collectedSize))
 		}
+		output = max(output, 2*(len(s.Children.Last)+iteratedSize))
 	}
 	return n + output
 }

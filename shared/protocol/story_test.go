@@ -178,12 +178,12 @@ func (s *story) step(name string, opts map[string]string) {
 			Any: &core.Any{Members: strings.Split(opts["any"], ","), Enough: 1},
 		}
 	}
-	if _, one := opts["child"]; one || opts["each"] != "" {
+	if _, one := opts["child"]; one || opts["each"] != "" || opts["repeat"] != "" {
 		s.eachStep(&d, i, opts)
 	}
 	for k, v := range opts {
 		switch k {
-		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any":
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index":
 		case "enough":
 			d.Any.Enough = s.number(v)
 		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
@@ -319,6 +319,14 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 			d.Each.Collect = true
 		case "tolerate":
 			d.Each.Tolerate = s.number(v)
+		case "repeat":
+			d.Each.Order = json.RawMessage(`"template"`)
+			d.Each.Concurrency = 1
+			d.Each.Repeat = &core.Repeat{
+				AtMost: s.number(v), Every: s.span(cmp.Or(opts["every"], "0s")),
+				OnExhausted: core.Policy(opts["exhausted"]),
+			}
+			s.expr.until = s.number(opts["until-index"])
 		case "each":
 			d.Input = json.RawMessage(`"template"`)
 			d.Each.Order = json.RawMessage(`"template"`)

@@ -284,7 +284,11 @@ type Children struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Results holds the outputs of children in the order in which they arrived.
 	Results []Collected `json:"results,omitempty"`
-	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
+	// Last is the output of the last iteration that ended Processed (P57, a block can be repeated).
+	Last json.RawMessage `json:"last,omitempty"`
+	// Judge means that an iteration has ended Processed, and that the condition of the Repeat was not evaluated yet.
+	Judge  bool `json:"judge,omitempty"`
+	Rounds int  `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
 
 // Collected is the output of a child.
@@ -297,6 +301,8 @@ type Collected struct {
 type OpenChild struct {
 	Index int    `json:"index"`
 	Cause string `json:"cause"` // cause of the last request to the child (P4)
+	// Ended means that the child is an iteration that has ended before. It is asked without its order (P57).
+	Ended bool `json:"ended,omitempty"`
 	// State is ChildError if the child has stopped in Error. It is ChildClosed or ChildExpired if the child
 	// can no longer be undone.
 	State string `json:"state,omitempty"`

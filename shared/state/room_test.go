@@ -45,6 +45,7 @@ func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 func (noInput) InputReads(int) []string                                  { return nil }
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
+func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
 func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {

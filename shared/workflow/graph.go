@@ -123,6 +123,9 @@ func childText(s *core.StepDefinition) string {
 	if s.Each.Block() {
 		text = "a block"
 	}
+	if r := s.Each.Repeat; r != nil {
+		return fmt.Sprintf("%s, again until %s, at most %d times", text, r.Until, r.AtMost)
+	}
 	if s.Input == nil {
 		return text
 	}

@@ -59,7 +59,9 @@ func Seal(d *core.Definition) error {
 		return err
 	}
 	d.Schema = 1
-	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return s.Any != nil || s.Deadline > 0 }) {
+	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool {
+		return s.Any != nil || s.Deadline > 0 || s.Each != nil && s.Each.Repeat != nil
+	}) {
 		d.Schema = core.DefinitionSchema
 	}
 	d.Tokens = x.MakesTokens() || slices.ContainsFunc(d.WithBlocks(), func(b *core.Definition) bool {

@@ -21,7 +21,7 @@ func (b *builder) each(f field) core.StepDefinition {
 		s.Each.Collect = c.truth
 	}
 	for _, key := range []string{"concurrency", "tolerate", "collect"} {
-		if alone := v.field(key); alone != nil && v.field("each") == nil {
+		if alone := v.field(key); alone != nil && v.field("each") == nil && v.field("repeat") == nil {
 			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child",
 				"write each: ${ order.items }, or remove "+key)
 		}
@@ -42,6 +42,7 @@ func (b *builder) each(f field) core.StepDefinition {
 		s.OnFailure = core.OnFailureStop
 	}
 	b.deadline(v, &s)
+	b.repeat(f, &s)
 	return s
 }
 
@@ -101,6 +102,11 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 			of, _ := expression.Unknown(text, b.schema.Part(), schema.Part{})
 			b.element = of.Element()
 		}
+	}
+	if s.Each.Repeat != nil {
+		b.until(f, s, scope)
+		scope.Item = false
+		scope.Repeat = true
 	}
 	s.Each.Order = b.template(f.value.get("input"), "input", scope)
 }

@@ -180,6 +180,9 @@ var later = map[string]string{
 	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"workflow": "write steps: for a block, or workflow: NAME for another file, not both",
 	"schedule": "write it at the top of the file: only whole orders start by the clock",
+	"repeat":   "only child orders are repeated: write the steps of a block below steps, or workflow: NAME",
+	"while":    "write repeat: {until: …, atMost: …} beside steps; until is the opposite of while",
+	"loop":     "write repeat: {until: …, atMost: …} beside steps",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
 	"fallback": "write agents: [first, second] if both reach the same service; another service needs its " +
 		"own step",
@@ -252,6 +255,8 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 var fixes = map[string]string{
 	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
 	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",
+	"until of repeat":     "write when it ends, as in until: result.done",
+	"atMost of repeat":    "write how often it may run, as in atMost: 10",
 	"agent of ask":        "write who asks, as in agent: mail",
 
 	"workflow":  "start the file with workflow: NAME",

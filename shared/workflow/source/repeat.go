@@ -1,0 +1,61 @@
+package source
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// besideRepeat gives the advice for fields that belong to a list of children.
+var besideRepeat = map[string]string{
+	"each":        "put the each into a block within this one: a step with each in its steps",
+	"concurrency": "remove it: one iteration runs after the other",
+	"collect":     "return what is needed from one iteration to the next, as in total: ${ order.total + … }",
+}
+
+// repeat reads the field repeat of a step of child orders (P57, a block can be repeated).
+func (b *builder) repeat(f field, s *core.StepDefinition) {
+	v := f.value.get("repeat")
+	if v == nil || v.shape != isMap {
+		return // the schema check reports the wrong type
+	}
+	s.Each.Concurrency = 1
+	s.Each.Repeat = &core.Repeat{
+		AtMost: b.whole(v, "atMost", 0), Every: b.duration(v, "every", limitPoll, 0),
+		OnExhausted: core.Policy(b.text(v, "onExhausted")),
+	}
+	for _, key := range []string{"each", "concurrency", "collect"} {
+		if beside := f.value.field(key); beside != nil {
+			b.report.error(beside.at, "step "+f.key+" has "+key+" beside repeat", besideRepeat[key])
+		}
+	}
+	if every := v.field("every"); every != nil && s.Each.Repeat.Every > 0 && s.Each.Repeat.Every < core.Second {
+		b.report.warn(every.at, "the iterations of step "+f.key+" follow each other within a second",
+			"leave every out, or make it longer: each iteration is an order of its own")
+	}
+	exhausted := s.Each.Repeat.OnExhausted
+	if s.PointOfNoReturn && (s.OnFailure != core.OnFailureStop || exhausted == core.OnFailureUndo) {
+		b.report.error(f.value.field("repeat").at, "step "+f.key+" repeats a point of no return, and would be undone if it "+
+			"failed in a later iteration", "write onFailure: stop, and onExhausted: stop or keep")
+	}
+}
+
+var judges = regexp.MustCompile(`\b(result|index)\b`)
+
+// until reads the condition that ends a repeat.
+func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
+	v := f.value.get("repeat").get("until")
+	if s.Each.Repeat == nil || v == nil || v.shape != isText || !b.bare(v, "until", "result.done") {
+		return
+	}
+	text := strings.TrimSpace(v.text)
+	scope.Result = true
+	b.expression(v.at, text, scope)
+	if !judges.MatchString(text) {
+		b.report.error(v.at, "until is the same after each iteration, because it reads neither result nor index",
+			"read the output of the iteration that has ended, as in until: result.done")
+	}
+	s.Each.Repeat.Until = text
+}
