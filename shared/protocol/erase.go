@@ -68,6 +68,7 @@ func (s *Step) erase() {
 	if s.Children != nil {
 		c := *s.Children
 		c.Results = nil
+		c.Last = nil
 		c.Reason = ""
 		s.Children = &c
 	}

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"encoding/json"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -17,7 +19,17 @@ type Children struct {
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
 	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of the child orders that have reported that they wait for the operator"`
-	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
+	// Repeat is set for a step that is repeated. Count is then the number of iterations that have begun.
+	Repeat  *Repeat  `json:"repeat,omitempty" doc:"set for a step that is repeated; count is then the number of iterations that have begun"`
+	InDoubt []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
+}
+
+// Repeat is the state of a step that is repeated.
+type Repeat struct {
+	AtMost int             `json:"atMost" doc:"number of iterations that there may be"`
+	Until  string          `json:"until" doc:"condition that ends the step"`
+	Last   json.RawMessage `json:"last,omitempty" doc:"output of the last iteration that ended Processed; absent after the end of the step, whose output holds it"`
+	Next   core.Time       `json:"next,omitzero" doc:"start of the next iteration; absent while one runs"`
 }
 
 // Parent is the step that a child task belongs to.
@@ -44,12 +56,19 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		return core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: index}.ChildID()
 	}
 	v.Count = c.Count
+	if r := def.Repeat; r != nil {
+		v.Count = c.Started
+		v.Repeat = &Repeat{AtMost: r.AtMost, Until: r.Until, Last: c.Last}
+		if len(c.Open) == 0 && s.State == core.Waiting {
+			v.Repeat.Next = s.Wait.Until
+		}
+	}
 	v.Failed = c.Failed
 	v.Reason = c.Reason
 	v.Undo = s.Claim.Undo
 	v.Ended = c.Next - len(c.Open)
 	if s.Claim.Undo {
-		v.Ended = c.Count - c.Cursor - len(c.Open)
+		v.Ended = v.Count - c.Cursor - len(c.Open)
 		for _, o := range c.Open {
 			if o.Index < c.Cursor { // Cursor includes this child, which was therefore subtracted twice
 				v.Ended++

@@ -18,6 +18,7 @@ func (m *move) children() {
 		}
 		m.did("P40")
 		c := s.Children
+		m.iterations(s, d)
 		open := map[int]bool{}
 		for _, o := range c.Open {
 			if open[o.Index] || o.Index >= c.Count {
@@ -32,6 +33,28 @@ func (m *move) children() {
 			m.fail("P40",
 				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
 				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
+		}
+	}
+}
+
+// iterations checks a step that is repeated (invariants 24 and 25).
+func (m *move) iterations(s *protocol.Step, d *core.StepDefinition) {
+	r := d.Each.Repeat
+	if r == nil || s.Claim.Undo {
+		return
+	}
+	m.did("24", "25")
+	c := s.Children
+	if c.Started > r.AtMost {
+		m.fail("25", "step %s has begun iteration %d of %d", s.Name, c.Started-1, r.AtMost)
+	}
+	for _, o := range c.Open {
+		if o.Ended || o.Index == 0 {
+			continue
+		}
+		id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index - 1}.ChildID()
+		if before := m.w.Store.Task(id); before == nil || !before.Terminal() {
+			m.fail("24", "step %s has begun iteration %d, and %s has not ended", s.Name, o.Index, id)
 		}
 	}
 }

@@ -342,7 +342,29 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 			e.Tolerate = r.IntN(2)
 			e.Collect = r.IntN(2) == 0
 		}
+		if s.Input == nil || r.IntN(3) == 0 {
+			putRepeat(r, s)
+		}
 		return
+	}
+}
+
+// putRepeat repeats the children of a step, each from the output of the one before (P57, a block can be repeated).
+func putRepeat(r *rand.Rand, s *core.StepDefinition) {
+	leaf := *s.Each.Child
+	leaf.Output = json.RawMessage(`{"n":"${ order.n }"}`)
+	sealed(&leaf)
+	s.Input = nil
+	s.Each = &core.Each{
+		Workflow: leaf.Name, Definition: leaf.Hash, Child: &leaf, Concurrency: 1, Tolerate: r.IntN(2),
+		Order: json.RawMessage(`{"n":"${ (previous?.n ?? 0) + 1 }","index":"${ index }"}`),
+		Repeat: &core.Repeat{
+			Until:  []string{"result.n == 1", "result.n >= 2", "index == 3", "result.n > 9"}[r.IntN(4)],
+			AtMost: 1 + r.IntN(4), Every: core.Duration(r.IntN(2)) * core.Minute,
+			OnExhausted: []core.Policy{
+				"", core.OnExhaustedKeep, core.OnFailureStop, core.OnFailureUndo,
+			}[r.IntN(4)],
+		},
 	}
 }
 

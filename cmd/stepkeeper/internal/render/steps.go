@@ -313,6 +313,9 @@ func children(c *view.Children) string {
 		done = "are undone"
 	}
 	text := fmt.Sprintf("%d of %d children %s, %d running", c.Ended, c.Count, done, c.Running)
+	if c.Repeat != nil && !c.Undo {
+		text = iteration(c)
+	}
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
 			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
@@ -327,6 +330,19 @@ func children(c *view.Children) string {
 		}
 	}
 	return text
+}
+
+// iteration describes a step that is repeated.
+func iteration(c *view.Children) string {
+	r := c.Repeat
+	text := fmt.Sprintf("iteration %d of at most %d", c.Count, r.AtMost)
+	if r.Next != 0 {
+		text += " has ended, the next one begins at " + clock(r.Next)
+	}
+	if len(r.Last) > 0 {
+		text += "; last: " + Clean(string(r.Last[:min(len(r.Last), 120)]))
+	}
+	return text + "; until: " + Clean(r.Until)
 }
 
 func open(s view.Step) string {
