@@ -40,6 +40,9 @@ func everyKind() *core.Definition {
 				Input: json.RawMessage(`"t"`),
 			},
 			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}},
+			{Name: "turns", Each: &core.Each{
+				Workflow: "all~turns", Definition: "p", Repeat: &core.Repeat{Until: "result.done", AtMost: 9},
+			}},
 			{
 				Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent,
 				Undo: &core.Undo{Operation: "recall"},
@@ -87,7 +90,8 @@ func underWay() *protocol.Task {
 			began("paid", core.Processed, 14),
 			{Name: "never", State: core.Pending},
 			began("parts", core.Waiting, 15),
-			began("child", core.Processing, 16), began("again", core.Pending, 17),
+			began("child", core.Processing, 16), began("turns", core.Waiting, 18),
+			began("again", core.Pending, 17),
 		},
 	}
 	at := func(name string) *protocol.Step { return t.Step(name) }
@@ -142,6 +146,8 @@ func underWay() *protocol.Task {
 		Count: 1, Next: 1,
 		Open: []protocol.OpenChild{{Index: 0, State: string(core.ChildExpired)}},
 	}
+	at("turns").Children = &protocol.Children{Count: 9, Next: 2, Started: 2, Last: json.RawMessage(`{"done":false}`)}
+	at("turns").Wait = protocol.StepWait{At: second(90), Until: second(90)}
 	at("again").Failures.Do, at("again").Wait.At, at("again").Claim.Agent = 1, second(80), "van"
 	return t
 }

@@ -10,9 +10,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
@@ -92,6 +95,26 @@ func TestWorkflowsOfChildren(t *testing.T) {
 		"workflow family has children of the workflow leaf, hash "+got["leaf"].Hash) {
 		t.Errorf("without its children: %v", err)
 	}
+}
+
+// P55: the definitions of blocks are files of the package too, and no order can name them.
+func TestWorkflowsWithBlocks(t *testing.T) {
+	d, problems := source.LoadFile("../../../examples/made-to-order/made-to-order.yaml", source.Options{})
+	require.NoError(t, problems.Err())
+	files := map[string][]byte{}
+	for _, definition := range d.WithBlocks() {
+		data, err := workflow.Encode(definition)
+		require.NoError(t, err)
+		files[definition.Name+".json"] = data
+	}
+	require.Contains(t, files, "made-to-order~made-ready.json")
+	got, err := cloud.Workflows(folder(t, files))
+	require.NoError(t, err)
+	require.Equal(t, []string{"made-to-order"}, slices.Collect(maps.Keys(got)))
+	require.Equal(t, "made-to-order~made-ready", got["made-to-order"].Steps[0].Each.Child.Name)
+	delete(files, "made-to-order~made-ready.json")
+	_, err = cloud.Workflows(folder(t, files))
+	require.ErrorContains(t, err, "made-to-order has children of the workflow made-to-order~made-ready")
 }
 
 // Every file that is wrong is named in one error, with what to do about it.

@@ -420,6 +420,25 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 			}},
 		},
 		{
+			OrderID: "repeated", Workflow: "pages", State: core.Processing,
+			Steps: []view.Step{
+				{
+					Name: "count", Kind: view.KindBlock, State: core.Waiting,
+					Children: &view.Children{
+						Workflow: "pages~count", Count: 3, Ended: 2, Running: 1,
+						Repeat: &view.Repeat{AtMost: 10, Until: "result.next == nil", Last: json.RawMessage(`{"next":"p3"}`)},
+					},
+				},
+				{
+					Name: "poll", Kind: view.KindBlock, State: core.Waiting,
+					Children: &view.Children{
+						Workflow: "pages~poll", Count: 1, Ended: 1,
+						Repeat: &view.Repeat{AtMost: 5, Until: "result.done", Next: at(930)},
+					},
+				},
+			},
+		},
+		{
 			OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: protocol.WhyDeadline,
 			UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)},
 		},
