@@ -89,6 +89,11 @@ func (s step) pauses() bool {
 	return true
 }
 
+// Pauses reports whether the step waits for the time of its next iteration.
+func (c *Children) Pauses(s *Step) bool {
+	return c != nil && len(c.Open) == 0 && s.State == core.Waiting && !s.Claim.Undo && s.Wait.Until != 0
+}
+
 // startIteration starts the next iteration. One that has ended before a Resubmit answers with its end, or begins its
 // next run if it was undone; it is asked without an order.
 func (s step) startIteration() {

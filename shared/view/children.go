@@ -59,7 +59,7 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	if r := def.Repeat; r != nil {
 		v.Count = c.Started
 		v.Repeat = &Repeat{AtMost: r.AtMost, Until: r.Until, Last: c.Last}
-		if len(c.Open) == 0 && s.State == core.Waiting {
+		if c.Pauses(s) {
 			v.Repeat.Next = s.Wait.Until
 		}
 	}

@@ -272,6 +272,9 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 		switch {
 		case s.State == core.Compensating || s.State == core.UndoWait:
 			w.For = WaitUndo
+		case s.State == core.Waiting && s.Children.Pauses(s):
+			w.For = WaitTime
+			w.Until = s.Wait.Until
 		case s.Children != nil && (s.State == core.Processing || s.State == core.Waiting):
 			w.For = WaitChildren
 		case s.State == core.Processing:
