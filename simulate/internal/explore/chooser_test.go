@@ -147,6 +147,9 @@ func TestOnlyRestarts(t *testing.T) {
 			}
 			if e := d.Steps[i].Each; e != nil {
 				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+				if e.Repeat != nil {
+					e.Repeat.OnExhausted = core.OnExhaustedKeep
+				}
 				for k := range e.Child.Steps {
 					e.Child.Steps[k].Retry.MaxFailures = 1000
 					e.Child.Steps[k].Grade = core.Idempotent

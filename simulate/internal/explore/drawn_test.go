@@ -61,6 +61,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
+	putBlock(rand.New(rand.NewPCG(seed, 0xb10c)), def)    //nolint:gosec // not for secrets
 	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)      //nolint:gosec // not for secrets
 	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)     //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
@@ -328,7 +329,7 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		leaf := drawnLeaf(r, def, s)
+		leaf := drawnLeaf(r)
 		// one deployment's
 		maps.Copy(def.Agents, leaf.Agents)
 		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
@@ -342,10 +343,28 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 			e.Tolerate = r.IntN(2)
 			e.Collect = r.IntN(2) == 0
 		}
-		if s.Input == nil || r.IntN(3) == 0 {
+		return
+	}
+}
+
+// putBlock makes a block of the workflow of children in every second workflow (P55, a block is a child order of the same
+// file), and repeats a third of them.
+func putBlock(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Each == nil {
+			continue
+		}
+		if r.IntN(2) == 0 {
+			block := *s.Each.Child
+			block.Name = core.BlockName(def.Name, s.Name)
+			s.Each.Child = sealed(&block)
+			s.Each.Workflow = block.Name
+			s.Each.Definition = block.Hash
+		}
+		if r.IntN(3) == 0 {
 			putRepeat(r, s)
 		}
-		return
 	}
 }
 
@@ -368,15 +387,10 @@ func putRepeat(r *rand.Rand, s *core.StepDefinition) {
 	}
 }
 
-// drawnLeaf returns the workflow of children: one or two calls. It is a workflow of its own, or a block of the step
-// (P55).
-func drawnLeaf(r *rand.Rand, of *core.Definition, step *core.StepDefinition) *core.Definition {
-	name := "leaf"
-	if r.IntN(2) == 0 {
-		name = core.BlockName(of.Name, step.Name)
-	}
+// drawnLeaf returns the workflow of children: one or two calls.
+func drawnLeaf(r *rand.Rand) *core.Definition {
 	leaf := &core.Definition{
-		Name: name, Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
 		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20),
 	}
 	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {

@@ -63,6 +63,10 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 			}
 			if e := s.Each; e != nil {
 				s.Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+				if e.Repeat != nil {
+					s.Input = nil
+					e.Repeat.OnExhausted = core.OnExhaustedKeep
+				}
 				for k := range e.Child.Steps {
 					patient(e.Child, k)
 					d.Agents[e.Child.Steps[k].Agent] = e.Child.Agents[e.Child.Steps[k].Agent]
