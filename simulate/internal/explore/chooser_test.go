@@ -148,6 +148,7 @@ func TestOnlyRestarts(t *testing.T) {
 			if e := d.Steps[i].Each; e != nil {
 				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
 				if e.Repeat != nil {
+					d.Steps[i].Input = nil
 					e.Repeat.OnExhausted = core.OnExhaustedKeep
 				}
 				for k := range e.Child.Steps {
