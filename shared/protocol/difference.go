@@ -214,7 +214,8 @@ func sameAnswers(a, n *core.Answer) bool {
 // sameChildren reports whether e and n have the same children with the same orders, and collect the same outputs. The
 // definitions of the children may differ, because each child refers to its own definition.
 func sameChildren(e, n *core.Each) bool {
-	return e.Workflow == n.Workflow && e.Collect == n.Collect && (e.Repeat == nil) == (n.Repeat == nil) && bytes.Equal(e.Order, n.Order)
+	return e.Workflow == n.Workflow && e.Collect == n.Collect && (e.Repeat == nil) == (n.Repeat == nil) &&
+		bytes.Equal(e.Order, n.Order)
 }
 
 // sameTimeout reports whether a and n react in the same way when the time for an answer ends.
