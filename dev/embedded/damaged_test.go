@@ -322,5 +322,5 @@ func TestReplyNestedTooDeep(t *testing.T) {
 	require.Equal(t, core.Compensating, task.ProcessState)
 	require.Equal(t, core.CodeOutput, task.Step("first").Error.Code)
 	require.Contains(t, task.Step("first").Error.Message,
-		"output: arrays and objects are nested deeper than 64 levels")
+		"arrays and objects are nested deeper than 64 levels")
 }

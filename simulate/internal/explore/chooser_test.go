@@ -80,7 +80,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 		{6, 0, simulate.Service{Forgets: 2 * core.Second}, 1},    // a crash at the call of another order
 		{24, 0, simulate.Service{Forgets: 2 * core.Second}, 1},   // the second message of a queue
 		{8, 2000, simulate.Service{Forgets: 2 * core.Second}, 1}, // one seed of nine
-		{50, 540, simulate.Service{Grade: core.Plain}, 2},        // a process ends with the work for two
+		{50, 540, simulate.Service{Grade: core.Plain}, 3},        // the third order of a batch
 	} {
 		sc := simulate.Scenario{Definition: drawnWorkflow(c.workflow), Services: simulate.Services{}}
 		for i := range sc.Definition.Steps {
@@ -131,6 +131,7 @@ func TestOnlyRestarts(t *testing.T) {
 		d.OnDeadline = ""
 		d.HopBudget = 10_000
 		for i := range d.Steps {
+			nobodyLoses(&d.Steps[i])
 			if d.Steps[i].Fail != nil {
 				d.Steps[i].When = "false"
 				continue

@@ -137,7 +137,12 @@ func answers(h *Digest, s *protocol.Step) {
 func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 	h.Text(string(s.State))
 	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
-		s.NoEffect != 0)
+		s.NoEffect != 0, s.Withdrawn != 0)
+	for _, name := range s.Won {
+		h.Text(name)
+	}
+	h.Moment(s.Late.At, now, 0)
+	h.Number(int64(s.Late.Seq))
 	for _, n := range [...]int64{
 		int64(s.Attempt), int64(s.First.Nth), int64(s.Failures.Do),
 		int64(s.Failures.Undo), int64(s.Finish.Seq),
