@@ -62,7 +62,8 @@ func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, faile
 			done = append(done, d.Receipt)
 			continue
 		}
-		if err := p.queue.Extend(ctx, []port.Extension{{Receipt: d.Receipt, For: d.Backoff(visibility)}})[0]; err != nil {
+		err := p.queue.Extend(ctx, []port.Extension{{Receipt: d.Receipt, For: d.Backoff(visibility)}})[0]
+		if err != nil {
 			p.log.Debug("not returned to its queue; it comes again by itself", "queue", p.queue.Name(),
 				"messageId", d.ID, "error", err)
 		}

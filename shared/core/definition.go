@@ -35,8 +35,8 @@ const (
 	// OnFailureContinue means that only the step is undone, and the task goes on (P42, orders can go on after
 	// failures).
 	OnFailureContinue Policy = "continue"
-	// OnExhaustedKeep means that what the iterations of a Repeat did stands, and that the task goes on (P57, a block can
-	// be repeated). It is a policy of Repeat.OnExhausted only.
+	// OnExhaustedKeep means that what the iterations of a Repeat did stands, and that the task goes on (P57, a block
+	// can be repeated). It is a policy of Repeat.OnExhausted only.
 	OnExhaustedKeep Policy = "keep"
 )
 

@@ -161,7 +161,6 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		given := []byte(texts().Draw(t, "value"))
-		value := slices.Clone(given)
 		if err := rawjson.Check(given, rawjson.MaxLevels); err != nil {
 			refused++
 			if !errors.Is(err, rawjson.ErrAmbiguous) {
@@ -170,7 +169,7 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 			return
 		}
 		accepted++
-		value, _ = rawjson.Compact(given)
+		value, _ := rawjson.Compact(given) // cannot fail after the check
 		task := &protocol.Task{
 			OrderID: "o", Workflow: "w", Created: 1, Order: value, Output: value,
 			Steps: []protocol.Step{{Name: "a", Output: value, Children: &protocol.Children{

@@ -12,7 +12,8 @@ import (
 // Replied opens or ends an outage by an agent's reply. A reply of an agent that could not call opens the
 // outage. Its alert is published if it lasts for half a minute. A reply that shows a call ends the outage, but a
 // call that failed does not end that of an open circuit breaker, which stays open. This reply must belong to a
-// step that has waited for the agent, or this process must have seen the outage. Replied logs its errors, because a later reply of the same kind does the same.
+// step that has waited for the agent, or this process must have seen the outage. Replied logs its errors, because
+// a later reply of the same kind does the same.
 func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core.Reply, waited bool) {
 	id := ID{Agent: agent, Operation: operation}
 	absent := ID{Agent: agent}

@@ -175,7 +175,8 @@ func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
 		}
 		all = append(all, d)
 		if visibility == 0 {
-			_ = q.Extend(ctx, []port.Extension{{Receipt: d.Receipt}})[0] // otherwise the queue's visibility timeout applies
+			// After an error the queue's visibility timeout applies.
+			_ = q.Extend(ctx, []port.Extension{{Receipt: d.Receipt}})[0]
 		}
 	}
 	return all

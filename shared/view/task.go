@@ -435,8 +435,8 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
 		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,
 		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, LateAt: s.LateAt(), FinishedAt: s.Finish.At,
-		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, Withdrawn: s.Withdrawn, NoEffect: s.NoEffect, Resolved: s.Resolved,
-		Corrected: s.Corrected, Progress: s.Claim.Progress,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, Withdrawn: s.Withdrawn, NoEffect: s.NoEffect,
+		Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Claim.Progress,
 	}
 	undo := Undo{Running: s.Claim.Undo, Failures: s.Failures.Undo, QuietBy: s.Quiet()}
 	if def != nil {

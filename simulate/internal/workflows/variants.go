@@ -50,8 +50,8 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	return s
 }
 
-// revised changes timeouts, retries, spreads, undo inputs, and how many members decide. It adds a last step, and reverses the order of
-// the steps in the file.
+// revised changes timeouts, retries, spreads, undo inputs, and how many members decide. It adds a last step, and
+// reverses the order of the steps in the file.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
