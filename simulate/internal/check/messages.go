@@ -112,7 +112,9 @@ func takenReply(w *world.Simulation, o *world.Order, t *protocol.Task, r *messag
 		// A Failed step stays in doubt, and an output may be too large to store (P15, a late done counts).
 		o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
 	case failure(r) && t.Run == r.Run && t.ProcessState == core.Processing && s.Error != nil &&
-		s.Error.Attempt == r.Attempt && r.Error != nil && s.Error.Code == r.Error.Code:
+		s.Attempt == r.Attempt && s.Error.Attempt == r.Attempt && r.Error != nil && s.Error.Code == r.Error.Code:
+		// A Resubmit may have claimed the step again before the handler has deleted the reply. Then the failure does
+		// not count any more.
 		o.Seen.Failed[fmt.Sprintf("%s/%d", key, r.Attempt)] = true
 	}
 }
