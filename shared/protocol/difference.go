@@ -191,7 +191,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
-	add("deadline is another one; it counts from the first claim", d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
+	add("deadline is another one; it counts from the first claim, or from the last resubmit",
+		d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
 	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
 		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)
 	add("condition is another one", d.When != n.When)
@@ -268,8 +269,8 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			s.Answers = &kept
 			s.CompleteBy = 0 // the new definition sets the time of the next reminder
 		}
-		if s.Attempted() && s.Late.At.Sub(s.FirstClaim()) != to.Steps[i].Deadline {
-			s.setLate(&to.Steps[i], s.FirstClaim())
+		if s.Attempted() {
+			s.moveLate(&from.Steps[from.Index(name)], &to.Steps[i])
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 

@@ -13,6 +13,19 @@ func (s *Step) setLate(d *core.StepDefinition, from core.Time) {
 	}
 }
 
+// moveLate sets another deadline of the step in a Move. It counts from where the earlier one did: from the first claim,
+// or from a Resubmit.
+func (s *Step) moveLate(from, to *core.StepDefinition) {
+	if from.Deadline == to.Deadline {
+		return
+	}
+	since := s.FirstClaim()
+	if s.Late.At != 0 {
+		since = s.Late.At.Add(-from.Deadline)
+	}
+	s.setLate(to, since)
+}
+
 // LateAt returns the deadline of a step that goes forward, or zero.
 func (s *Step) LateAt() core.Time {
 	forward := s.State == core.Processing || s.HandedBack() || s.State == core.Waiting && !s.Claim.Undo
