@@ -294,7 +294,8 @@ func (s *Store) Definition(ctx context.Context, workflow, hash string) (*core.De
 	}
 	def, err := s.stored(ctx, hash)
 	if errors.Is(err, port.ErrNotFound) || errors.Is(err, ErrDefinition) {
-		if deployed := s.deployed(workflow); deployed != nil && deployed.Hash == hash {
+		deployed := named(s.deployed(core.FileOf(workflow)), workflow)
+		if deployed != nil && deployed.Hash == hash {
 			_ = s.keep(ctx, deployed) // the Supervisor may not store it; then the Scheduler does
 			return deployed, nil
 		}
@@ -307,6 +308,20 @@ func (s *Store) deployed(workflow string) *core.Definition {
 		return nil
 	}
 	return s.cfg.Current(workflow)
+}
+
+// named returns the definition of a file, or that of a block in it (P55, a block is a child order of the same file). It
+// returns nil if the file has no such definition.
+func named(file *core.Definition, workflow string) *core.Definition {
+	if file == nil || !core.IsBlock(workflow) {
+		return file
+	}
+	for _, d := range file.WithBlocks() {
+		if d.Name == workflow {
+			return d
+		}
+	}
+	return nil
 }
 
 func (s *Store) stored(ctx context.Context, hash string) (*core.Definition, error) {
@@ -393,16 +408,15 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 // latest returns what Current does, also for a block (P55, a block is a child order of the same file). No order can be
 // submitted to a block, but the order of a block can be moved.
 func (s *Store) latest(ctx context.Context, workflow string) (*core.Definition, error) {
-	def, err := s.Current(ctx, core.FileOf(workflow))
-	if err != nil || !core.IsBlock(workflow) {
-		return def, err
+	file, err := s.Current(ctx, core.FileOf(workflow))
+	if err != nil {
+		return nil, err
 	}
-	for _, block := range def.WithBlocks() {
-		if block.Name == workflow {
-			return block, nil
-		}
+	def := named(file, workflow)
+	if def == nil {
+		return nil, fmt.Errorf("block %q: %w", workflow, ErrUnknownWorkflow)
 	}
-	return nil, fmt.Errorf("block %q: %w", workflow, ErrUnknownWorkflow)
+	return def, nil
 }
 
 // Target returns the definition to which a task is moved (P49, move pins another definition):

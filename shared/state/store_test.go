@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -212,6 +214,38 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, l)
 		}
+	}
+}
+
+// P60: a lost definition is read from the deployed workflow, and stored again, if it is the same. A block's is within
+// that of its file (P55).
+func TestALostDefinitionIsReadFromTheDeployedWorkflow(t *testing.T) {
+	sealed := func(d *core.Definition) *core.Definition {
+		data, err := json.Marshal(d)
+		require.NoError(t, err)
+		d.Hash = core.DefinitionHash(data)
+		return d
+	}
+	block := sealed(&core.Definition{Name: core.BlockName("order", "pack")})
+	file := sealed(&core.Definition{Name: "order", Steps: []core.StepDefinition{
+		{Name: "pack", Each: &core.Each{Workflow: block.Name, Definition: block.Hash, Child: block}},
+	}})
+	for _, d := range []*core.Definition{file, block} {
+		defs := memory.NewDefinitions()
+		s := state.New(state.Config{
+			Store: memory.NewStore(1), Definitions: defs,
+			Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
+			Current: func(name string) *core.Definition {
+				return map[string]*core.Definition{"order": file}[name]
+			},
+		})
+		found, err := s.Definition(ctx, d.Name, d.Hash)
+		require.NoError(t, err, d.Name)
+		require.Same(t, d, found, d.Name)
+		_, err = defs.Definition(ctx, d.Hash)
+		require.NoError(t, err, d.Name)
+		_, err = s.Definition(ctx, core.BlockName("order", "other"), "h1")
+		require.ErrorIs(t, err, port.ErrNotFound, d.Name)
 	}
 }
 

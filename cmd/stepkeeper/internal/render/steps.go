@@ -340,7 +340,7 @@ func iteration(c *view.Children) string {
 		text += " has ended, the next one begins at " + clock(r.Next)
 	}
 	if len(r.Last) > 0 {
-		text += "; last: " + Clean(string(r.Last[:min(len(r.Last), 120)]))
+		text += "; last: " + Cut(Clean(string(r.Last)), 120)
 	}
 	return text + "; until: " + Clean(r.Until)
 }
