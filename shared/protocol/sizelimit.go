@@ -8,9 +8,14 @@ import (
 )
 
 func (s step) outputFits(output json.RawMessage) bool {
-	c := s.t.Clone()
-	c.Steps[s.i].Output = output
-	return len(output) == 0 || s.at.SizeLimit.Fits(s.def, c)
+	if len(output) == 0 {
+		return true
+	}
+	before := s.Output
+	s.Output = output
+	fits := s.at.SizeLimit.Fits(s.def, s.t)
+	s.Output = before
+	return fits
 }
 
 // outputTooLarge handles a do whose output cannot be stored. If the task goes forward, the step fails,
