@@ -142,7 +142,7 @@ func call[T any](ctx context.Context, h *overHTTP, method, path, contentType str
 	if err != nil {
 		return answer, err
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	if err := rawjson.Unmarshal(data, &answer); err != nil {
 		return answer, fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
 	}
 	return answer, nil

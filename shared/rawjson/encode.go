@@ -49,8 +49,7 @@ func Marshal(v any) ([]byte, error) {
 	return forQueues(b), nil
 }
 
-// Unmarshal decodes a value that Check or Shortest has accepted, in the same way as encoding/json, and reads it
-// once.
+// Unmarshal decodes a value in the same way as encoding/json, and reads it once.
 func Unmarshal(data []byte, v any) error {
 	if json.Unmarshal(data, v, fromTagged) == nil {
 		return nil
