@@ -242,7 +242,7 @@ func TestWriterWaitsForTheDisk(t *testing.T) {
 	defer closed(t, s)
 	for name, want := range map[string]int64{
 		"synchronous": 2, "wal_autocheckpoint": 2000,
-		"cache_size": -4096,
+		"cache_size": -2048,
 	} {
 		if got, err := s.Setting(name); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
