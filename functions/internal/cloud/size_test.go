@@ -63,7 +63,7 @@ const (
 // With outputs of 60 bytes, the item of each commit of the example's orders stays within one write unit, and
 // within two where an undo stops: orders that go well, and those in which something is tried again or undone.
 func TestItemsStayWithinAWriteUnit(t *testing.T) {
-	def, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
+	def, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
 	if def == nil {
 		t.Fatal(problems)
 	}
