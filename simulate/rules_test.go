@@ -49,7 +49,6 @@ var rules = []struct {
 	{"P26", []string{"P26", "2"}, ""},
 	{"P27", []string{"5", "18"}, ""},
 	{"P28", []string{"P28", "19"}, ""},
-	{"P29", nil, "no workflow can name a fallback agent: validation refuses the field"},
 	{"P31", []string{"3", "P24"}, ""},
 	{"P32", []string{"P32"}, ""},
 	{"P33", []string{"P33", "P9"}, ""},
