@@ -57,5 +57,5 @@ func TestItIsDropped(t *testing.T) {
 
 // Nobody answers, and against everything else that can go wrong: it stays filed or is not filed, and is not paid.
 func TestSimulated(t *testing.T) {
-	sim.Check(t, "invoice.yaml", sim.Order(order), sim.Seeds(40))
+	sim.Check(t, "invoice.yaml", sim.Order(order), sim.Seeds(20))
 }
