@@ -135,7 +135,7 @@ func TestEveryFaultIsExplained(t *testing.T) {
 // TestWhoseItIs checks who can correct a broken rule. The rules of effects hold only if the services keep
 // what the workflow declares; every other broken rule is Stepkeeper's own fault, whatever the services are.
 func TestWhoseItIs(t *testing.T) {
-	def := load(t, "../workflows/order.yaml")
+	def := load(t, "../examples/order/order.yaml")
 	d := &def.Steps[0]
 	d.Grade = core.Fenced
 	honest := simulate.Services{d.Agent: {
