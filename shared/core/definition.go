@@ -48,7 +48,7 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any, a Repeat or a deadline of a step has it. Every other one has the version 1, so that older code can read it.
+// an Any, a Repeat, an Enough or a deadline of a step has it. Every other one has the version 1, so that older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
@@ -231,6 +231,9 @@ type Each struct {
 	// Concurrency is the number of children that run at once, at most MaxConcurrency.
 	Concurrency int `json:"concurrency"`
 	Tolerate    int `json:"tolerate,omitempty"` // number of children that may fail
+	// Enough is the template of the number of children that must end well (P54, the first of several decides). The
+	// others are then undone. If it is absent, all children must, except those that Tolerate lets fail.
+	Enough json.RawMessage `json:"enough,omitempty"`
 	// Child is the definition of the child tasks. It is nil if it was not loaded with the parent's
 	// definition.
 	Child   *Definition `json:"-"`
@@ -452,6 +455,8 @@ type Expressions interface {
 	// Items returns the number of elements in a step's list. It calls the function each with every element in
 	// order. It is called only if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
+	// Enough returns the number of children that must end well. It is called only if Each.Enough is set.
+	Enough(step int, env Environment) (int, error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
 	// Until is called only if Each.Repeat is set.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -28,7 +29,8 @@ type Expressions struct {
 	undos  []*template
 	whens  []*program
 
-	untils   []*program // conditions that end a repeat, by step
+	untils   []*program  // conditions that end a repeat, by step
+	enough   []*template // how many children must end well, by step
 	refusals []*program
 	output   *template
 	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
@@ -52,7 +54,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		schemas: make([]*schema.Schema, n),
+		enough: make([]*template, n), schemas: make([]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -103,6 +105,12 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 		with.Item = s.Each.Repeat == nil
 		with.Repeat = s.Each.Repeat != nil
 		x.orders[i], err = parseTemplate(s.Each.Order, with)
+		if err != nil {
+			return err
+		}
+	}
+	if s.Each != nil && len(s.Each.Enough) > 0 {
+		x.enough[i], err = parseTemplate(s.Each.Enough, scope)
 		if err != nil {
 			return err
 		}
@@ -183,6 +191,19 @@ func (x *Expressions) Items(step int, env core.Environment,
 		count++
 	}
 	return count, nil
+}
+
+// Enough evaluates how many children of a step must end well.
+func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
+	text, err := evaluate(x.enough[step], &env)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		return 0, errors.New("the value of enough is no whole number")
+	}
+	return n, nil
 }
 
 // ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child

@@ -28,6 +28,7 @@ type expressions struct {
 	undo   map[int]func(core.Environment) (json.RawMessage, error)
 	output func(core.Environment) (json.RawMessage, error)
 	reads  map[int][]string // steps that an input reads
+	enough int              // number of children that must end well
 	until  int              // index of the iteration about which Until is true; -1: it fails
 }
 
@@ -63,6 +64,14 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 		each(n, list[n])
 	}
 	return len(list), nil
+}
+
+// Enough is the number that the test has set; it fails for a negative one.
+func (x *expressions) Enough(int, core.Environment) (int, error) {
+	if x.enough < 0 {
+		return 0, errors.New("no such field")
+	}
+	return x.enough, nil
 }
 
 // ChildOrder fails for the item "bad", and returns no object for the item "text".
@@ -469,7 +478,7 @@ func liveTime(t *protocol.Task) core.Time {
 		switch s.State {
 		case core.Processing, core.Compensating:
 			times = append(times, s.CompleteBy)
-		case core.Pending, core.Waiting, core.Failed, core.UndoWait:
+		case core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait:
 			if moving {
 				times = append(times, s.CompleteBy)
 			}

@@ -191,6 +191,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add("enough is another one; where the step has begun, it stays", d.Each != nil && n.Each != nil &&
+		!bytes.Equal(d.Each.Enough, n.Each.Enough))
 	add("deadline is another one; it counts from the first claim, or from the last resubmit",
 		d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
 	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&

@@ -33,9 +33,10 @@ func Live(t *Task) core.Time {
 }
 
 // AwaitsWake reports whether a Wake can continue the step. Such a step was handed back, has failed, waits
-// for its undo, or is Waiting.
+// for its undo, is Waiting, or is Settling.
 func (s *Step) AwaitsWake() bool {
-	return s.HandedBack() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting
+	return s.HandedBack() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting ||
+		s.State == core.Settling
 }
 
 // OnlyWaits reports whether a running task waits only for times, answers and child orders. Such a task has no
@@ -48,7 +49,7 @@ func OnlyWaits(t *Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		switch {
-		case s.State == core.Waiting:
+		case s.State == core.Waiting || s.State == core.Settling:
 			waits = true
 		case s.InFlight() || s.AwaitsWake():
 			return false

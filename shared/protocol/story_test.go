@@ -185,7 +185,9 @@ func (s *story) step(name string, opts map[string]string) {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index":
 		case "enough":
-			d.Any.Enough = s.number(v)
+			if d.Any != nil {
+				d.Any.Enough = s.number(v)
+			}
 		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
 			// value of a step that is answered
@@ -319,6 +321,9 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 			d.Each.Collect = true
 		case "tolerate":
 			d.Each.Tolerate = s.number(v)
+		case "enough":
+			d.Each.Enough = json.RawMessage(v)
+			s.expr.enough = s.number(v)
 		case "repeat":
 			d.Each.Order = json.RawMessage(`"template"`)
 			d.Each.Concurrency = 1
@@ -771,6 +776,9 @@ func describeChildren(c *protocol.Children) (text string) {
 		return ""
 	}
 	text = fmt.Sprintf(", next %d of %d", c.Next, c.Count)
+	if c.Enough > 0 {
+		text += fmt.Sprintf(", %d are enough", c.Enough)
+	}
 	for _, o := range c.Open {
 		text += strings.TrimRight(fmt.Sprintf(", open %d %s", o.Index, o.State), " ")
 	}

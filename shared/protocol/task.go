@@ -270,7 +270,9 @@ type StepProgress struct {
 // Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
 // any number of children.
 type Children struct {
-	Count   int         `json:"count"`
+	Count int `json:"count"`
+	// Enough is how many children must end well, as the claim has evaluated it; 0 means that Tolerate decides (P54).
+	Enough  int         `json:"enough,omitempty"`
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest value of Next in this run
 	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended

@@ -48,6 +48,7 @@ func (noInput) When(int, core.Environment) (bool, error)                 { retur
 func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
 func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
+func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
@@ -167,6 +168,10 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 		each := &core.Each{
 			Workflow: "leaf", Definition: strings.Repeat("d", 32),
 			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2,
+		}
+		if rapid.Bool().Draw(t, "enough children") { // P54
+			each.Tolerate = 0
+			each.Enough = json.RawMessage(`1`)
 		}
 		return core.StepDefinition{
 			Name: s.Name, After: s.After, OnFailure: s.OnFailure,

@@ -275,7 +275,8 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 		case s.State == core.Waiting && s.Children.Pauses(s):
 			w.For = WaitTime
 			w.Until = s.Wait.Until
-		case s.Children != nil && (s.State == core.Processing || s.State == core.Waiting):
+		case s.Children != nil &&
+			(s.State == core.Processing || s.State == core.Waiting || s.State == core.Settling):
 			w.For = WaitChildren
 		case s.State == core.Processing:
 			w.For = WaitAgent

@@ -62,6 +62,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
 	putBlock(rand.New(rand.NewPCG(seed, 0xb10c)), def)    //nolint:gosec // not for secrets
+	putEnough(rand.New(rand.NewPCG(seed, 0xe209)), def)   //nolint:gosec // not for secrets
 	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)      //nolint:gosec // not for secrets
 	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)     //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
@@ -365,6 +366,19 @@ func putBlock(r *rand.Rand, def *core.Definition) {
 		if r.IntN(3) == 0 {
 			putRepeat(r, s)
 		}
+	}
+}
+
+// putEnough lets the first children of a list decide, in two of three workflows with one (P54, the first of several
+// decides).
+func putEnough(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Each == nil || s.Input == nil || r.IntN(3) == 0 {
+			continue
+		}
+		s.Each.Tolerate = 0
+		s.Each.Enough = json.RawMessage([]string{"1", "1", "2", `"${ order.missing ?? 1 }"`, "3"}[r.IntN(5)])
 	}
 }
 

@@ -194,6 +194,9 @@ func (p Page) note(s view.Step, t view.Task) string {
 		notes = append(notes, p.atWork(s)...)
 	case core.Settling:
 		notes = append(notes, p.first(s, t))
+		if s.Children != nil {
+			notes = append(notes, Children(s.Children))
+		}
 	case core.Waiting:
 		if s.Any != nil {
 			notes = append(notes, fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")))
@@ -314,8 +317,15 @@ func Children(c *view.Children) string {
 		done = "are undone"
 	}
 	text := fmt.Sprintf("%d of %d children %s, %d running", c.Ended, c.Count, done, c.Running)
-	if c.Repeat != nil && !c.Undo {
+	switch {
+	case c.Undo:
+	case c.Repeat != nil:
 		text = iteration(c)
+	case len(c.Losing) > 0:
+		text = fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
+			strings.Join(c.Losing[:min(len(c.Losing), 3)], ", "))
+	case c.Enough > 0:
+		text += fmt.Sprintf(", %d are enough", c.Enough)
 	}
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,

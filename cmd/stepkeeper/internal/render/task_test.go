@@ -351,6 +351,16 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Name: "parts", Kind: view.KindEach, State: core.Waiting,
 					Children: &parcels,
 				},
+				{
+					Name: "quorum", Kind: view.KindEach, State: core.Waiting,
+					Children: &view.Children{Workflow: "parcel", Count: 5, Ended: 1, Running: 4, Enough: 3, Tolerate: 2},
+				},
+				{
+					Name: "decided", Kind: view.KindEach, State: core.Settling, FinishedAt: at(900),
+					Children: &view.Children{
+						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Losing: []string{"o-1", "o-4"},
+					},
+				},
 			},
 		},
 		{
