@@ -44,8 +44,8 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	if s.Answer != nil { // two steps must not name the same call in ask
 		a := *s.Answer
 		a.Ask = ""
-		a.Remind = 0
 		s.Answer = &a
+		s.Remind = nil
 	}
 	return s
 }
