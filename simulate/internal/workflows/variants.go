@@ -69,6 +69,11 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
+		if s.Remind != nil { // an earlier reminder is not sent again
+			remind := *s.Remind
+			remind.Every += core.Second
+			s.Remind = &remind
+		}
 		if s.Any != nil { // an order that is decided refuses it
 			s.Any = &core.Any{Members: s.Any.Members, Enough: 1}
 		}
