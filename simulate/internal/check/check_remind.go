@@ -25,7 +25,13 @@ func (m *move) reminded(was, s *protocol.Step, d *core.StepDefinition) {
 	if at, used := m.o.Seen.Reminded[key]; used && at != is.At {
 		m.fail("27", "reminder %s was decided at %s and again at %s", key, at, is.At)
 	}
-	m.o.Seen.Reminded[key] = is.At
+	first := was.Reminded.N + 1
+	if m.before.Run != m.after.Run || was.Round() != s.Round() {
+		first = 1
+	}
+	for n := first; n <= is.N; n++ { // those before the newest one were missed, or decided in the same commit
+		m.o.Seen.Reminded[remindKey(m.after, s, n)] = is.At
+	}
 	switch {
 	case m.supervisor:
 		m.fail("27", "the Supervisor decided on reminder %s", key)
