@@ -39,7 +39,8 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 		"error": protocol.StepError{}, "corrected": protocol.Corrected{},
 		"verdicts": protocol.Verdict{}, "closed": protocol.Closing{}, "erased": protocol.Erasure{},
 		"parent": core.Parent{}, "resolved": core.Resolved{}, "progress": protocol.StepProgress{},
-		"answers": protocol.Answers{}, "answers.votes": protocol.Vote{},
+		"reminded": protocol.Reminded{},
+		"answers":  protocol.Answers{}, "answers.votes": protocol.Vote{},
 		"children": protocol.Children{}, "children.open": protocol.OpenChild{},
 		"children.results": protocol.Collected{},
 	} {
