@@ -370,11 +370,10 @@ func TestFirstDeployment(t *testing.T) {
 	}
 	const page = tutorials + "first-deployment.md"
 	x := open(t)
-	added := lines(t, page, "stepkeeper init")
-	x.run(t, added[0], 0, "wrote a project to shop", "aws/main.go")
+	x.shows(t, page, "stepkeeper init shop --aws", 0)
 	x.run(t, "stepkeeper init other", 0)
 	x.dir = filepath.Join(x.dir, "other")
-	x.run(t, added[1], 0, "main.go")
+	x.shows(t, page, "stepkeeper init --aws", 0)
 	x.covers(t, page, "stepkeeper aws local", "npm ci", "npx cdk", "aws ", "stepkeeper --stack shop-dev",
 		"make deploy", "make smoke")
 }

@@ -8,13 +8,13 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/stretchr/testify/require"
@@ -22,40 +22,41 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
 
-// TestFlagsPage checks that docs/reference/command-line.md lists each flag with its commands and its default.
+// TestFlagsPage checks that docs/reference/command-line.md lists the flags of each command with their defaults.
 func TestFlagsPage(t *testing.T) {
-	of := map[string][]string{} // commands, by a row of the table without them
+	var b strings.Builder
 	for _, c := range commands(t) {
 		if c.Name() == "help" {
 			continue
 		}
-		name := cmp.Or(
-			strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "stepkeeper"), " "),
-			"every command",
-		)
-		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name == "help" || f.Name == "version" {
-				return
-			}
-			value, _ := pflag.UnquoteUsage(f)
-			if f.NoOptDefVal != "" {
-				value = "" // the value may be left out
-			}
-			row := fmt.Sprintf("| `%s` | %%s |", strings.TrimSpace("--"+f.Name+" "+value))
-			if !slices.Contains([]string{"", "0", "0s", "[]", "false"}, f.DefValue) {
-				row += " `" + f.DefValue + "`"
-			}
-			if !slices.Contains(of[row], "`"+name+"`") {
-				of[row] = append(of[row], "`"+name+"`")
-			}
-		})
-	}
-	var b strings.Builder
-	b.WriteString("| flag | commands | default |\n|---|---|---|\n")
-	for _, row := range slices.Sorted(maps.Keys(of)) {
-		fmt.Fprintf(&b, row+" |\n", strings.Join(of[row], ", "))
+		flags := flagsOf(c)
+		if len(flags) == 0 {
+			continue
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "stepkeeper"), " ")
+		fmt.Fprintf(&b, "- `%s`: %s\n", cmp.Or(name, "every command"), strings.Join(flags, ", "))
 	}
 	reference.Show(t, filepath.Join(root, "docs/reference/command-line.md"), "flags", b.String())
+}
+
+// flagsOf returns a command's own flags as the page writes them. TARGET stands for the flags that select a server
+// or a stack.
+func flagsOf(c *cobra.Command) (flags []string) {
+	target := []string{"region", "server", "stack"}
+	reaches := c.Flags().Lookup("server") != nil && c.Flags().Lookup("stack") != nil
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help" || f.Name == "version" || reaches && slices.Contains(target, f.Name):
+		case slices.Contains([]string{"", "0", "0s", "[]", "false"}, f.DefValue):
+			flags = append(flags, "`--"+f.Name+"`")
+		default:
+			flags = append(flags, "`--"+f.Name+"="+f.DefValue+"`")
+		}
+	})
+	if reaches {
+		flags = append(flags, "TARGET")
+	}
+	return flags
 }
 
 // TestLimitsPage checks that docs/reference/limits.md has the limits of the code. The first sentence of a
