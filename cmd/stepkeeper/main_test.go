@@ -376,6 +376,7 @@ func TestFirstDeployment(t *testing.T) {
 	x.shows(t, page, "stepkeeper init --aws", 0)
 	x.covers(t, page, "stepkeeper aws local", "npm ci", "npx cdk", "aws ", "stepkeeper --stack shop-dev",
 		"make deploy", "make smoke")
+	x.told(t, page)
 }
 
 // restore runs the lines of docs/how-to/back-up.md that make a backup of the running server and start a

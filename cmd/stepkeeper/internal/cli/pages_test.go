@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,24 +40,43 @@ func TestFlagsPage(t *testing.T) {
 	reference.Show(t, filepath.Join(root, "docs/reference/command-line.md"), "flags", b.String())
 }
 
-// flagsOf returns a command's own flags as the page writes them. TARGET stands for the flags that select a server
-// or a stack.
+// flagGroups are the flags that many commands share, by the word that stands for them on the page.
+var flagGroups = []struct {
+	word  string
+	flags []string
+}{
+	{"TARGET", []string{"region", "server", "stack"}},
+	{"VERDICT", []string{"by", "command-id", "reason", "timeout"}},
+	{"MANY", []string{"canary", "dry-run", "journal", "rate", "stop-at", "where", "yes"}},
+}
+
+// flagsOf returns a command's own flags as the page writes them.
 func flagsOf(c *cobra.Command) (flags []string) {
-	target := []string{"region", "server", "stack"}
-	reaches := c.Flags().Lookup("server") != nil && c.Flags().Lookup("stack") != nil
+	own := map[string]string{}
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
-		case f.Name == "help" || f.Name == "version" || reaches && slices.Contains(target, f.Name):
+		case f.Name == "help" || f.Name == "version":
 		case slices.Contains([]string{"", "0", "0s", "[]", "false"}, f.DefValue):
-			flags = append(flags, "`--"+f.Name+"`")
+			own[f.Name] = "`--" + f.Name + "`"
 		default:
-			flags = append(flags, "`--"+f.Name+"="+f.DefValue+"`")
+			own[f.Name] = "`--" + f.Name + "=" + f.DefValue + "`"
 		}
 	})
-	if reaches {
-		flags = append(flags, "TARGET")
+	var words []string
+	for _, g := range flagGroups {
+		missing := slices.ContainsFunc(g.flags, func(name string) bool { return own[name] == "" })
+		if missing {
+			continue
+		}
+		words = append(words, g.word)
+		for _, name := range g.flags {
+			delete(own, name)
+		}
 	}
-	return flags
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		flags = append(flags, own[name])
+	}
+	return append(flags, words...)
 }
 
 // TestLimitsPage checks that docs/reference/limits.md has the limits of the code. The first sentence of a
