@@ -15,6 +15,7 @@ type Children struct {
 	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and do not wait for the operator"`
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
+	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
@@ -23,6 +24,9 @@ type Children struct {
 	Repeat  *Repeat  `json:"repeat,omitempty" doc:"set for a step that is repeated; count is then the number of iterations that have begun"`
 	InDoubt []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
 }
+
+// maxOpen is the number of running child orders that a view names.
+const maxOpen = 20
 
 // Repeat is the state of a step that is repeated.
 type Repeat struct {
@@ -86,6 +90,9 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 			v.InDoubt = append(v.InDoubt, id(o.Index))
 		default:
 			v.Running++
+			if len(v.Open) < maxOpen {
+				v.Open = append(v.Open, id(o.Index))
+			}
 		}
 	}
 	return v

@@ -201,7 +201,7 @@ func (p Page) note(s view.Step, t view.Task) string {
 			break
 		}
 		if s.Children != nil {
-			notes = append(notes, children(s.Children))
+			notes = append(notes, Children(s.Children))
 			break
 		}
 		if s.Answers != nil {
@@ -273,7 +273,7 @@ func effect(s view.Step) []string {
 	case s.State == core.Failed && s.Kind == view.KindFail:
 		return []string{"failed by rule"}
 	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
-		return []string{children(s.Children)}
+		return []string{Children(s.Children)}
 	case s.State == core.Failed && s.FirstAt == 0:
 		what := "its agent was asked"
 		if s.Kind != "" {
@@ -307,7 +307,8 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-func children(c *view.Children) string {
+// Children describes the child orders of a step, or its iterations.
+func Children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {
 		done = "are undone"
