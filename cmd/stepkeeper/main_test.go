@@ -393,6 +393,8 @@ func restore(t *testing.T, x *terminal) {
 	x.run(t, strings.Join(steps[:3], " && "), 0)
 	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
 	server := x.leave(t, steps[3]+" --listen 127.0.0.1:0", address)
+	x.here[server] = "127.0.0.1:8377"
+	x.recorded(t, page, strings.Join(steps, "\n"), x.said)
 	require.Equal(t, want, x.run(t, "stepkeeper list --output json --server http://"+server, 0), "the restored orders are")
 }
 

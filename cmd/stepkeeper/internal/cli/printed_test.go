@@ -101,6 +101,14 @@ func TestStackPages(t *testing.T) {
 	c.printed(t, tutorial, "stepkeeper --stack shop-dev submit --wait orders.jsonl", failure.OK)
 	c.printed(t, tutorial, "stepkeeper --stack shop-dev show o-2", failure.OK)
 
+	overwrite(t, "order.json", `{"seat": "12A", "card": "card-1", "price": 4200}`)
+	c.printed(t, "how-to/localstack.md",
+		"stepkeeper --stack shop-local submit --workflow booking --id o-1 --wait order.json", failure.OK)
+	serves := c
+	serves.until = "\n" // ends it once it is ready
+	serves.printed(t, "how-to/console.md", "stepkeeper console --stack shop --region eu-central-1", failure.OK,
+		"--listen", "127.0.0.1:0")
+
 	task, err := w.Client().Get(t.Context(), "o-2")
 	require.NoError(t, err)
 	w.Parts.Outputs.Workflows = map[string]string{"Booking": task.Definition}
