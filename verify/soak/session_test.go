@@ -23,7 +23,7 @@ var errFailed = errors.New("the soak failed")
 type Options struct {
 	Seed   uint64
 	Length time.Duration // length of the run; with faults, use at least a minute
-	Rate   int           // orders per second; 0 means 10
+	Rate   int           // orders per second; 0 means 30
 	Binary string        // path of the stepkeeper executable
 	Self   string        // path of a program that calls serveAgent if isAgent returns true
 	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
@@ -41,7 +41,7 @@ type Options struct {
 // Run runs a soak.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Rate <= 0 {
-		o.Rate = 10
+		o.Rate = 30
 	}
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Minute
@@ -220,8 +220,17 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 			return fmt.Errorf("list the orders at the end: %w", err)
 		}
 		listed = append(listed, x)
-		if x.State == "Cancelled" && !strings.HasPrefix(x.OrderID, probePrefix) {
-			r.Cancelled++
+		switch {
+		case strings.HasPrefix(x.OrderID, probePrefix):
+		case isChild(x.OrderID):
+			r.Children++
+		default:
+			if x.State == "Cancelled" {
+				r.Cancelled++
+			}
+			if x.Workflow == raced {
+				r.Raced++
+			}
 		}
 	}
 	s.site.front.cut()
@@ -300,6 +309,9 @@ func (r *Report) judge(small bool, o Options) {
 	}
 	if missing := r.missing(); len(missing) > 0 && !o.Quiet {
 		why = append(why, "never happened: "+strings.Join(missing, ", "))
+	}
+	if r.Raced == 0 || r.Children == 0 {
+		why = append(why, "no order raced, or none had children")
 	}
 	if !small {
 		why = append(why, "the engine holds more at rest than before the first order")
