@@ -23,7 +23,7 @@ const (
 	cancelShare      = 0.06
 	cancelFirstShare = 0.01 // cancelled before they are submitted, so they must never run
 	twiceShare       = 0.03 // orders that are submitted twice at the same time
-	racedShare       = 0.7  // orders of the workflow raced; the others are of the workflow order
+	racedShare       = 0.6  // orders of the workflow raced; the others are of the workflow order
 )
 
 // raced is the workflow with races, a loop and deadlines. Its orders have the same effects as the others.

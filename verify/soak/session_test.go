@@ -23,7 +23,7 @@ var errFailed = errors.New("the soak failed")
 type Options struct {
 	Seed   uint64
 	Length time.Duration // length of the run; with faults, use at least a minute
-	Rate   int           // orders per second; 0 means 30
+	Rate   int           // orders per second; 0 means 10
 	Binary string        // path of the stepkeeper executable
 	Self   string        // path of a program that calls serveAgent if isAgent returns true
 	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
@@ -41,7 +41,7 @@ type Options struct {
 // Run runs a soak.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Rate <= 0 {
-		o.Rate = 30
+		o.Rate = 10
 	}
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Minute

@@ -23,7 +23,7 @@ import (
 var (
 	minutes = flag.Float64("minutes", 0, "how long things go wrong in TestSoak, at least 1; 0 skips it")
 	seed    = flag.Uint64("seed", 1, "what the faults are drawn from")
-	rate    = flag.Int("rate", 30, "orders a second")
+	rate    = flag.Int("rate", 10, "orders a second")
 	report  = flag.String("report", "", "where the report is written")
 	keep    = flag.String("keep", "", "folder to work in and keep")
 )
