@@ -547,14 +547,14 @@ func TestCallsOfChildOrders(t *testing.T) {
 }
 
 func TestShippedWorkflowsLoad(t *testing.T) {
-	files, err := os.ReadDir("../workflows")
+	files, err := os.ReadDir("../examples/order")
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := []string{}
 	for _, f := range files {
 		if strings.HasSuffix(f.Name(), ".yaml") {
-			workflowtest.New(t, "../workflows/"+f.Name())
+			workflowtest.New(t, "../examples/order/"+f.Name())
 			names = append(names, f.Name())
 		}
 	}
@@ -735,4 +735,19 @@ func TestAQuestionIsOpenUntilATime(t *testing.T) {
 			require.Contains(t, run.Step("agree").Error.Message, "timeout")
 		})
 	}
+}
+
+// The call in progress has its effect, and nobody replies. The restarted engine asks again under the same key.
+func TestRestart(t *testing.T) {
+	w := both(t)
+	w.Agent("left").On("do-a").Return(nil).After(500 * time.Millisecond)
+	run := w.Submit(map[string]any{})
+	w.Advance(100 * time.Millisecond)
+	w.Restart()
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectCalls("left.do-a", 2)
+	require.Equal(t, run.Calls("left.do-a")[0].Key, run.Calls("left.do-a")[1].Key)
+	require.Equal(t, 1, run.Step("a").Failures)
+	require.Contains(t, run.Timeline(), "restart")
 }
