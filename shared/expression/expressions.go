@@ -34,6 +34,7 @@ type Expressions struct {
 	refusals []*program
 	output   *template
 	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
+	passed   [][]*schema.Schema // schemas of the events that steps pass on, by step; nil means that any value is valid
 	order    *schema.Schema   // schema of orders; nil means that any order is valid
 }
 
@@ -54,7 +55,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		enough: make([]*template, n), schemas: make([]*schema.Schema, n),
+		enough: make([]*template, n), schemas: make([]*schema.Schema, n), passed: make([][]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -107,6 +108,18 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 		x.orders[i], err = parseTemplate(s.Each.Order, with)
 		if err != nil {
 			return err
+		}
+	}
+	if s.Each != nil {
+		x.passed[i] = make([]*schema.Schema, len(s.Each.Events))
+		for n, e := range s.Each.Events {
+			if e.Schema == nil {
+				continue
+			}
+			x.passed[i][n], err = schema.Compile(e.Schema)
+			if err != nil {
+				return fmt.Errorf("event %s: %w", e.Name, err)
+			}
 		}
 	}
 	if s.Each != nil && len(s.Each.Enough) > 0 {
@@ -262,6 +275,11 @@ func (x *Expressions) Until(step int, env core.Environment) (bool, error) {
 // CheckAnswer returns an error if the value of an event does not match the schema of the step.
 func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
 	return x.schemas[step].Check(value)
+}
+
+// CheckPassed returns an error if a value does not match the schema of an event that the step passes on.
+func (x *Expressions) CheckPassed(step, event int, value json.RawMessage) error {
+	return x.passed[step][event].Check(value)
 }
 
 // CheckOrder returns an error if the order does not match the schema of the workflow.

@@ -47,6 +47,7 @@ func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { retur
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
 func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
+func (noInput) CheckPassed(int, int, json.RawMessage) error               { return nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
 func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {

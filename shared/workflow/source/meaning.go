@@ -32,6 +32,7 @@ func (b *builder) meaning() {
 		b.unread(i)
 		b.late(i)
 		b.member(i)
+		b.passed(i)
 		b.endless(i)
 	}
 	onDeadline := b.root.field("onDeadline")
