@@ -292,7 +292,7 @@ local-up:
 .PHONY: local-deploy
 local-deploy: need-node
 	@mkdir -p $(LOCAL_STATE) && $(GO) run ./localstack/services -agents $(LOCAL_STATE)
-	@$(LOCAL) deploy infra --context keep=false,agents=$(LOCAL_STATE)/agents.yaml,workflows=../workflows/order.yaml $(ARGS)
+	@$(LOCAL) deploy infra --context keep=false,agents=$(LOCAL_STATE)/agents.yaml,workflows=../examples/order/order.yaml $(ARGS)
 
 # Run the example's remote services on this machine, for local-deploy; until Ctrl-C.
 .PHONY: local-services

@@ -653,7 +653,7 @@ func TestAdoptedWithKey(t *testing.T) {
 
 // Orders must not be undone because a queue was busy for some seconds: the times of a demo are warned of.
 func TestHastyWorkflow(t *testing.T) {
-	for file, want := range map[string]int{"../workflows/order.yaml": 4, "app/order.yaml": 0} {
+	for file, want := range map[string]int{"../examples/order/order.yaml": 4, "app/order.yaml": 0} {
 		var in awscdk.Stack
 		template(t, func(stack awscdk.Stack, p *infra.Props) {
 			in = stack
@@ -687,5 +687,5 @@ func TestProductionOrderIsTheExample(t *testing.T) {
 		}
 		return times.ReplaceAllString(string(data), "")
 	}
-	same(t, "app/order.yaml without its times", load("app/order.yaml"), load("../workflows/order.yaml"))
+	same(t, "app/order.yaml without its times", load("app/order.yaml"), load("../examples/order/order.yaml"))
 }

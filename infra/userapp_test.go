@@ -104,10 +104,10 @@ func userModule(t *testing.T) string {
 			"github.com/stepkeeper/stepkeeper => " + root + "\n",
 		"go.sum": text("go.sum"), "main.go": page[1], "other/main.go": otherKinds,
 		"shipping/main.go":     shippingAgent,
-		"workflows/order.yaml": text("workflows/order.yaml"),
+		"workflows/order.yaml": text("examples/order/order.yaml"),
 		"project/aws/main.go": strings.ReplaceAll(
 			text("cmd/stepkeeper/internal/scaffold/template/aws/aws/main.go.tmpl"), "{{.Name}}", "shop"),
-		"project/workflows/order.yaml": text("workflows/order.yaml"),
+		"project/workflows/order.yaml": text("examples/order/order.yaml"),
 		"project/agents.yaml":          text("infra/app/agents.yaml"),
 		"mine/bootstrap":               "a function of the user's own",
 		"agents.yaml": strings.Replace(text("infra/app/agents.yaml"), "    url: https://payment.example\n",

@@ -23,7 +23,7 @@ func load(t testing.TB, file string) *core.Definition {
 }
 
 func TestNothingGoesWrong(t *testing.T) {
-	r := simulate.Run(simulate.Scenario{Definition: load(t, "../workflows/order.yaml"), Order: order},
+	r := simulate.Run(simulate.Scenario{Definition: load(t, "../examples/order/order.yaml"), Order: order},
 		simulate.Plain{}, simulate.Options{Story: true})
 	if r.Violation != nil || r.Ends[core.Processed] != 1 {
 		for _, l := range r.Story {
@@ -36,7 +36,7 @@ func TestNothingGoesWrong(t *testing.T) {
 var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":true}],"payment":{"card":"x"},"currency":"EUR","shipTo":"here","customer":{"email":"a@b"}}`)
 
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../workflows/order.yaml"), Order: order}
+	sc := simulate.Scenario{Definition: load(t, "../examples/order/order.yaml"), Order: order}
 	n := uint64(200)
 	if testing.Short() {
 		n = 30

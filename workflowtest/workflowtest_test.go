@@ -547,14 +547,14 @@ func TestCallsOfChildOrders(t *testing.T) {
 }
 
 func TestShippedWorkflowsLoad(t *testing.T) {
-	files, err := os.ReadDir("../workflows")
+	files, err := os.ReadDir("../examples/order")
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := []string{}
 	for _, f := range files {
 		if strings.HasSuffix(f.Name(), ".yaml") {
-			workflowtest.New(t, "../workflows/"+f.Name())
+			workflowtest.New(t, "../examples/order/"+f.Name())
 			names = append(names, f.Name())
 		}
 	}

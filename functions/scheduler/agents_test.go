@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // twoAgents returns a world whose step a has a second agent.
-func twoAgents(t *testing.T) *world.World {
-	def := world.Definition()
+func twoAgents(t *testing.T) *actorstest.World {
+	def := actorstest.Definition()
 	def.Steps[0].Others = []string{"agent-east"}
 	def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
-	return world.New(t, def).Boot()
+	return actorstest.New(t, def).Boot()
 }
 
 // P44: after its agent failed, a step continues at its other agent. The reply of the other agent counts, and
@@ -25,12 +25,12 @@ func twoAgents(t *testing.T) *world.World {
 func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 	for _, replies := range []string{"agent-a", "agent-east"} {
 		w := twoAgents(t)
-		handle(t, w, port.Intake, world.Order("o-1"))
+		handle(t, w, port.Intake, actorstest.Order("o-1"))
 		first := requests(t, w)["o-1 a/1 do"]
 		if first == nil || first.Agent != "agent-a" {
 			t.Fatalf("asked %+v", first)
 		}
-		handle(t, w, port.Replies, world.Later(first))
+		handle(t, w, port.Replies, actorstest.Later(first))
 		w.Clock.Advance(5 * time.Second)
 		for w.Handle(port.Control) > 0 {
 		}
@@ -38,7 +38,7 @@ func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 		if second == nil || second.Agent != "agent-east" || second.Key != first.Key {
 			t.Fatalf("asked %+v", second)
 		}
-		done := map[string]*message.Reply{"agent-a": world.Done(first), "agent-east": world.Done(second)}
+		done := map[string]*message.Reply{"agent-a": actorstest.Done(first), "agent-east": actorstest.Done(second)}
 		handle(t, w, port.Replies, done[replies])
 		if s := w.Task("o-1").Step("a"); s.State != core.Processed {
 			t.Errorf("%s: the step is %s", replies, s.State)
@@ -51,13 +51,13 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	w := twoAgents(t)
 	for i, want := range []string{"agent-a", "agent-east", "agent-a"} {
 		id := string(rune('p' + i))
-		handle(t, w, port.Intake, world.Order(id))
+		handle(t, w, port.Intake, actorstest.Order(id))
 		r := requests(t, w)[id+" a/1 do"]
 		if r == nil || r.Agent != want {
 			t.Fatalf("order %d asked %+v, want %s", i, r, want)
 		}
 		w.Clock.Advance(time.Duration(20+20*i) * time.Second)
-		reply := world.Done(r)
+		reply := actorstest.Done(r)
 		reply.Waited = core.Duration(20+20*i) * core.Second // the second one waits longer
 		handle(t, w, port.Replies, reply)
 	}
@@ -73,7 +73,7 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	var copied *message.Request
 	asks := func(id, want string) {
 		t.Helper()
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
+		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))); len(failed) > 0 {
 			t.Fatalf("returned: %v", failed)
 		}
 		copied = requests(t, w)[id+" a/1 do"]
@@ -115,7 +115,7 @@ func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 		for range i % 2 * 4 {
 			w.Send(port.Requests("agent-a"), copied)
 		}
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
+		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))); len(failed) > 0 {
 			t.Fatalf("returned: %v", failed)
 		}
 		want := []string{"agent-a", "agent-east", "agent-east"}[i]
@@ -151,7 +151,7 @@ func (q depthless) Depth(ctx context.Context) (port.Depth, error) {
 	return q.Queue.Depth(ctx)
 }
 
-func handle(t *testing.T, w *world.World, queue string, v port.Value) {
+func handle(t *testing.T, w *actorstest.World, queue string, v port.Value) {
 	t.Helper()
 	if failed := w.Scheduler.Handle(ctx, queue, deliver(v)); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -17,7 +17,7 @@ import (
 
 // approving has three steps: a, then an approval, then c.
 func approving() *core.Definition {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Schema = 2
 	def.Steps[1] = core.StepDefinition{
 		Name: "b", After: []string{"a"}, Timeout: core.Hour,
@@ -39,8 +39,8 @@ func answer(id, value string) *message.Control {
 // P35: an answer through the control queue decides its step, and a copy changes nothing. A refusal is sent to
 // the reply-to of the answer, and is stored in the step.
 func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
-	w := world.New(t, approving()).Boot()
-	w.Send(port.Intake, world.Order("o-1"))
+	w := actorstest.New(t, approving()).Boot()
+	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	w.Round()
 	if s := w.Task("o-1").Step("b"); s.State != core.Waiting {
@@ -72,7 +72,7 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 // for the operator.
 func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 	for comes := range 4 {
-		w := world.New(t, approving()).Boot()
+		w := actorstest.New(t, approving()).Boot()
 		next := answer("x-1", "yes")
 		for n, delay := range []time.Duration{5 * time.Second, time.Minute, 15 * time.Minute}[:comes] {
 			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 ||
@@ -101,7 +101,7 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 			}
 			continue
 		}
-		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 		w.Scheduler.Handle(ctx, port.Control, deliver(next))
 		if s := w.Task("o-1").Step("b"); s.State != core.Pending || s.Answers == nil ||
 			len(s.Answers.Votes) != 1 {
@@ -112,12 +112,12 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 
 // An answer that came without a queue is refused at once if there is no order, or no key for its token.
 func TestAnAnswerThatCannotCount(t *testing.T) {
-	w := world.New(t, approving()).Boot()
+	w := actorstest.New(t, approving()).Boot()
 	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
 	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeUnknownTask {
 		t.Errorf("%v", err)
 	}
-	w.Send(port.Intake, world.Order("o-1"))
+	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	_, err = w.Scheduler.Command(ctx, *byToken("x-2", "made-up", "yes"))
 	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeNoTokens {
@@ -131,13 +131,13 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 
 // P35: a Scheduler of a version without answers returns the messages of an order that has one to the queue.
 func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
-	w := world.New(t, approving()).Boot()
+	w := actorstest.New(t, approving()).Boot()
 	old := scheduler.New(w.SchedulerConfig(state.New(state.Config{
 		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil },
 		Encode:  workflow.Encode,
 		Compile: func(string, []byte) (*core.Definition, error) { return nil, workflow.ErrNewer },
 	}), "old"))
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	before := w.Task("o-1").Version
 	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 ||
 		w.Task("o-1").Version != before {

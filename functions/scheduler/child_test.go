@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -16,11 +16,11 @@ import (
 )
 
 // childOf returns a request of a step to its third child.
-func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Control {
+func childOf(w *actorstest.World, ask core.ChildAsk, attempt int) *message.Control {
 	return toChild(askOf(w, ask, attempt))
 }
 
-func askOf(w *world.World, ask core.ChildAsk, attempt int) core.AskChild {
+func askOf(w *actorstest.World, ask core.ChildAsk, attempt int) core.AskChild {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
 	return core.AskChild{
 		OrderID: p.ChildID(), Parent: p,
@@ -37,7 +37,7 @@ func toParent(p core.Parent, state core.ChildState) *message.Control {
 }
 
 // reported returns the ends that children have reported since the last call.
-func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
+func reported(t *testing.T, w *actorstest.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
 		m, err := message.Of[message.Control](d)
@@ -49,7 +49,7 @@ func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	return all
 }
 
-func handled(t *testing.T, w *world.World, values ...port.Value) {
+func handled(t *testing.T, w *actorstest.World, values ...port.Value) {
 	t.Helper()
 	if failed := w.Scheduler.Handle(ctx, port.Tasks, deliver(values...)); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
@@ -190,7 +190,7 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 // stored, the child keeps its own and begins all the same, instead of a request that comes back for ever.
 func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	w, _ := begun(t)
-	next := world.Definition()
+	next := actorstest.Definition()
 	next.Steps = next.Steps[:1]
 	text, err := json.Marshal(next)
 	if err != nil {
@@ -242,7 +242,7 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 		if there {
 			handled(t, w, childOf(w, core.AskStart, 1))
 		}
-		full := w.SchedulerOn(&world.Faulty{
+		full := w.SchedulerOn(&actorstest.Faulty{
 			Store:      w.Store,
 			FailCommit: func(int) error { return port.ErrTooLarge },
 		}, 0, "other")
@@ -306,25 +306,25 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 // P48: Close ends a parent whatever it waits for, in Error or not. Existing children have to end first. Those
 // that never came are cancelled, so that a late request begins nothing.
 func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps = def.Steps[:1]
 	child, err := json.Marshal(def)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, first := range []core.Event{nil, core.Command{Name: core.Cancel}} {
-		parent := world.Definition()
+		parent := actorstest.Definition()
 		parent.Steps = []core.StepDefinition{{
 			Name: "all", OnFailure: core.OnFailureUndo,
 			Input: json.RawMessage(`{}`),
 			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2},
 		}}
-		w := world.New(t, parent)
+		w := actorstest.New(t, parent)
 		if err := w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child); err != nil {
 			t.Fatal(err)
 		}
 		w.Boot()
-		o := world.Order("p")
+		o := actorstest.Order("p")
 		o.Order = json.RawMessage(`{"items":[{"n":1},{"n":2}]}`)
 		w.Send(port.Intake, o)
 		w.Handle(port.Intake)
@@ -398,7 +398,7 @@ func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))) // stores the definition
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))) // stores the definition
 	for _, x := range []struct {
 		attempt int
 		pins    string

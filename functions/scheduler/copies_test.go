@@ -7,7 +7,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -30,8 +30,8 @@ func (s *overtaking) Commit(ctx context.Context, writes []port.Write) []error {
 // other one finds the reply decided and does not, because n copies would lead to n requests.
 func TestACopyThatLosesSendsNothing(t *testing.T) {
 	w, asked := begun(t)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
-	last := deliver(world.Done(asked["o-1 b/1 do"]))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
+	last := deliver(actorstest.Done(asked["o-1 b/1 do"]))
 	store := &overtaking{Store: w.Store, first: func() {
 		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 ||
 			len(requests(t, w)) != 1 {
@@ -54,7 +54,7 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 // until everything is sent, or until the process stops.
 func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 	for _, down := range []int{1, 3, 9} {
-		w := world.New(t, world.Definition())
+		w := actorstest.New(t, actorstest.Definition())
 		pauses := 0
 		w.Config = func(c *scheduler.Config) {
 			c.Pause = func(_ context.Context, try int) error {
@@ -74,7 +74,7 @@ func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 			}
 			return nil
 		}
-		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 		asked := requests(t, w)
 		if carried := down <= 5; carried != (r.Err == nil) || carried != (asked["o-1 a/1 do"] != nil) ||
 			pauses != min(down, 6) || w.Task("o-1") == nil {

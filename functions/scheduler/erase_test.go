@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -25,7 +25,7 @@ func erasing(order, id string, command int) *message.Control {
 }
 
 // undone returns an order that was cancelled, undone and reported.
-func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
+func undone(t *testing.T, w *actorstest.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
@@ -48,8 +48,8 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 // handling died after the commit; a submission that comes again is recognised, and a fresh command repeats
 // the removal.
 func TestErasedContent(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
-	o := world.Order("o-1")
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	o := actorstest.Order("o-1")
 	apart(o)
 	undone(t, w, o)
 	hash := state.HashOf(w.Task("o-1"))
@@ -63,7 +63,7 @@ func TestErasedContent(t *testing.T) {
 	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-0", 7)); err != nil || v.Accepted || !there() {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+	sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 		"sick")
 	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Commands.Number))
 	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil ||
@@ -86,7 +86,7 @@ func TestErasedContent(t *testing.T) {
 // P52: a child is erased when all that it is a child of have come to rest, and no earlier.
 func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	w, _ := begun(t)
-	w.Send(port.Intake, world.Order("parent"))
+	w.Send(port.Intake, actorstest.Order("parent"))
 	w.Handle(port.Intake)
 	const id = "parent~all~2"
 	handled(t, w, childOf(w, core.AskCancel, 1)) // one that never began is Compensated
@@ -125,7 +125,7 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 // P52: an order above the parent can still have its child undone, so it has to come to rest too.
 func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	w, _ := begun(t)
-	w.Send(port.Intake, world.Order("grand"))
+	w.Send(port.Intake, actorstest.Order("grand"))
 	w.Handle(port.Intake)
 	id := "grand"
 	for range 2 {
@@ -150,20 +150,20 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 // P52: a parent that stopped in Error, or whose end is not reported, has not come to rest.
 func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
 	for name, c := range map[string]struct {
-		begin      func(w *world.World) // brings the parent there
+		begin      func(w *actorstest.World) // brings the parent there
 		unreported bool
 		want       core.State
 	}{
-		"in Error": {func(w *world.World) { w.Send(port.Replies, failure("parent")) }, false, core.Error},
-		"not reported": {func(w *world.World) {
+		"in Error": {func(w *actorstest.World) { w.Send(port.Replies, failure("parent")) }, false, core.Error},
+		"not reported": {func(w *actorstest.World) {
 			w.Send(port.Control, &message.Control{OrderID: "parent", Event: core.Command{Name: core.Cancel, ID: "c-1"}})
 		}, true, core.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			def := world.Definition()
+			def := actorstest.Definition()
 			def.Steps[0].OnFailure = core.OnFailureStop
-			w := world.New(t, def).Boot()
-			w.Send(port.Intake, world.Order("parent"))
+			w := actorstest.New(t, def).Boot()
+			w.Send(port.Intake, actorstest.Order("parent"))
 			w.Handle(port.Intake)
 			handled(t, w, childOf(w, core.AskCancel, 1))
 			w.Take(port.Tasks)

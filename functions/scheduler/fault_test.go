@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -22,19 +22,19 @@ import (
 // decision is stored and sent too.
 func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 	large := func() *message.SubmitOrder {
-		o := world.Order("o-1")
+		o := actorstest.Order("o-1")
 		o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
 		return o
 	}
 	toOperator := func(string, port.Message) error { return nil }
 	for name, c := range map[string]struct {
-		store world.Faulty
+		store actorstest.Faulty
 		fail  func(queue string, m port.Message) error
 	}{
-		"its commit fails": {store: world.Faulty{FailCommit: world.OnCall(2, world.ErrFailing)}},
-		"its load fails":   {store: world.Faulty{FailLoad: world.OnCall(1, world.ErrFailing)}},
+		"its commit fails": {store: actorstest.Faulty{FailCommit: actorstest.OnCall(2, actorstest.ErrFailing)}},
+		"its load fails":   {store: actorstest.Faulty{FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)}},
 		"its status fails, and cannot be recorded": {
-			store: world.Faulty{FailCommit: world.OnCall(3, world.ErrFailing)},
+			store: actorstest.Faulty{FailCommit: actorstest.OnCall(3, actorstest.ErrFailing)},
 			fail: func(queue string, m port.Message) error {
 				if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusUndone {
 					return port.ErrUnavailable
@@ -44,10 +44,10 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			def := world.Definition()
+			def := actorstest.Definition()
 			def.Steps = def.Steps[:1] // so that there is nothing else to undo than what has no effect
 			def.Steps[0].Undo = nil
-			w := world.New(t, def).Boot()
+			w := actorstest.New(t, def).Boot()
 			w.Limit = 4000
 			w.Fail = c.fail
 			store := c.store
@@ -76,23 +76,23 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 // A batch returns the result of each order at its index, also after an order that cannot be read, and with
 // faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
-		*world.Order("o-1"),
-		*world.Order("o-2"),
+		*actorstest.Order("o-1"),
+		*actorstest.Order("o-2"),
 	}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
-	bad := *world.Order("../o")
-	unknown := *world.Order("o-4")
-	other := *world.Order("o-1")
+	bad := *actorstest.Order("../o")
+	unknown := *actorstest.Order("o-4")
+	other := *actorstest.Order("o-1")
 	unknown.Workflow = "missing"
 	other.Order = json.RawMessage(`1`)
 	orders := []message.SubmitOrder{
-		bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other,
-		*world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5"),
+		bad, *actorstest.Order("o-3"), unknown, *actorstest.Order("o-2"), bad, other,
+		*actorstest.Order("o-1"), *actorstest.Order("o-3"), *actorstest.Order("o-5"),
 	}
 	want := []string{
 		"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow",
@@ -100,7 +100,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing",
 		"o-5 unavailable",
 	}
-	store := &world.Faulty{Store: w.Store}
+	store := &actorstest.Faulty{Store: w.Store}
 	w.Fail = func(_ string, m port.Message) error {
 		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
 			return port.ErrUnavailable
@@ -127,7 +127,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 }
 
 func failure(order string) *message.Reply {
-	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{
+	return actorstest.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{
 		OrderID: order, Step: "a",
 		Attempt: 1, Operation: core.Do,
 	}}, "no")
@@ -138,7 +138,7 @@ func failure(order string) *message.Reply {
 func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 	const orders = 25
 	for _, sick := range []int{0, 9, 10, 13, 24} {
-		w := world.New(t, world.Definition()).Boot()
+		w := actorstest.New(t, actorstest.Definition()).Boot()
 		w.Fail = func(queue string, m port.Message) error {
 			if r, ok := m.Value.(*message.Request); ok && r.OrderID == fmt.Sprintf("o-%d", sick) &&
 				queue == "requests-agent-b" {
@@ -148,7 +148,7 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 		}
 		values := make([]port.Value, orders)
 		for i := range values {
-			values[i] = world.Order(fmt.Sprintf("o-%d", i))
+			values[i] = actorstest.Order(fmt.Sprintf("o-%d", i))
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 ||
 			failed[0] != fmt.Sprintf("r%d", sick) {
@@ -162,10 +162,10 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 
 // P27: a restart reports each task that it cannot continue by its name, and continues the others.
 func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
-	fill := func() *world.World {
-		w := world.New(t, world.Definition()).Boot()
+	fill := func() *actorstest.World {
+		w := actorstest.New(t, actorstest.Definition()).Boot()
 		for i := range 12 {
-			w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))
+			w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order(fmt.Sprintf("o-%d", i))))
 		}
 		w.Take("requests-agent-a")
 		w.Take("requests-agent-b")
@@ -173,13 +173,13 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	}
 	t.Run("an index", func(t *testing.T) {
 		w := fill()
-		first, err := w.Store.Due(ctx, port.DueBucket, 0, world.Start.Add(time.Hour), nil, 100)
+		first, err := w.Store.Due(ctx, port.DueBucket, 0, actorstest.Start.Add(time.Hour), nil, 100)
 		if err != nil || len(first) == 0 || len(first) == 12 {
 			t.Fatal(len(first), err)
 		}
-		store := &world.Faulty{Store: w.Store, FailDue: func(shard int) error {
+		store := &actorstest.Faulty{Store: w.Store, FailDue: func(shard int) error {
 			if shard == 1 {
-				return world.ErrFailing
+				return actorstest.ErrFailing
 			}
 			return nil
 		}}
@@ -191,7 +191,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 	t.Run("one document", func(t *testing.T) {
 		w := fill()
-		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
+		n, err := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
 		// it is logged and counted: it must not keep the others from going on
 		if err != nil || n != 11 || w.Counts["damaged: set aside"] != 1 {
 			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
@@ -202,9 +202,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 	t.Run("all", func(t *testing.T) {
 		w := fill()
-		n, err := w.SchedulerOn(&world.Faulty{
+		n, err := w.SchedulerOn(&actorstest.Faulty{
 			Store:    w.Store,
-			FailLoad: func(int) error { return world.ErrFailing },
+			FailLoad: func(int) error { return actorstest.ErrFailing },
 		}, 0, "sick").Restart(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
 			t.Errorf("%d tasks, %v", n, err)
@@ -229,9 +229,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 func TestFaultsOfReading(t *testing.T) {
 	t.Run("no task is loaded", func(t *testing.T) {
 		w, asked := begun(t)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, 0,
+		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
-		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
+		ds := deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("returned %v", failed)
 		}
@@ -242,10 +242,10 @@ func TestFaultsOfReading(t *testing.T) {
 	})
 	t.Run("one of several tasks is not loaded", func(t *testing.T) {
 		w, asked := begun(t)
-		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2")))
 		other := requests(t, w)["o-2 a/1 do"]
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
-		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
+		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
+		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(other), actorstest.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed ||
 			w.Task("o-2").Step("a").State != core.Processing {
 			t.Errorf("returned %v, a is %s and %s", failed, w.Task("o-1").Step("a").State,
@@ -253,28 +253,28 @@ func TestFaultsOfReading(t *testing.T) {
 		}
 	})
 	t.Run("a new order needs no load", func(t *testing.T) {
-		w := world.New(t, world.Definition()).Boot()
-		store := &world.Faulty{Store: w.Store}
-		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(world.Order("o-1"),
-			world.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
+		w := actorstest.New(t, actorstest.Definition()).Boot()
+		store := &actorstest.Faulty{Store: w.Store}
+		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"),
+			actorstest.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
 			t.Errorf("returned %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
 		}
 	})
 	t.Run("one document is damaged", func(t *testing.T) {
 		w, asked := begun(t)
-		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2")))
 		other := requests(t, w)["o-2 a/1 do"]
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-2"}, 0, "sick")
-		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
+		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-2"}, 0, "sick")
+		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(other), actorstest.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed {
 			t.Errorf("returned %v, a is %s", failed, w.Task("o-1").Step("a").State)
 		}
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
 		w, asked := begunWith(t, apart)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
-		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
+		ds := deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("returned %v", failed)
 		}
@@ -288,15 +288,15 @@ func TestFaultsOfReading(t *testing.T) {
 		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
 			t.Fatal(err)
 		}
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "unavailable" ||
+			[]message.SubmitOrder{*actorstest.Order("o-1")})[0]; answerOf(r) != "unavailable" ||
 			!errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "refused" ||
+			[]message.SubmitOrder{*actorstest.Order("o-1")})[0]; answerOf(r) != "refused" ||
 			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
@@ -304,10 +304,10 @@ func TestFaultsOfReading(t *testing.T) {
 	t.Run("definitions are not read", func(t *testing.T) {
 		w, asked := begun(t)
 		sick := w.SchedulerOn(w.Store, 0, "sick")
-		w.Unread = world.ErrFailing
+		w.Unread = actorstest.ErrFailing
 		for queue, m := range map[string]port.Value{
-			port.Intake: world.Order("o-2"),
-			port.Tasks:  childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"]),
+			port.Intake: actorstest.Order("o-2"),
+			port.Tasks:  childOf(w, core.AskStart, 1), port.Replies: actorstest.Done(asked["o-1 a/1 do"]),
 		} {
 			if failed := sick.Handle(ctx, queue, deliver(m)); len(failed) != 1 {
 				t.Errorf("%s: returned %v", queue, failed)
@@ -319,7 +319,7 @@ func TestFaultsOfReading(t *testing.T) {
 		w.Defs = memory.NewDefinitions()
 		w.Def = &core.Definition{Name: w.Def.Name, Hash: "another is deployed"}
 		sick := w.SchedulerOn(w.Store, 0, "sick")
-		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
+		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
 			t.Errorf("returned %v", failed)
 		}
@@ -338,7 +338,7 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 		failed           int
 	}{{0, 7, 0}, {0, 8, 1}, {3, 2, 0}, {3, 3, 1}} {
 		w, asked := begun(t)
-		store := &world.Faulty{Store: w.Store, FailCommit: func(call int) error {
+		store := &actorstest.Faulty{Store: w.Store, FailCommit: func(call int) error {
 			if call <= c.conflicts {
 				return port.ErrConflict
 			}
@@ -350,7 +350,7 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 		}
 		w.Boot()
 		if failed := w.Scheduler.Handle(ctx, port.Replies,
-			deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
+			deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
 			t.Errorf("%+v: returned %v", c, failed)
 		}
 		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
@@ -367,13 +367,13 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 		store := &forgetful{Store: w.Store}
 		s := w.SchedulerOn(store, cached, "other")
 		if failed := s.Handle(ctx, port.Replies,
-			deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+			deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
 			t.Errorf("returned %v", failed)
 		}
 		if got := names(requests(t, w)); got != "c/1 do" || w.Task("o-1").Version != 2 {
 			t.Errorf("asked %q, version %d", got, w.Task("o-1").Version)
 		}
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 ||
+		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) > 0 ||
 			len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
 			t.Errorf("a new order: returned %v, version %d", failed, w.Task("o-2").Version)
 		}
@@ -383,11 +383,11 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 // P12: the write itself may have been lost with its answer; it is made again.
 func TestLostCommitIsMadeAgain(t *testing.T) {
 	w, asked := begun(t)
-	s := w.SchedulerOn(&world.Faulty{
+	s := w.SchedulerOn(&actorstest.Faulty{
 		Store:      w.Store,
-		FailCommit: world.OnCall(1, errors.New("connection lost")),
+		FailCommit: actorstest.OnCall(1, errors.New("connection lost")),
 	}, 10, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+	if failed := s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 		t.Errorf("returned %v", failed)
 	}
 	if task := w.Task("o-1"); task.Step("a").State != core.Processed {
@@ -399,11 +399,11 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 	w, asked := begun(t)
 	over, end := context.WithCancel(ctx)
-	s := w.SchedulerOn(&world.Faulty{
+	s := w.SchedulerOn(&actorstest.Faulty{
 		Store:      w.Store,
 		FailCommit: func(int) error { end(); return errors.New("connection lost") },
 	}, 10, "other")
-	if failed := s.Handle(over, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
+	if failed := s.Handle(over, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
 		t.Errorf("returned %v, want the one message", failed)
 	}
 }
@@ -427,11 +427,11 @@ func (s *forgetful) Commit(ctx context.Context, writes []port.Write) []error {
 // P28: an order whose task does not fit into the store is refused, and so are its copies in the batch. An
 // order that is already stored is not.
 func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
-	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	store := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
 	s := w.SchedulerOn(store, 0, "other")
 	if failed := s.Handle(ctx, port.Intake,
-		deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
+		deliver(actorstest.Order("o-1"), actorstest.Order("o-1"))); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
 	reported := statuses(t, w, "shop")
@@ -444,10 +444,10 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 		t.Error("it runs")
 	}
 	w, asked := begun(t)
-	s = w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }},
+	s = w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }},
 		0, "other")
 	if failed := s.Handle(ctx, port.Replies,
-		deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
+		deliver(actorstest.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
 		t.Errorf("a reply without an output was deleted: %v", failed)
 	}
 	if reported := statuses(t, w, "shop"); len(reported) != 2 { // received and started, when it began
@@ -491,8 +491,8 @@ func TestRefusalsNameTheField(t *testing.T) {
 		},
 		"orderId invalid-field": func(o *message.SubmitOrder) { o.OrderID = "../o" },
 	} {
-		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
-		o := world.Order("o-9")
+		w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2")})
+		o := actorstest.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
 		if answerOf(r) != "refused" || r.Refusal.Field+" "+r.Refusal.Code != want ||
@@ -507,11 +507,11 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 	w, asked := begun(t)
 	w.Clock.Advance(100 * time.Second)
 	for _, step := range []string{"a", "b"} {
-		r := world.Later(asked["o-1 "+step+"/1 do"])
+		r := actorstest.Later(asked["o-1 "+step+"/1 do"])
 		r.Waited = map[string]core.Duration{"a": 100 * core.Second, "b": 30 * core.Second}[step]
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	}
-	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2")})
 	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
 		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
 		b != 60*core.Second {
@@ -531,7 +531,7 @@ func TestReasonsOfAgents(t *testing.T) {
 		{&message.ReplyError{Code: "a\xffb", Message: "c\xffd"}, "a\ufffdb", "c\ufffdd"},
 	} {
 		w, asked := begun(t)
-		r := world.Failed(asked["o-1 a/1 do"], "")
+		r := actorstest.Failed(asked["o-1 a/1 do"], "")
 		r.Error = c.given
 		r.Output = json.RawMessage(`"an output of a failure"`)
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
@@ -548,11 +548,11 @@ func TestUnknownCommitAtTheEndOfTheTime(t *testing.T) {
 	w, asked := begunWith(t, func(o *message.SubmitOrder) { o.ReplyTo = "" })
 	ending, end := context.WithCancel(ctx)
 	defer end()
-	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error {
+	store := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error {
 		end()
 		return errors.New("connection lost")
 	}}
-	done := deliver(world.Done(asked["o-1 a/1 do"]))
+	done := deliver(actorstest.Done(asked["o-1 a/1 do"]))
 	if failed := w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done); len(failed) != 1 {
 		t.Errorf("returned: %v", failed)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -35,18 +35,18 @@ func (full) Commit(_ context.Context, writes []port.Write) []error {
 func TestWhatIsNotStoredComesBack(t *testing.T) {
 	w, asked := begun(t)
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
-	if failed := sick.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) != 1 {
+	if failed := sick.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) != 1 {
 		t.Error("a submission was deleted")
 	}
 	if failed := sick.Handle(ctx, port.Replies,
-		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
+		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
 		t.Error("replies were deleted")
 	}
 	if got := requests(t, w); len(got) > 0 {
 		t.Errorf("asked for what is not stored: %v", got)
 	}
 	if r := sick.Submit(ctx,
-		[]message.SubmitOrder{*world.Order("o-2")}); answerOf(r[0]) != "unavailable" {
+		[]message.SubmitOrder{*actorstest.Order("o-2")}); answerOf(r[0]) != "unavailable" {
 		t.Errorf("%+v", r[0])
 	}
 }
@@ -60,14 +60,14 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
 		t.Fatal("not loaded")
 	}
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-1 a/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(asked["o-1 a/1 do"])))
 	w.Clock.Advance(core.Minute.Std())
 	w.Handle(port.Control) // the wake claims a again
 	again := requests(t, w)["o-1 a/2 do"]
 	if again == nil {
 		t.Fatal("not claimed again")
 	}
-	if failed := cached.Handle(ctx, port.Replies, deliver(world.Done(again))); len(failed) > 0 {
+	if failed := cached.Handle(ctx, port.Replies, deliver(actorstest.Done(again))); len(failed) > 0 {
 		t.Error("returned, though the store knows the attempt")
 	}
 	if s := w.Task("o-1").Step("a"); s.State != core.Processed {
@@ -82,14 +82,14 @@ func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New(
 
 // P11: the status of an Error is sent after its alert.
 func TestNoStatusBeforeItsAlert(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps[0].OnFailure = core.OnFailureStop
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	w.Config = func(c *scheduler.Config) { c.Alerts = silent{} }
 	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)
-	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
+	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
 	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.End.ResendAt == 0 ||
 		w.FinalStatus("o-1") != "" {
@@ -100,12 +100,12 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 
 // P11, P12b: an end that the bus refuses is sent to the bus again at the resend time. The reply-to gets it once.
 func TestTheBusGetsTheEnd(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Events = true
 	def.Steps = def.Steps[:1]
-	w := world.New(t, def).Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-	done := deliver(world.Done(requests(t, w)["o-1 a/1 do"]))
+	w := actorstest.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
+	done := deliver(actorstest.Done(requests(t, w)["o-1 a/1 do"]))
 	w.Refuse = core.Events
 	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, done))
 	require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
@@ -126,10 +126,10 @@ func TestTheBusGetsTheEnd(t *testing.T) {
 // P13: all requests of a decision are sent, even if they are more than one batch of a queue takes.
 func TestMoreThanABatchIsSent(t *testing.T) {
 	const orders = 2*port.MaxBatch + 3
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	values := make([]port.Value, orders)
 	for i := range values {
-		values[i] = world.Order(fmt.Sprintf("o-%d", i))
+		values[i] = actorstest.Order(fmt.Sprintf("o-%d", i))
 	}
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) > 0 {
 		t.Fatal("returned")
@@ -142,9 +142,9 @@ func TestMoreThanABatchIsSent(t *testing.T) {
 // P27: a restart continues all tasks, however many there are.
 func TestRestartTakesAllPages(t *testing.T) {
 	const orders = 900 // orders in 4 shards, 200 to a page
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	for i := range orders {
-		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))
+		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order(fmt.Sprintf("o-%d", i))))
 	}
 	if n, err := w.Boot().Scheduler.Restart(ctx); n != orders || err != nil {
 		t.Errorf("%d of %d tasks, %v", n, orders, err)
@@ -162,10 +162,10 @@ func (contentless) Content(_ context.Context, id, _ string) ([]byte, error) {
 func TestAnOrderThatIsKeptApart(t *testing.T) {
 	w, asked := begunWith(t, apart)
 	sick := w.SchedulerOn(contentless{w.Store}, 0, "sick")
-	if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+	if failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 		t.Error("what needs no content of the order was returned to the queue")
 	}
-	last := deliver(world.Done(asked["o-1 b/1 do"])) // the next claim needs it
+	last := deliver(actorstest.Done(asked["o-1 b/1 do"])) // the next claim needs it
 	if failed := sick.Handle(ctx, port.Replies, last); len(failed) != 1 || len(requests(t, w)) > 0 {
 		t.Errorf("%d are returned to the queue", len(failed))
 	}

@@ -15,13 +15,13 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-var ctx = world.Context
+var ctx = actorstest.Context
 
 // deliver makes deliveries of values. Their receipts are r0, r1 and so on.
 func deliver(values ...port.Value) []port.Delivery {
@@ -45,7 +45,7 @@ func again(ds []port.Delivery) []port.Delivery {
 }
 
 // requests takes the requests to the agents from their queues.
-func requests(t *testing.T, w *world.World) map[string]*message.Request {
+func requests(t *testing.T, w *actorstest.World) map[string]*message.Request {
 	t.Helper()
 	asked := map[string]*message.Request{}
 	// in any order: it fills a map
@@ -71,15 +71,15 @@ func names(asked map[string]*message.Request) string {
 	return strings.Join(all, ", ")
 }
 
-func begun(t *testing.T) (*world.World, map[string]*message.Request) {
+func begun(t *testing.T) (*actorstest.World, map[string]*message.Request) {
 	t.Helper()
 	return begunWith(t, func(*message.SubmitOrder) {})
 }
 
-func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*world.World, map[string]*message.Request) {
+func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*actorstest.World, map[string]*message.Request) {
 	t.Helper()
-	w := world.New(t, world.Definition()).Boot()
-	o := world.Order("o-1")
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	o := actorstest.Order("o-1")
 	change(o)
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
 		t.Fatal("the order came back")
@@ -92,7 +92,7 @@ func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
 	w, asked := begun(t)
 	before := w.Task("o-1").Version
 	failed := w.Scheduler.Handle(ctx, port.Replies,
-		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
 	task := w.Task("o-1")
 	if len(failed) > 0 || task.Version != before+1 || task.Step("c").State != core.Processing {
 		t.Errorf("failed %v, version %d after %d, c is %s", failed, task.Version, before,
@@ -104,7 +104,7 @@ func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
 }
 
 // bomb is an expression that panics for one order.
-type bomb struct{ world.Expressions }
+type bomb struct{ actorstest.Expressions }
 
 func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
 	if env.OrderID == "o-bomb" {
@@ -114,23 +114,23 @@ func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
 }
 
 func TestOneBadMessageAffectsNoOther(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Expr = bomb{}
-	w := world.New(t, def).Boot()
+	w := actorstest.New(t, def).Boot()
 	body := func(text string) port.Delivery {
 		return port.Delivery{Message: port.Message{Body: []byte(text)}}
 	}
 	ds := []port.Delivery{
-		deliver(world.Order("o-1"))[0],
+		deliver(actorstest.Order("o-1"))[0],
 		body(`{"schema":1,`),
-		deliver(world.Order("o-bomb"))[0],
+		deliver(actorstest.Order("o-bomb"))[0],
 		body(`{"schema":2,"orderId":"o-9"}`),
 		deliver((*message.SubmitOrder)(nil))[0],
 		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
 		body(`{"schema":1,"orderId":"o-y","workflow":"missing","order":1,"replyTo":"shop"}`),
 		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`),
 		body(`{"schema":1,"orderId":"o-w","workflow":"order","order":1,"replyTo":"elsewhere"}`),
-		deliver(world.Order("o-2"))[0],
+		deliver(actorstest.Order("o-2"))[0],
 	}
 	for i := range ds {
 		ds[i].ID = fmt.Sprintf("m%d", i)
@@ -179,7 +179,7 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 
 func TestUnreadableRepliesAndCommands(t *testing.T) {
 	w, asked := begun(t)
-	good, _ := world.Done(asked["o-1 a/1 do"]).Encode()
+	good, _ := actorstest.Done(asked["o-1 a/1 do"]).Encode()
 	for _, queue := range []string{port.Replies, port.Control} {
 		ds := []port.Delivery{
 			{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"},
@@ -198,7 +198,7 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	if w.Task("o-1").Step("a").State != core.Processed {
 		t.Error("the good reply was lost")
 	}
-	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 ||
+	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(actorstest.Order("o-2"))); len(failed) != 1 ||
 		w.Counts["returned: elsewhere"] != 1 {
 		t.Error("a message of a queue that is not ours was taken, or not counted")
 	}
@@ -207,11 +207,11 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 // Replies for unknown tasks, replies that are ahead of the document (P8), and forged ones.
 func TestRepliesThatDoNotFit(t *testing.T) {
 	w, asked := begun(t)
-	other := world.Done(asked["o-1 a/1 do"])
+	other := actorstest.Done(asked["o-1 a/1 do"])
 	other.OrderID = "o-unknown"
-	ahead := world.Done(asked["o-1 a/1 do"])
+	ahead := actorstest.Done(asked["o-1 a/1 do"])
 	ahead.Attempt = 9
-	nowhere := world.Done(asked["o-1 a/1 do"])
+	nowhere := actorstest.Done(asked["o-1 a/1 do"])
 	nowhere.Step = "z"
 	before := w.Task("o-1").Version
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(other, ahead, nowhere))
@@ -253,13 +253,13 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		}
 		store.before = func() {
 			if failed := w.Scheduler.Handle(ctx, port.Replies,
-				deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+				deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 				t.Error("the winner failed")
 			}
 		}
 		before := w.Task("o-1").Version
 		if failed := other.Handle(ctx, port.Replies,
-			deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+			deliver(actorstest.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
@@ -274,12 +274,12 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 
 // P14: two Schedulers create the same order at once.
 func TestLostCreateIsTheSameOrder(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	store := &interfering{Store: w.Store}
 	other := w.SchedulerOn(store, 10, "other")
-	spaced := world.Order("o-1")
+	spaced := actorstest.Order("o-1")
 	spaced.Order = json.RawMessage(`{"total":12.5}`) // the same content, other bytes
-	store.before = func() { w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))) }
+	store.before = func() { w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))) }
 	if failed := other.Handle(ctx, port.Intake, deliver(spaced)); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
 	}
@@ -303,7 +303,7 @@ func (busy) Commit(_ context.Context, writes []port.Write) []error {
 func TestEndlessConflictIsGivenBack(t *testing.T) {
 	w, asked := begun(t)
 	s := w.SchedulerOn(busy{w.Store}, 0, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
+	if failed := s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
 		t.Error("the reply was lost")
 	}
 	if n := len(requests(t, w)); n > 0 {
@@ -315,8 +315,8 @@ func TestEndlessConflictIsGivenBack(t *testing.T) {
 // decision.
 func TestOutputTooLargeForTheDocument(t *testing.T) {
 	w, asked := begun(t)
-	small := world.Done(asked["o-1 b/1 do"])
-	huge := world.Done(asked["o-1 a/1 do"])
+	small := actorstest.Done(asked["o-1 b/1 do"])
+	huge := actorstest.Done(asked["o-1 a/1 do"])
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	both := deliver(small, huge)
 	for range 2 {
@@ -338,9 +338,9 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 
 // P28: a request that no queue takes makes its step fail, with a clear text.
 func TestRequestTooLargeForItsQueue(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	w.Limit = 4000
-	o := world.Order("o-1")
+	o := actorstest.Order("o-1")
 	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
@@ -357,7 +357,7 @@ func TestRequestTooLargeForItsQueue(t *testing.T) {
 
 // flaky fails to raise the first alert.
 type flaky struct {
-	*world.World
+	*actorstest.World
 	tried *bool
 }
 
@@ -372,16 +372,16 @@ func (f flaky) Raise(ctx context.Context, a core.RaiseAlert) error {
 // P28, P12a: an undo whose request no queue takes stops its order. The message that led to it raises the alert
 // until the end is settled.
 func TestUndoTooLargeForItsQueue(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps[1].Undo.Retry.MaxFailures = 1
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	w.Config = func(c *scheduler.Config) { c.Alerts = flaky{w, new(bool)} }
 	w.Boot()
-	o := world.Order("o-1")
+	o := actorstest.Order("o-1")
 	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
 	w.Scheduler.Handle(ctx, port.Intake, deliver(o))
 	w.Limit = 4000
-	led := deliver(world.Failed(requests(t, w)["o-1 b/1 do"], "no"))
+	led := deliver(actorstest.Failed(requests(t, w)["o-1 b/1 do"], "no"))
 	for _, want := range []struct{ returned, alerts int }{{1, 0}, {0, 2}, {0, 2}} { // the message and its follow-up
 		failed := w.Scheduler.Handle(ctx, port.Replies, led)
 		if len(failed) != want.returned || len(w.Alerts) != want.alerts {
@@ -399,7 +399,7 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	w, asked := begun(t)
 	w.Limit = 4000
 	for _, step := range []string{"a", "b", "c"} {
-		r := world.Done(asked["o-1 "+step+"/1 do"])
+		r := actorstest.Done(asked["o-1 "+step+"/1 do"])
 		r.Output = json.RawMessage(`"` + strings.Repeat("x", 1500) + `"`)
 		if step == "c" {
 			w.Limit = 4000
@@ -427,7 +427,7 @@ func TestDelayOfWakes(t *testing.T) {
 		sent  bool
 	}{{core.Minute, true}, {20 * core.Minute, false}} {
 		w, asked := begun(t)
-		r := world.Later(asked["o-1 a/1 do"])
+		r := actorstest.Later(asked["o-1 a/1 do"])
 		r.RetryAfter = c.after
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
 			t.Fatal("returned")
@@ -450,11 +450,11 @@ func TestDelayOfWakes(t *testing.T) {
 // P32: the queue wait that a reply reports counts for the next claims of that agent.
 func TestWaitsAreLearnt(t *testing.T) {
 	w, asked := begun(t)
-	r := world.Later(asked["o-1 a/1 do"])
+	r := actorstest.Later(asked["o-1 a/1 do"])
 	r.Waited = 100 * core.Second
 	w.Clock.Advance(100 * time.Second)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
-	w.Send(port.Intake, world.Order("o-2"))
+	w.Send(port.Intake, actorstest.Order("o-2"))
 	w.Handle(port.Intake)
 	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
 		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
@@ -477,7 +477,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, asked := begun(t)
-			r := world.Later(asked["o-1 a/1 do"])
+			r := actorstest.Later(asked["o-1 a/1 do"])
 			r.Waited = 100 * core.Second
 			w.Clock.Advance(100 * time.Second)
 			ds := deliver(r)
@@ -487,7 +487,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			}
 			w.Clock.Advance(50 * time.Second)
 			w.Scheduler.Handle(ctx, port.Replies, ds)
-			w.Send(port.Intake, world.Order("o-2"))
+			w.Send(port.Intake, actorstest.Order("o-2"))
 			w.Handle(port.Intake)
 			if a, b := w.Task("o-2").Step("a").Claim.Allowance,
 				w.Task("o-2").Step("b").Claim.Allowance; a != c.want ||
@@ -505,7 +505,7 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 	config.Waits = &scheduler.Waits{}
 	config.Count = func(string, string) { w.Clock.Advance(10 * time.Second) }
 	w.Clock.Advance(100 * time.Second)
-	ds := deliver(nil, world.Done(asked["o-1 a/1 do"]))
+	ds := deliver(nil, actorstest.Done(asked["o-1 a/1 do"]))
 	ds[0].Body = []byte("{")
 	ds[1].SentAt = w.Clock.Now()
 	w.Clock.Advance(3 * time.Second)
@@ -530,7 +530,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 		}
 		if !taught {
 			taught = true
-			r := world.Later(asked["o-1 b/1 do"])
+			r := actorstest.Later(asked["o-1 b/1 do"])
 			r.Waited = 100 * core.Second
 			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
 				t.Errorf("returned: %v", failed)
@@ -538,7 +538,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 		}
 		return port.ErrTooLarge
 	}
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
 	}
 	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Claim.Allowance != 200*core.Second {
@@ -547,9 +547,9 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 }
 
 // allowed submits another order, and returns how long its requests to agent-a may wait.
-func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
+func allowed(t *testing.T, w *actorstest.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()
-	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; answerOf(r) != "stored" {
+	if r := s.Submit(ctx, []message.SubmitOrder{*actorstest.Order(id)})[0]; answerOf(r) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	return w.Task(id).Step("a").Claim.Allowance
@@ -559,7 +559,7 @@ func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) co
 // since the request was made, and is halved after each minute.
 func TestWhatTeachesWaits(t *testing.T) {
 	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
-	send := func(t *testing.T, w *world.World, values ...port.Value) {
+	send := func(t *testing.T, w *actorstest.World, values ...port.Value) {
 		t.Helper()
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(values...)); len(failed) > 0 {
 			t.Fatalf("returned: %v", failed)
@@ -568,7 +568,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 	t.Run("more than is possible", func(t *testing.T) {
 		w, asked := begun(t)
 		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))
 		for i, want := range []core.Duration{
 			200 * core.Second, 100 * core.Second, 50 * core.Second,
 			25 * core.Second, 20 * core.Second,
@@ -581,14 +581,14 @@ func TestWhatTeachesWaits(t *testing.T) {
 	})
 	t.Run("a clock that leaps", func(t *testing.T) {
 		w, asked := begun(t)
-		send(t, w, waited(world.Later(asked["o-1 b/1 do"]), core.Second))
-		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Second))
+		send(t, w, waited(actorstest.Later(asked["o-1 b/1 do"]), core.Second))
+		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Second))
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
 		before := requests(t, w)
 		w.Clock.Advance(time.Hour)
-		send(t, w, waited(world.Later(before["o-2 a/1 do"]), core.Hour))
+		send(t, w, waited(actorstest.Later(before["o-2 a/1 do"]), core.Hour))
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "one request seemed to wait for an hour")
-		send(t, w, waited(world.Later(requests(t, w)["o-3 a/1 do"]), 0))
+		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 0))
 		w.Clock.Advance(time.Second)
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-4"), "and the next one did not wait")
 	})
@@ -598,16 +598,16 @@ func TestWhatTeachesWaits(t *testing.T) {
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"))
 		waiting := requests(t, w)
 		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(world.Later(waiting["o-2 a/1 do"]), 100*core.Second))
+		send(t, w, waited(actorstest.Later(waiting["o-2 a/1 do"]), 100*core.Second))
 		w.Clock.Advance(time.Second)
-		send(t, w, waited(world.Later(waiting["o-3 a/1 do"]), 101*core.Second))
+		send(t, w, waited(actorstest.Later(waiting["o-3 a/1 do"]), 101*core.Second))
 		require.Equal(t, 200*core.Second, allowed(t, w, w.Scheduler, "o-4"))
 	})
 	t.Run("a copy, and an older attempt", func(t *testing.T) {
 		w, asked := begun(t)
-		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), 0))
+		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), 0))
 		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))
 		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
@@ -617,7 +617,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(world.Done(asked["o-1 a/1 do"]), core.Day))
+		send(t, w, waited(actorstest.Done(asked["o-1 a/1 do"]), core.Day))
 		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second ||
 			w.Task("o-1").Step("a").State != core.Processed {
 			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got,
@@ -631,19 +631,19 @@ func TestWhatTeachesWaits(t *testing.T) {
 		w.Clock.Advance(100 * time.Second)
 		w.Kill()
 		w.Clock.Advance(time.Second)
-		send(t, w, waited(world.Later(requests(t, w)["o-2 a/1 do"]), 101*core.Second))
+		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 101*core.Second))
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "no process ran for 100 s")
 		w.Clock.Advance(60 * time.Second)
-		send(t, w, waited(world.Later(requests(t, w)["o-3 a/1 do"]), 60*core.Second))
+		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 60*core.Second))
 		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "this one has waited")
 	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
-		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0,
+		s := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: actorstest.OnCall(1, port.ErrUnavailable)}, 0,
 			"other")
 		w.Clock.Advance(100 * time.Second)
 		if failed := s.Handle(ctx, port.Replies,
-			deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
+			deliver(waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
 			t.Fatalf("returned: %v", failed)
 		}
 		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
@@ -653,11 +653,11 @@ func TestWhatTeachesWaits(t *testing.T) {
 }
 
 // end brings o-1 to Processed.
-func end(t *testing.T, w *world.World, asked map[string]*message.Request) []string {
+func end(t *testing.T, w *actorstest.World, asked map[string]*message.Request) []string {
 	t.Helper()
 	w.Scheduler.Handle(ctx, port.Replies,
-		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
-	return w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
+		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
+	return w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"])))
 }
 
 // P11: a Scheduler settles an end if it has sent all reports of it. Otherwise the message comes again.
@@ -683,7 +683,7 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 		t.Errorf("settled, but not reported: %+v", task)
 	}
 	// H27: a redelivered Submit is no reason to settle, Settle is.
-	w.Boot().Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Boot().Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	if w.Task("o-1").End.ResendAt == 0 {
 		t.Error("a Submit settled what it did not report")
 	}
@@ -698,8 +698,8 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 // P12b: a reply-to that the operator removed from the list cannot be notified, but the order ends all the same.
 // If the reply-to comes back, it gets everything.
 func TestReplyToThatIsGone(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	w.Gone = "shop"
 	if failed := end(t, w, requests(t, w)); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
@@ -717,9 +717,9 @@ func TestReplyToThatIsGone(t *testing.T) {
 }
 
 func TestSubmit(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	order := func(id string, change func(*message.SubmitOrder)) message.SubmitOrder {
-		o := world.Order(id)
+		o := actorstest.Order(id)
 		if change != nil {
 			change(o)
 		}
@@ -765,9 +765,9 @@ func TestSubmit(t *testing.T) {
 
 // P14, P26: the order's ID outlives its record; an old Submit does not run it again (H13).
 func TestExpiredTaskIsNotRunAgain(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	write := port.Write{Record: port.Record{
-		ID: "o-1", Version: 1, State: "Processed", Created: world.Start,
+		ID: "o-1", Version: 1, State: "Processed", Created: actorstest.Start,
 		Document: []byte("{}"),
 	}}
 	if errs := w.Store.Commit(ctx, []port.Write{write}); errs[0] != nil {
@@ -776,7 +776,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
 		t.Fatal(err)
 	}
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
@@ -789,7 +789,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 
 // P17, H18: a Cancel that comes first keeps its order from running.
 func TestCancelBeforeItsOrder(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
+	w := actorstest.New(t, actorstest.Definition()).Boot()
 	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 	for range 2 {
 		v, err := w.Scheduler.Command(ctx, cancel)
@@ -797,7 +797,7 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 			t.Fatalf("%+v %v", v, err)
 		}
 	}
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 	if answerOf(r) != "known" || r.State != core.Cancelled {
 		t.Errorf("%+v", r)
 	}
@@ -846,16 +846,16 @@ func TestCommandsThatCannotBe(t *testing.T) {
 
 // P27: queues that died with their process are filled again from the documents.
 func TestRestartEmitsAgain(t *testing.T) {
-	def := world.Definition()
-	w := world.New(t, def).Boot()
-	w.Send(port.Intake, world.Order("o-1"), world.Order("o-2"), world.Order("o-3"))
+	def := actorstest.Definition()
+	w := actorstest.New(t, def).Boot()
+	w.Send(port.Intake, actorstest.Order("o-1"), actorstest.Order("o-2"), actorstest.Order("o-3"))
 	w.Handle(port.Intake)
 	asked := requests(t, w) // lost
 	w.Scheduler.Handle(ctx, port.Replies,
-		deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
+		deliver(actorstest.Later(asked["o-2 a/1 do"]), actorstest.Done(asked["o-2 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies,
-		deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
-	last := deliver(world.Done(requests(t, w)["o-3 c/1 do"]))
+		deliver(actorstest.Done(asked["o-3 a/1 do"]), actorstest.Done(asked["o-3 b/1 do"])))
+	last := deliver(actorstest.Done(requests(t, w)["o-3 c/1 do"]))
 	w.Fail = func(queue string, m port.Message) error { panic("killed") } // the end stays unreported
 	require.Panics(t, func() { w.Scheduler.Handle(ctx, port.Replies, last) })
 	w.Fail = nil
@@ -891,7 +891,7 @@ func TestRestartEmitsAgain(t *testing.T) {
 }
 
 // numbers takes the statuses of the reply-to, and returns their numbers.
-func numbers(t *testing.T, w *world.World) (all []int) {
+func numbers(t *testing.T, w *actorstest.World) (all []int) {
 	t.Helper()
 	for _, s := range statuses(t, w, "shop") {
 		all = append(all, s.Seq)

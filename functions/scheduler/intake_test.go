@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -58,7 +58,7 @@ func TestCommandsOfApplications(t *testing.T) {
 		if s := w.Task("o-1").Step("b"); s.State != core.Processed {
 			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
 		}
-		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"),
+		w.Scheduler.Handle(ctx, queue, deliver(actorstest.Order("o-2"),
 			&message.Control{OrderID: "o-2", Event: core.Command{Name: core.Cancel, ID: "c-9"}}))
 		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
 			t.Errorf("a cancel to %s has the verdict %+v", queue, v)

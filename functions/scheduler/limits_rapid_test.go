@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -51,7 +51,7 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 	}
 	agent := name("g")
 	for level := range rapid.IntRange(1, core.MaxChildDepth).Draw(rt, "levels") + 1 {
-		def := world.Definition()
+		def := actorstest.Definition()
 		def.Steps = def.Steps[:1]
 		def.Steps[0].Name = name("a")
 		def.Steps[0].Agent = agent
@@ -94,7 +94,7 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		alone := rapid.Bool().Draw(rt, "alone")
 		defs := family(rt, rapid.Bool().Draw(rt, "long names"), alone)
-		w := world.New(t, defs[len(defs)-1])
+		w := actorstest.New(t, defs[len(defs)-1])
 		for _, def := range defs {
 			data, err := json.Marshal(def)
 			if err == nil {
@@ -119,14 +119,14 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 			ofChild := strings.Contains(r.OrderID, core.ChildMark)
 			if r.Operation == core.Do && (refused == "a child" && ofChild || refused == "the top" &&
 				!ofChild) {
-				return world.Failed(r, strings.Repeat("x", 128))
+				return actorstest.Failed(r, strings.Repeat("x", 128))
 			}
-			reply := world.Done(r)
+			reply := actorstest.Done(r)
 			reply.Output = output
 			return reply
 		}
 		w.Boot()
-		o := world.Order(id)
+		o := actorstest.Order(id)
 		levels := len(defs) - 1
 		o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels,
 			rawjson.MaxLevels-1-2*levels)

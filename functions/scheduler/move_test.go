@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -14,17 +14,17 @@ import (
 // P49, P13: what comes after a Move in the same batch is decided by the definition that it has pinned, and a
 // Move that comes again changes nothing.
 func TestMoveInABatch(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps[2].OnFailure = core.OnFailureStop
 	if err := workflow.Seal(def); err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, def).Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w := actorstest.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)
 	w.Scheduler.Handle(ctx, port.Replies,
-		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
+		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
 	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt != 0 {
 		t.Fatalf("it is %s", task.ProcessState)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -15,13 +15,13 @@ import (
 // P43: progress moves the time at which a step is found overdue; that of another agent, or past stopBy, does
 // not, and no report teaches how long requests wait.
 func TestProgressGivesTime(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps[0].MaxDuration = core.Hour
 	if err := workflow.Seal(def); err != nil {
 		t.Fatal(err)
 	}
-	w := world.New(t, def).Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w := actorstest.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)["o-1 a/1 do"]
 	if asked.MaxDuration != core.Hour || asked.StopBy != asked.ClaimedAt.Add(core.Hour+20*core.Second) ||
 		asked.CompleteBy != asked.ClaimedAt.Add(30*core.Second) {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -28,7 +28,7 @@ func body(text string) port.Delivery {
 }
 
 // statuses takes the status messages from the queue of a reply-to.
-func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
+func statuses(t *testing.T, w *actorstest.World, queue string) (all []core.Status) {
 	t.Helper()
 	for _, d := range w.Take(queue) {
 		s, err := message.Of[message.Status](d)
@@ -41,7 +41,7 @@ func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
 }
 
 // logged lets the world's Scheduler write its log as it does on Lambda.
-func logged(t *testing.T, w *world.World) *bytes.Buffer {
+func logged(t *testing.T, w *actorstest.World) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
 	w.Config = func(c *scheduler.Config) {
@@ -180,7 +180,7 @@ func (unknownQueue) Queue(string) (port.Queue, error) { return nil, port.ErrUnav
 
 // An answer that cannot be sent again stays in its queue.
 func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
-	w := world.New(t, approving()).Boot()
+	w := actorstest.New(t, approving()).Boot()
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "cut off")
 	config.Queues = unknownQueue{config.Queues}
 	panics := port.Panics()
@@ -254,8 +254,8 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	t.Run("end", func(t *testing.T) {
 		w, asked := begun(t)
 		w.Scheduler.Handle(ctx, port.Replies,
-			deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
-		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
+			deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
+		last := deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, last))
 		require.Equal(t, "it is unavailable or throttled", w.Task("o-1").Undelivered[0].Reason)
@@ -286,7 +286,7 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 			strings.Repeat("]", port.MaxOrder) + `}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := world.New(t, world.Definition()).Boot()
+			w := actorstest.New(t, actorstest.Definition()).Boot()
 			if failed := w.Scheduler.Handle(ctx, port.Intake,
 				[]port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Fatal("returned")
@@ -383,9 +383,9 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 		accepted bool
 	}{"long ago": {-time.Hour, false}, "now": {0, false}, "in a moment": {time.Millisecond, true}} {
 		t.Run(name, func(t *testing.T) {
-			w := world.New(t, world.Definition()).Boot()
+			w := actorstest.New(t, actorstest.Definition()).Boot()
 			at := func(id string) *message.SubmitOrder {
-				o := world.Order(id)
+				o := actorstest.Order(id)
 				o.Deadline = core.TimeOf(w.Clock.Now().Add(c.in))
 				return o
 			}
@@ -421,19 +421,19 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 // P14: an order that was accepted stays accepted, whatever has become of its deadline, its workflow
 // and its reply-to; also by an instance that has never seen it.
 func TestAcceptedOrderStaysAccepted(t *testing.T) {
-	for name, change := range map[string]func(*world.World, *message.SubmitOrder){
-		"the deadline passes": func(w *world.World, _ *message.SubmitOrder) {
+	for name, change := range map[string]func(*actorstest.World, *message.SubmitOrder){
+		"the deadline passes": func(w *actorstest.World, _ *message.SubmitOrder) {
 			w.Clock.Advance(2 * time.Hour)
 		},
-		"the workflow is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Def.Name = "another" },
-		"the reply-to is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Gone = "shop" },
+		"the workflow is taken away": func(w *actorstest.World, _ *message.SubmitOrder) { w.Def.Name = "another" },
+		"the reply-to is taken away": func(w *actorstest.World, _ *message.SubmitOrder) { w.Gone = "shop" },
 	} {
 		for _, cached := range []int{0, 10} {
 			t.Run(fmt.Sprintf("%s, cache %d", name, cached), func(t *testing.T) {
-				w := world.New(t, world.Definition())
+				w := actorstest.New(t, actorstest.Definition())
 				w.CacheFor = cached
 				w.Boot()
-				o := world.Order("o-1")
+				o := actorstest.Order("o-1")
 				o.Deadline = core.TimeOf(w.Clock.Now().Add(time.Hour))
 				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "stored" {
 					t.Fatalf("%+v", r)
@@ -470,7 +470,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
 			t.Fatal(err)
 		}
-		o := world.Order("o-1")
+		o := actorstest.Order("o-1")
 		o.Deadline = core.TimeOf(w.Clock.Now())
 		w.Clock.Advance(time.Hour)
 		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
@@ -483,8 +483,8 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 // A priority has no effect, and its sender is notified.
 func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	for priority, want := range map[string]bool{"": false, "normal": false, "high": true} {
-		w := world.New(t, world.Definition()).Boot()
-		o := world.Order("o-1")
+		w := actorstest.New(t, actorstest.Definition()).Boot()
+		o := actorstest.Order("o-1")
 		o.Priority = priority
 		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o, *o})
 		status := statuses(t, w, "shop")[0]
@@ -497,9 +497,9 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 			t.Errorf("%+v, stored %q", status, w.Task("o-1").Priority)
 		}
 	}
-	w := world.New(t, world.Definition())
+	w := actorstest.New(t, actorstest.Definition())
 	w.Config = func(c *scheduler.Config) { c.Priorities = true }
-	o := world.Order("o-1")
+	o := actorstest.Order("o-1")
 	o.Priority = "high"
 	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil ||
 		statuses(t, w, "shop")[0].Notes != nil {
@@ -510,7 +510,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 			t.Error("its request is like any other")
 		}
 	}
-	w = world.New(t, world.Definition()).Boot()
+	w = actorstest.New(t, actorstest.Definition()).Boot()
 	o.Workflow = "missing"
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
 		r.Notes != nil {
@@ -522,9 +522,9 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	w, asked := begun(t)
 	log := logged(t, w)
-	reply := world.Done(asked["o-1 a/1 do"])
+	reply := actorstest.Done(asked["o-1 a/1 do"])
 	reply.Attempt = 9
-	later := world.Done(asked["o-1 a/1 do"])
+	later := actorstest.Done(asked["o-1 a/1 do"])
 	later.Run = 3
 	for i, d := range []struct {
 		queue string
@@ -566,12 +566,12 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 
 // A line of the log has each key once, whatever happens; "message" is its text.
 func TestLogLinesHaveEachKeyOnce(t *testing.T) {
-	w := world.New(t, world.Definition())
+	w := actorstest.New(t, actorstest.Definition())
 	log := logged(t, w)
 	ds := []port.Delivery{
 		body(`{`), body(`{"schema":2,"orderId":"o-9"}`),
 		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
-		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`), deliver(world.Order("o-1"))[0],
+		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`), deliver(actorstest.Order("o-1"))[0],
 	}
 	w.Scheduler.Handle(ctx, port.Intake, ds)
 	w.Scheduler.Handle(ctx, "elsewhere", ds)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -16,7 +16,7 @@ import (
 
 // wide returns a workflow of n steps of one agent, in sequence or parallel, whose inputs read no outputs.
 func wide(n int, inARow bool) *core.Definition {
-	def := world.Definition()
+	def := actorstest.Definition()
 	like := def.Steps[0]
 	def.Steps = nil
 	def.Output = nil
@@ -50,7 +50,7 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 			if testing.Short() && len(c.def.Steps) > 30 {
 				t.Skip("large documents take minutes with the race detector")
 			}
-			w := world.New(t, c.def).Boot()
+			w := actorstest.New(t, c.def).Boot()
 			draw := rand.New(rand.NewPCG(1, 2))
 			refuses := map[string]bool{}
 			w.Script = func(r *message.Request) *message.Reply {
@@ -59,20 +59,20 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 						refuses[r.OrderID+r.Step] = draw.IntN(60) == 0
 					}
 					if refuses[r.OrderID+r.Step] {
-						f := world.Failed(r, "refused")
+						f := actorstest.Failed(r, "refused")
 						f.Error.Message = strings.Repeat("\x01", core.MaxMessage)
 						return f
 					}
-					return world.Done(r)
+					return actorstest.Done(r)
 				}
-				d := world.Done(r)
+				d := actorstest.Done(r)
 				d.Output = json.RawMessage(`"` + strings.Repeat("x", c.from+draw.IntN(c.to-c.from+1)) + `"`)
 				return d
 			}
 			ids := make([]string, c.orders)
 			for i := range ids {
 				ids[i] = fmt.Sprintf("o-%d", i)
-				w.Send(port.Intake, world.Order(ids[i]))
+				w.Send(port.Intake, actorstest.Order(ids[i]))
 			}
 			limited := 0
 			settle(t, w, ids)
@@ -87,7 +87,7 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 }
 
 // settle runs the world until all orders are at rest.
-func settle(t *testing.T, w *world.World, ids []string) {
+func settle(t *testing.T, w *actorstest.World, ids []string) {
 	t.Helper()
 	for range 1500 {
 		w.Round()
@@ -110,7 +110,7 @@ func settle(t *testing.T, w *world.World, ids []string) {
 
 // endsWhole checks that the order, at rest, was reported, and is undone after the operator has repaired its
 // services. It returns 1 if the order reached the limit.
-func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool) (limited int) {
+func endsWhole(t *testing.T, w *actorstest.World, id string, refuses map[string]bool) (limited int) {
 	t.Helper()
 	task := w.Task(id)
 	for i := range task.Steps {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -13,19 +13,19 @@ import (
 )
 
 // formed returns a world whose workflow has a schema of its orders.
-func formed(t *testing.T, schema string) *world.World {
+func formed(t *testing.T, schema string) *actorstest.World {
 	t.Helper()
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Order = json.RawMessage(schema)
 	if err := workflow.Seal(def); err != nil {
 		t.Fatal(err)
 	}
-	return world.New(t, def)
+	return actorstest.New(t, def)
 }
 
 // of returns an order with that content.
 func of(id, content string) *message.SubmitOrder {
-	o := world.Order(id)
+	o := actorstest.Order(id)
 	o.Order = json.RawMessage(content)
 	return o
 }

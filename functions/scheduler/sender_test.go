@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -89,13 +89,13 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 // P3, P32: a queue wait that another agent reports is not learnt either.
 func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
 	w, asked := begun(t)
-	forged := world.Done(asked["o-1 a/1 do"])
+	forged := actorstest.Done(asked["o-1 a/1 do"])
 	forged.Agent = "agent-c"
 	forged.Waited = 400 * core.Second
 	if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(forged)); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
-	again := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+	again := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2")))
 	r := requests(t, w)["o-2 a/1 do"]
 	if len(again) > 0 || r == nil {
 		t.Fatalf("returned %v, asked %v", again, r)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -46,9 +46,9 @@ func keys(ring **token.Keys) func(*scheduler.Config) {
 // linked returns a world with an order that waits for its answer, and the tokens that were sent.
 func linked(t *testing.T,
 	question string,
-) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
+) (w *actorstest.World, ring **token.Keys, sent struct{ Ann, Either string }) {
 	t.Helper()
-	w = world.New(t, linking(t, question))
+	w = actorstest.New(t, linking(t, question))
 	first := token.New()
 	ring = &first
 	w.Config = keys(ring)
@@ -58,10 +58,10 @@ func linked(t *testing.T,
 				t.Fatal(err)
 			}
 		}
-		return world.Done(q)
+		return actorstest.Done(q)
 	}
 	w.Boot()
-	w.Send(port.Intake, world.Order("o-1"))
+	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	w.Round()
 	if s := w.Task("o-1").Step("b"); s.State != core.Waiting || sent.Ann == "" {
@@ -153,7 +153,7 @@ func TestATokenForAnyone(t *testing.T) {
 
 // P39, P12: a request that is sent again is the same, byte for byte, after the key was replaced.
 func TestASentTokenStaysTheSame(t *testing.T) {
-	w := world.New(t, linking(t, `{}`))
+	w := actorstest.New(t, linking(t, `{}`))
 	ring := token.New()
 	requests := 0
 	w.Config = keys(&ring)
@@ -162,11 +162,11 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 		return nil
 	}
 	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	w.Agents()
 	ring = ring.Replace(core.TimeOf(w.Clock.Now()))
 	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1"))))
+	w.Scheduler.Handle(ctx, port.Intake, again(deliver(actorstest.Order("o-1"))))
 	w.Agents() // which compares the two
 	if requests != 2 {
 		t.Errorf("%d requests", requests)
@@ -176,34 +176,34 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 // P39: while the keys cannot be read, nothing is decided. If there are none, orders that need them are
 // refused.
 func TestWithoutKeys(t *testing.T) {
-	w := world.New(t, linking(t, `{}`))
+	w := actorstest.New(t, linking(t, `{}`))
 	var none *token.Keys
 	w.Config = keys(&none)
 	w.Boot()
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))); len(failed) != 1 {
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))); len(failed) != 1 {
 		t.Error("an order is taken whose key cannot be read")
 	}
 	w.Config = nil
 	w.Boot()
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 	if r.Refusal == nil || r.Refusal.Code != core.CodeNoTokens {
 		t.Errorf("%+v", r)
 	}
 	ring := token.New()
 	w.Config = keys(&ring)
-	w.Boot().Send(port.Intake, world.Order("o-1"))
+	w.Boot().Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	ring = token.New() // an instance that does not know the key
-	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 ||
+	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(actorstest.Order("o-1")))); len(failed) != 1 ||
 		w.Task("o-1").Step("a").State != core.Processing {
 		t.Errorf("with another ring: %d come again, the step is %s", len(failed),
 			w.Task("o-1").Step("a").State)
 	}
-	failing := world.New(t, linking(t, `{}`))
+	failing := actorstest.New(t, linking(t, `{}`))
 	failing.Config = keys(&ring)
 	failing.Boot()
 	failing.Script = func(*message.Request) *message.Reply { return nil }
-	failing.Send(port.Intake, world.Order("o-1"))
+	failing.Send(port.Intake, actorstest.Order("o-1"))
 	failing.Round()
 	ring = token.New()
 	failing.Clock.Advance(time.Hour)
@@ -227,7 +227,7 @@ func TestWithoutKeys(t *testing.T) {
 func TestAReplacedKeyIsRead(t *testing.T) {
 	old := token.New()
 	now := old.Replace(5)
-	w := world.New(t, linking(t, `{"who":["ann"]}`))
+	w := actorstest.New(t, linking(t, `{"who":["ann"]}`))
 	known := old
 	asked := 0
 	unread := error(nil)
@@ -242,7 +242,7 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	}
 	w.Boot()
 	known = now
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	known = old
 	w.Round()
 	w.Round()
@@ -254,8 +254,8 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unread = world.ErrFailing
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); !errors.Is(err, world.ErrFailing) {
+	unread = actorstest.ErrFailing
+	if _, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); !errors.Is(err, actorstest.ErrFailing) {
 		t.Errorf("where the new key cannot be read: %v", err)
 	}
 	unread = nil

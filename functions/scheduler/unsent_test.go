@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -26,7 +26,7 @@ func alive(run func()) (ended bool) {
 }
 
 // noGap checks that the application has received every numbered status of an order.
-func noGap(t *testing.T, w *world.World, id string) {
+func noGap(t *testing.T, w *actorstest.World, id string) {
 	t.Helper()
 	w.Listen()
 	for n := 1; n <= w.Task(id).StatusSeq; n++ {
@@ -41,14 +41,14 @@ func TestNoStatusIsLostByAKill(t *testing.T) {
 		"done": nil,
 		"undone": func(r *message.Request) *message.Reply {
 			if r.Step == "c" && r.Operation == core.Do {
-				return world.Failed(r, "no")
+				return actorstest.Failed(r, "no")
 			}
-			return world.Done(r)
+			return actorstest.Done(r)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n, kills := 1, true; kills; n++ {
-				w := world.New(t, world.Definition())
+				w := actorstest.New(t, actorstest.Definition())
 				w.CacheFor = 10
 				w.Script = script
 				w.Boot()
@@ -60,7 +60,7 @@ func TestNoStatusIsLostByAKill(t *testing.T) {
 					return nil
 				}
 				kills = false
-				if !alive(func() { w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")}) }) {
+				if !alive(func() { w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")}) }) {
 					kills = true
 					w.Kill()
 				}
@@ -82,26 +82,26 @@ func TestNoStatusIsLostByAKill(t *testing.T) {
 func TestAStatusOvertakenByOthersIsSentAfterAKill(t *testing.T) {
 	for _, last := range []string{"b", "c"} { // the step whose end overtakes the status of step a
 		t.Run(last, func(t *testing.T) {
-			def := world.Definition()
+			def := actorstest.Definition()
 			def.Steps[2].After = []string{"b"}
-			w := world.New(t, def)
+			w := actorstest.New(t, def)
 			w.CacheFor = 10
 			w.Boot()
-			w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})
+			w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})
 			asked := requests(t, w)
 			w.Fail = func(queue string, m port.Message) error {
 				if s, ok := m.Value.(*message.Status); !ok || s.Step != "a" || s.Kind != core.StatusStepFinished {
 					return nil
 				}
 				w.Fail = nil
-				w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"])))
+				w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 b/1 do"])))
 				if c := requests(t, w)["o-1 c/1 do"]; last == "c" {
-					w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(c)))
+					w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(c)))
 				}
 				panic("killed")
 			}
 			require.False(t, alive(func() {
-				w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
+				w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
 			}))
 			w.Kill()
 			for range 40 {
@@ -117,11 +117,11 @@ func TestAStatusOvertakenByOthersIsSentAfterAKill(t *testing.T) {
 // If the process is killed once more, a status without content has its number.
 func TestAnEndThatIsLeftIsReported(t *testing.T) {
 	for _, want := range []core.StatusKind{core.StatusFailed, core.StatusSuperseded} {
-		def := world.Definition()
+		def := actorstest.Definition()
 		def.Steps[0].OnFailure = core.OnFailureStop
-		w := world.New(t, def).Boot()
-		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})
-		failed := deliver(world.Failed(requests(t, w)["o-1 a/1 do"], "no"))
+		w := actorstest.New(t, def).Boot()
+		w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})
+		failed := deliver(actorstest.Failed(requests(t, w)["o-1 a/1 do"], "no"))
 		w.Fail = func(string, port.Message) error { panic("killed") }
 		require.False(t, alive(func() { w.Scheduler.Handle(ctx, port.Replies, failed) }))
 		end := w.Task("o-1").End
@@ -156,7 +156,7 @@ func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
 	for _, reason := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
 		t.Run(reason.Error(), func(t *testing.T) {
 			const broken = 10
-			w := world.New(t, world.Definition()).Boot()
+			w := actorstest.New(t, actorstest.Definition()).Boot()
 			settles := 0
 			failing := true
 			w.Fail = func(queue string, m port.Message) error {
@@ -169,24 +169,24 @@ func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
 				return nil
 			}
 			for n := range broken {
-				require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprint("o-", n)))))
+				require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order(fmt.Sprint("o-", n)))))
 			}
 			for range 10 {
 				for _, asked := range requests(t, w) {
-					require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked))))
+					require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked))))
 				}
 			}
 			for n := range broken {
 				require.Equal(t, core.Processed, w.Task(fmt.Sprint("o-", n)).ProcessState)
 			}
-			other := world.Order("other")
+			other := actorstest.Order("other")
 			other.ReplyTo = "desk"
 			w.Send(port.Intake, other)
 			w.Script = func(r *message.Request) *message.Reply {
 				if r.Step == "a" && r.Attempt < 3 {
-					return world.Later(r)
+					return actorstest.Later(r)
 				}
-				return world.Done(r)
+				return actorstest.Done(r)
 			}
 			ended := 0
 			for second := range 8 * 60 {
@@ -262,12 +262,12 @@ func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
 
 // Statuses that are not sent are counted by their reply-to.
 func TestStatusesThatAreNotSentAreCounted(t *testing.T) {
-	w := world.New(t, world.Definition())
+	w := actorstest.New(t, actorstest.Definition())
 	var counted []string
 	w.Config = func(c *scheduler.Config) {
 		c.Count = func(what, why string) { counted = append(counted, what+": "+why) }
 	}
 	w.Boot().Refuse = "shop"
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	require.Equal(t, []string{"status not sent: shop", "status not sent: shop"}, counted)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -16,7 +16,7 @@ import (
 
 // waiting has three steps: a, then a wait, then c.
 func waiting(d core.Duration) *core.Definition {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Schema = 2
 	def.Steps[1] = core.StepDefinition{
 		Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"},
@@ -39,8 +39,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 		{48 * core.Hour, false, 4 * time.Second},
 		{366 * core.Day, false, 4 * time.Second},
 	} {
-		w := world.New(t, waiting(c.wait)).Boot()
-		w.Send(port.Intake, world.Order("o-1"))
+		w := actorstest.New(t, waiting(c.wait)).Boot()
+		w.Send(port.Intake, actorstest.Order("o-1"))
 		w.Round()
 		w.Round()
 		began := w.Clock.Now()
@@ -75,7 +75,7 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 // messages of an order with a wait to the queue, do not change that order, and handle all others.
 func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	const waitTime = 10 * core.Minute
-	w := world.New(t, waiting(waitTime))
+	w := actorstest.New(t, waiting(waitTime))
 	w.Boot()
 	knows := state.New(state.Config{
 		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil },
@@ -91,7 +91,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	})
 	old := scheduler.New(w.SchedulerConfig(knows, "old"))
 	oldSweep := supervisor.New(supervisor.Config{Parts: w.Parts(knows, w.Leases, "old")})
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)
 	unchanged := func(what string, failed []string) {
 		t.Helper()
@@ -103,7 +103,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 			t.Errorf("after %s the order is %s, version %d", what, task.ProcessState, task.Version)
 		}
 	}
-	reply := deliver(world.Done(asked["o-1 a/1 do"]))
+	reply := deliver(actorstest.Done(asked["o-1 a/1 do"]))
 	unchanged("a reply", old.Handle(ctx, port.Replies, reply))
 	if failed := w.Scheduler.Handle(ctx, port.Replies, reply); len(failed) > 0 ||
 		w.Task("o-1").Step("b").State != core.Waiting {
@@ -120,7 +120,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 		t.Error("an older Supervisor changed the order")
 	}
 	w.Scheduler.Handle(ctx, port.Control, wake)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"])))
 	if task := w.Task("o-1"); task.ProcessState != core.Processed {
 		t.Errorf("the order ends %s", task.ProcessState)
 	}
@@ -144,7 +144,7 @@ func TestAWakeNamesItsRun(t *testing.T) {
 	}
 	w.Take(port.Control)
 	for _, r := range requests(t, w) {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(r))); len(failed) > 0 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(r))); len(failed) > 0 {
 			t.Fatal(failed)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -35,13 +35,13 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	}
 	concurrently(orders, func(i int) {
 		if failed := s.Handle(ctx, port.Intake,
-			deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
+			deliver(actorstest.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
 	})
 	var replies []*message.Reply
 	for _, r := range requests(t, w) {
-		reply := world.Done(r)
+		reply := actorstest.Done(r)
 		reply.Waited = 3 * core.Second
 		replies = append(replies, reply)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -64,10 +64,10 @@ func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 }
 
 // late returns a world with n orders whose steps are overdue by a second, and its watched queues.
-func late(t *testing.T, n int, change func(*watched)) (*world.World, *watched) {
+func late(t *testing.T, n int, change func(*watched)) (*actorstest.World, *watched) {
 	t.Helper()
 	q := &watched{depths: map[string]int{}}
-	w := begun(t, world.Definition(), n, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), n, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) {
 			q.Queues = c.Queues
 			c.Queues = q
@@ -139,12 +139,12 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 // The report states how long the most overdue task has been due, wherever it is in the index.
 func TestOldestOverdue(t *testing.T) {
 	for _, first := range []int{0, 1, 2, 3, 4, 5} {
-		w := world.New(t, world.Definition()).Boot()
+		w := actorstest.New(t, actorstest.Definition()).Boot()
 		for i := range 6 {
 			if i == 5 { // five at once, one a little later
 				w.Clock.Advance(7 * time.Second)
 			}
-			w.Send(port.Intake, world.Order(fmt.Sprintf("o-%d", (i+first)%6)))
+			w.Send(port.Intake, actorstest.Order(fmt.Sprintf("o-%d", (i+first)%6)))
 			w.Handle(port.Intake)
 		}
 		w.Clock.Advance(40 * time.Second)
@@ -152,7 +152,7 @@ func TestOldestOverdue(t *testing.T) {
 			t.Errorf("%d: %s", first, r)
 		}
 	}
-	w := begun(t, world.Definition(), 3, nil)
+	w := begun(t, actorstest.Definition(), 3, nil)
 	if r := sweep(t, w); r.OldestOverdue != 0 || r.Overdue > 0 {
 		t.Errorf("nothing is overdue: %s", r)
 	}
@@ -168,7 +168,7 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 		{10 * time.Second, 0, 5 * time.Second},
 		{10 * time.Second, 30 * time.Second, 5 * time.Second},
 	} {
-		w := begun(t, world.Definition(), 0, func(w *world.World) {
+		w := begun(t, actorstest.Definition(), 0, func(w *actorstest.World) {
 			w.Sweeping = func(s *supervisor.Config) {
 				s.Interval = c.interval
 				s.LeaseTTL = c.ttl
@@ -225,7 +225,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("a load", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)},
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)},
 			"other").Sweep(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || r.HandedBack == 0 || r.HandedBack == 24 {
 			t.Errorf("%s, %v", r, err)
@@ -234,7 +234,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("one of several loads", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, Unread: "o-5"}, "other").Sweep(ctx)
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Unread: "o-5"}, "other").Sweep(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || r.Failed != 1 || r.HandedBack != 22 {
 			t.Errorf("%s, %v", r, err)
 		}
@@ -246,11 +246,11 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			c.Incidents = func(context.Context) (map[string]port.Stopped, error) {
 				return nil,
-					world.ErrFailing
+					actorstest.ErrFailing
 			}
 		}
 		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 ||
-			!strings.Contains(log.String(), world.ErrFailing.Error()) {
+			!strings.Contains(log.String(), actorstest.ErrFailing.Error()) {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
@@ -258,7 +258,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
-		s := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
+		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
 		r, err := s.Sweep(ctx)
 		if err != nil || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
 			t.Errorf("%s, %v", r, err)
@@ -287,9 +287,9 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		for _, c := range []struct {
 			err          error
 			lost, failed int
-		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {world.ErrFailing, 0, 1}} {
+		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {actorstest.ErrFailing, 0, 1}} {
 			w, _ := late(t, 1, nil)
-			r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, c.err)},
+			r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailCommit: actorstest.OnCall(1, c.err)},
 				"other").Sweep(ctx)
 			if err != nil || r.Lost != c.lost || r.Failed != c.failed || r.HandedBack > 0 {
 				t.Errorf("%v: %s, %v", c.err, r, err)
@@ -304,8 +304,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w, _ := late(t, 40, nil)
 		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
-		full := func(int) error { return world.ErrFailing }
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: full}, "other").Sweep(ctx)
+		full := func(int) error { return actorstest.ErrFailing }
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailCommit: full}, "other").Sweep(ctx)
 		if err != nil || r.Failed != 40 {
 			t.Errorf("%s, %v", r, err)
 		}
@@ -364,8 +364,8 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 
 // Decisions are counted by their effect.
 func TestReportCountsWhatWasDone(t *testing.T) {
-	give := func(change func(*core.Definition)) (*world.World, supervisor.Report) {
-		def := world.Definition()
+	give := func(change func(*core.Definition)) (*actorstest.World, supervisor.Report) {
+		def := actorstest.Definition()
 		if change != nil {
 			change(def)
 		}
@@ -422,7 +422,7 @@ func TestReportInOneLine(t *testing.T) {
 
 // limits notes how much of the index is asked for at a time.
 type limits struct {
-	world.Faulty
+	actorstest.Faulty
 	asked []int
 }
 
@@ -436,13 +436,13 @@ func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.
 // Rule 17: a sweep reads 50 pages of 100 by default, and reports where it was cut short.
 func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
-	store := &limits{Faulty: world.Faulty{Store: w.Store}}
+	store := &limits{Faulty: actorstest.Faulty{Store: w.Store}}
 	r, err := w.SupervisorWith(store, failing{}, "other").Sweep(ctx)
 	if err != nil || len(store.asked) != 2*w.Store.Shards() || store.asked[0] != 100 || r.Truncated {
 		t.Errorf("asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
 	}
 
-	w = begun(t, world.Definition(), 60, func(w *world.World) {
+	w = begun(t, actorstest.Definition(), 60, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
 	})
 	w.Clock.Advance(31 * time.Second)
@@ -457,7 +457,7 @@ func TestBoundsOfASweep(t *testing.T) {
 // Rule 17: a page that is not full counts as a page too. The shards after the last page are left, and no
 // lease of them is taken.
 func TestAPageThatIsNotFullCounts(t *testing.T) {
-	w := begun(t, world.Definition(), 60, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), 60, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep = 1 }
 	})
 	w.Clock.Advance(31 * time.Second)
@@ -468,7 +468,7 @@ func TestAPageThatIsNotFullCounts(t *testing.T) {
 
 // Rule 17: also a clock that stands before 1970 names a shard.
 func TestSweepBeforeTheEpoch(t *testing.T) {
-	w := begun(t, world.Definition(), 0, nil)
+	w := begun(t, actorstest.Definition(), 0, nil)
 	for _, year := range []int{1969, 1950} {
 		w.Clock.Set(time.Date(year, 12, 31, 23, 58, 30, 0, time.UTC))
 		if r := sweep(t, w); r.Shards != w.Store.Shards() {

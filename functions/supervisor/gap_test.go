@@ -12,7 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,7 +20,7 @@ import (
 
 // P16: a sweep that lost its commit sends nothing: another Supervisor decided.
 func TestLostSweepSendsNothing(t *testing.T) {
-	w := begun(t, world.Definition(), 1, nil)
+	w := begun(t, actorstest.Definition(), 1, nil)
 	w.Clock.Advance(31 * time.Second)
 	store := &racing{Store: w.Store, leases: memory.NewLeases()}
 	slow := w.SupervisorWith(store, store.leases, "slow")
@@ -47,13 +47,13 @@ func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New(
 
 // P11: an alert that could not be raised is raised by a later sweep.
 func TestFailedAlertIsNotSettled(t *testing.T) {
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Steps[0].OnFailure = core.OnFailureStop
 	def.Steps[0].Retry.MaxFailures = 1
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	w.Sweeping = func(c *supervisor.Config) { c.Alerts = silent{} }
 	w.Boot()
-	o := world.Order("o-1")
+	o := actorstest.Order("o-1")
 	o.ReplyTo = ""
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
@@ -81,7 +81,7 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		{"returned or throttled, none visible", 5, 0, 6, 1, 1, 0},
 		{"what is sent with a delay does not wait yet", 5, 0, 5, 0, 2, 3},
 	} {
-		w := begun(t, world.Definition(), 1, func(w *world.World) {
+		w := begun(t, actorstest.Definition(), 1, func(w *actorstest.World) {
 			w.Sweeping = func(cfg *supervisor.Config) {
 				cfg.Capacity = func(string) int { return c.capacity }
 			}
@@ -135,7 +135,7 @@ func TestAnAgentThatIsAway(t *testing.T) {
 		"others have just come":                              {0, 1, 0, time.Second, 0},
 		"others have come since, and the agent works at one": {0, 2, 1, 10 * time.Second, 0},
 	} {
-		w := world.New(t, world.Definition())
+		w := actorstest.New(t, actorstest.Definition())
 		w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 100 } }
 		w.Boot()
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
@@ -151,7 +151,7 @@ func TestAnAgentThatIsAway(t *testing.T) {
 			others()
 			w.Clock.Advance(c.age - 31*time.Second)
 		}
-		w.Send(port.Intake, world.Order("o-1"))
+		w.Send(port.Intake, actorstest.Order("o-1"))
 		w.Handle(port.Intake)
 		w.Take(port.Requests("agent-b"))
 		if c.ours == 0 {
@@ -178,13 +178,13 @@ func TestAnAgentThatIsAway(t *testing.T) {
 // P44, P32: of the agents that a step may ask, only the backlog of the agent that it has asked counts.
 func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
-		def := world.Definition()
+		def := actorstest.Definition()
 		def.Steps[0].Others = []string{"agent-east"}
 		def.Agents["agent-east"] = core.AgentDefinition{
 			QueueAllowance: 20 * core.Second,
 			ClockSkew:      core.Second,
 		}
-		w := begun(t, def, 1, func(w *world.World) {
+		w := begun(t, def, 1, func(w *actorstest.World) {
 			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
 		})
 		w.Send(port.Replies, &message.Reply{
@@ -211,7 +211,7 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 // P32: a reply that waits for the Scheduler is not a failure of its step, and no Wakes are added to a control
 // queue that is too long.
 func TestBacklogOfTheScheduler(t *testing.T) {
-	w := begun(t, world.Definition(), 1, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), 1, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) {
 			c.Capacity = func(taker string) int { return map[string]int{supervisor.Scheduler: 2}[taker] }
 		}
@@ -264,7 +264,7 @@ func TestAReplyInItsQueueIsNoFailure(t *testing.T) {
 
 // One sweep takes all pages of a shard, and one that ends early is continued at another shard.
 func TestSweepStarvesNothing(t *testing.T) {
-	w := begun(t, world.Definition(), 40, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
 	})
 	w.Clock.Advance(31 * time.Second)
@@ -277,7 +277,7 @@ func TestSweepStarvesNothing(t *testing.T) {
 // new one.
 func TestEachSweepBeginsElsewhere(t *testing.T) {
 	for _, interval := range []time.Duration{0, 10 * time.Second} {
-		w := begun(t, world.Definition(), 0, func(w *world.World) {
+		w := begun(t, actorstest.Definition(), 0, func(w *actorstest.World) {
 			w.Sweeping = func(c *supervisor.Config) { c.Interval = interval }
 		})
 		leases := &noted{}
@@ -302,7 +302,7 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 
 // Rule 17: a sweep ends when its pages are used up, and says so.
 func TestPagesBoundASweep(t *testing.T) {
-	w := begun(t, world.Definition(), 40, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) {
 			c.PageSize = 3
 			c.PagesPerSweep = 2

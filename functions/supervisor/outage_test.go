@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -19,7 +19,7 @@ import (
 func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 	for name, since := range map[string]time.Duration{"before": -time.Second, "after": time.Second} {
 		t.Run(name, func(t *testing.T) {
-			w := begun(t, world.Definition(), 1, func(w *world.World) {
+			w := begun(t, actorstest.Definition(), 1, func(w *actorstest.World) {
 				w.Sweeping = func(c *supervisor.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now().Add(since)) }
 			})
 			taken(w)
@@ -41,7 +41,7 @@ func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 func TestOneStepProbesAnOutage(t *testing.T) {
 	outage := port.Outage{Agent: "agent-a", Code: core.CodeBreakerOpen}
 	woken := 0
-	w := world.New(t, world.Definition())
+	w := actorstest.New(t, actorstest.Definition())
 	w.Sweeping = func(c *supervisor.Config) {
 		c.Outages = func(context.Context) ([]port.Outage, error) { return []port.Outage{outage}, nil }
 		c.Woken = func(_ context.Context, o port.Outage) error {
@@ -52,7 +52,7 @@ func TestOneStepProbesAnOutage(t *testing.T) {
 	}
 	w.Boot()
 	for _, id := range []string{"o-1", "o-2", "o-3"} {
-		w.Send(port.Intake, world.Order(id))
+		w.Send(port.Intake, actorstest.Order(id))
 	}
 	for w.Handle(port.Intake) > 0 {
 	}
@@ -71,7 +71,7 @@ func TestOneStepProbesAnOutage(t *testing.T) {
 	sweep(t, w)
 	require.Zero(t, early(), "no step waits for the agent")
 	for _, d := range requests {
-		r := world.Later(d.Value.(*message.Request))
+		r := actorstest.Later(d.Value.(*message.Request))
 		r.Error.Code = core.CodeBreakerOpen
 		w.Send(port.Replies, r)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -21,7 +21,7 @@ import (
 // an error.
 type timed struct {
 	*testing.T
-	*world.World
+	*actorstest.World
 	def             *core.Definition
 	records         *faultyLedger
 	asked           []string          // orders that were submitted, each time
@@ -35,7 +35,7 @@ type faultyLedger struct {
 	moves int
 	fail  map[int]bool // failing moves by number; true if the move is stored all the same
 	other func()       // happens before the next move
-	world *world.World
+	world *actorstest.World
 }
 
 func (l *faultyLedger) Move(ctx context.Context, e port.LedgerEntry) error {
@@ -58,10 +58,10 @@ func (l *faultyLedger) Move(ctx context.Context, e port.LedgerEntry) error {
 
 func newTimed(t *testing.T, s core.Schedule) *timed {
 	t.Helper()
-	def := world.Definition()
+	def := actorstest.Definition()
 	def.Schedule = &s
 	x := &timed{T: t, def: def, records: &faultyLedger{Ledger: memory.NewLedger(), fail: map[int]bool{}}}
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	x.records.world = w
 	w.Sweeping = func(c *supervisor.Config) {
 		c.Schedules = supervisor.Schedules{

@@ -10,25 +10,25 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-var ctx = world.Context
+var ctx = actorstest.Context
 
 // begun returns a world with n orders, whose requests were received by agents that never reply.
-func begun(t *testing.T, def *core.Definition, n int, change func(*world.World)) *world.World {
+func begun(t *testing.T, def *core.Definition, n int, change func(*actorstest.World)) *actorstest.World {
 	t.Helper()
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	if change != nil {
 		change(w)
 	}
 	w.Boot()
 	for i := range n {
-		w.Send(port.Intake, world.Order(fmt.Sprintf("o-%d", i+1)))
+		w.Send(port.Intake, actorstest.Order(fmt.Sprintf("o-%d", i+1)))
 	}
 	for w.Handle(port.Intake) > 0 {
 	}
@@ -37,12 +37,12 @@ func begun(t *testing.T, def *core.Definition, n int, change func(*world.World))
 }
 
 // taken lets the agents receive their waiting requests without a reply.
-func taken(w *world.World) {
+func taken(w *actorstest.World) {
 	w.Take("requests-agent-a")
 	w.Take("requests-agent-b")
 }
 
-func sweep(t *testing.T, w *world.World) supervisor.Report {
+func sweep(t *testing.T, w *actorstest.World) supervisor.Report {
 	t.Helper()
 	r, err := w.Supervisor.Sweep(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func sweep(t *testing.T, w *world.World) supervisor.Report {
 	return r
 }
 
-func controls(w *world.World) (found []string) {
+func controls(w *actorstest.World) (found []string) {
 	for _, d := range w.Take(port.Control) {
 		c := d.Value.(*message.Control)
 		wake, _ := c.Event.(core.Wake)
@@ -62,7 +62,7 @@ func controls(w *world.World) (found []string) {
 
 // P16: counted once per claim, handed back, woken; no request.
 func TestOverdueStepIsHandedBackOnce(t *testing.T) {
-	w := begun(t, world.Definition(), 1, nil)
+	w := begun(t, actorstest.Definition(), 1, nil)
 	if r := sweep(t, w); r.Scanned > 0 {
 		t.Errorf("nothing is due yet: %s", r)
 	}
@@ -103,7 +103,7 @@ func TestBacklogIsNotCounted(t *testing.T) {
 		{11, 0, 5},
 		{10, 0, 0},
 	} {
-		w := begun(t, world.Definition(), 5, func(w *world.World) {
+		w := begun(t, actorstest.Definition(), 5, func(w *actorstest.World) {
 			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
 		})
 		w.Clock.Advance(31 * time.Second)
@@ -124,10 +124,10 @@ func TestBacklogIsNotCounted(t *testing.T) {
 
 // P10: a stored due time can be too early, but never too late. A conditional commit moves it forward.
 func TestDueIsPushedForward(t *testing.T) {
-	w := begun(t, world.Definition(), 1, nil)
+	w := begun(t, actorstest.Definition(), 1, nil)
 	w.Clock.Advance(29 * time.Second)
 	reply := func(step string) *message.Reply {
-		return world.Done(&message.Request{
+		return actorstest.Done(&message.Request{
 			Schema:      1,
 			SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do},
 		})
@@ -148,11 +148,11 @@ func TestDueIsPushedForward(t *testing.T) {
 // sends all reports, and without one the alert is the only report.
 func TestErrorIsReported(t *testing.T) {
 	for _, replyTo := range []string{"shop", ""} {
-		def := world.Definition()
+		def := actorstest.Definition()
 		def.Steps[0].OnFailure = core.OnFailureStop
 		def.Steps[0].Retry.MaxFailures = 1
-		w := world.New(t, def).Boot()
-		o := world.Order("o-1")
+		w := actorstest.New(t, def).Boot()
+		o := actorstest.Order("o-1")
 		o.ReplyTo = replyTo
 		w.Send(port.Intake, o)
 		w.Handle(port.Intake)
@@ -184,8 +184,8 @@ func TestErrorIsReported(t *testing.T) {
 
 // P11: an unreported end is asked for again.
 func TestUnreportedEndIsAskedForAgain(t *testing.T) {
-	w := world.New(t, world.Definition()).Boot()
-	w.Send(port.Intake, world.Order("o-1"))
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Handle(port.Intake)
 	w.Refuse = "shop"
 	for range 5 {
@@ -212,9 +212,9 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 
 // The index is only a hint: the sweep skips tasks that are at rest or do not exist any more.
 func TestStaleIndex(t *testing.T) {
-	w := begun(t, world.Definition(), 1, nil)
+	w := begun(t, actorstest.Definition(), 1, nil)
 	w.Clock.Advance(31 * time.Second)
-	stale := []port.Due{{ID: "o-gone", At: world.Start}, {ID: "o-1", At: world.Start}}
+	stale := []port.Due{{ID: "o-gone", At: actorstest.Start}, {ID: "o-1", At: actorstest.Start}}
 	rest := *w.Task("o-1")
 	rest.ProcessState = core.Processed
 	rest.Due = 0
@@ -226,9 +226,9 @@ func TestStaleIndex(t *testing.T) {
 	doc, _ := state.EncodeTask(&rest)
 	w.Store.Commit(ctx, []port.Write{{Record: port.Record{
 		ID: "o-rest", Version: 1, State: "Processed",
-		Document: doc, Created: world.Start,
+		Document: doc, Created: actorstest.Start,
 	}}})
-	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
+	stale = append(stale, port.Due{ID: "o-rest", At: actorstest.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
 	r, err := s.Sweep(ctx)
 	if err != nil || r.Stale != 2*4 || r.HandedBack != 2 {
@@ -256,7 +256,7 @@ func (s hinting) Due(_ context.Context, b port.Bucket, _ int, _ time.Time, _ *po
 
 // P16, P8: several sweeps at once are harmless, with and without leases.
 func TestSeveralAtOnce(t *testing.T) {
-	w := begun(t, world.Definition(), 20, nil)
+	w := begun(t, actorstest.Definition(), 20, nil)
 	w.Clock.Advance(31 * time.Second)
 	other := w.SupervisorOn(w.Store, "other")
 	r1 := sweep(t, w)
@@ -267,7 +267,7 @@ func TestSeveralAtOnce(t *testing.T) {
 		t.Errorf("%s", r1)
 	}
 
-	w = begun(t, world.Definition(), 20, nil)
+	w = begun(t, actorstest.Definition(), 20, nil)
 	w.Clock.Advance(31 * time.Second)
 	store := &racing{Store: w.Store, leases: memory.NewLeases()}
 	slow := w.SupervisorWith(store, store.leases, "slow")
@@ -301,7 +301,7 @@ func (s *racing) Commit(ctx context.Context, writes []port.Write) []error {
 // One sweep does a bounded amount of work, and the next begins at another shard, so that every shard is
 // reached.
 func TestSweepIsBounded(t *testing.T) {
-	w := begun(t, world.Definition(), 40, func(w *world.World) {
+	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) {
 			c.PagesPerSweep = 2
 			c.PageSize = 3
@@ -326,7 +326,7 @@ func TestSweepIsBounded(t *testing.T) {
 
 // A fault of one task or shard is reported and affects no other.
 func TestFaults(t *testing.T) {
-	w := begun(t, world.Definition(), 10, nil)
+	w := begun(t, actorstest.Definition(), 10, nil)
 	w.Clock.Advance(31 * time.Second)
 	s := w.SupervisorOn(broken{w.Store}, "other")
 	r, err := s.Sweep(ctx)
@@ -349,7 +349,7 @@ func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.T
 	}
 	due, err := s.Store.Due(ctx, b, shard, before, after, limit)
 	if shard == 0 && after == nil && b == port.DueBucket {
-		due = append([]port.Due{{ID: "o-new", At: world.Start}}, due...)
+		due = append([]port.Due{{ID: "o-new", At: actorstest.Start}}, due...)
 	}
 	return due, err
 }

@@ -90,7 +90,7 @@ func milli(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	t.Helper()
-	d, problems := source.LoadFile("../../workflows/order.yaml", source.Options{})
+	d, problems := source.LoadFile("../../examples/order/order.yaml", source.Options{})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

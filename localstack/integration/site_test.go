@@ -121,7 +121,7 @@ func (s *site) synthesise(ctx context.Context) error {
 	if err := os.WriteFile(agents, []byte(text), 0o600); err != nil {
 		return err
 	}
-	workflows := []string{"../workflows/order.yaml"}
+	workflows := []string{"../examples/order/order.yaml"}
 	for name, text := range map[string]string{
 		"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking,
 		"linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing,

@@ -22,5 +22,5 @@
 //
 // The package does no I/O, reads no clock, draws no random number and starts no goroutine. The argument [At]
 // holds the time, and the instance's measurements of queues. Comments cite the rules of
-// docs/explanation/protocol.md by number and name. Tests reproduce the holes of this page (H1 to H33).
+// docs/explanation/protocol.md by number and name. Tests play the holes that are the reasons of rules (H1 to H33).
 package protocol

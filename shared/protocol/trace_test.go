@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// The traces H1 to H33 of docs/explanation/protocol.md, Holes: each is a hole of an earlier draft. A comment
-// names the fault with which the test fails. If a trace is about an actor, the test plays the decisions of
+// The traces H1 to H33 play the holes of an earlier draft, which the rules in docs/explanation give as reasons. A
+// comment names the fault with which the test fails. If a trace is about an actor, the test plays the decisions of
 // the core in it.
 
 // H1. Broken by: take does not raise Attempt.

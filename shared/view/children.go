@@ -16,7 +16,7 @@ type Children struct {
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
-	Losing   []string `json:"losing,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that enough others have overtaken, and that are not undone yet"`
+	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
@@ -26,6 +26,9 @@ type Children struct {
 	InDoubt []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
 }
 
+// maxOpen is the number of running child orders that a view names.
+const maxOpen = 20
+
 // Repeat is the state of a step that is repeated.
 type Repeat struct {
 	AtMost int             `json:"atMost" doc:"number of iterations that there may be"`
@@ -33,9 +36,6 @@ type Repeat struct {
 	Last   json.RawMessage `json:"last,omitempty" doc:"output of the last iteration that ended Processed; absent after the end of the step, whose output holds it"`
 	Next   core.Time       `json:"next,omitzero" doc:"start of the next iteration; absent while one runs"`
 }
-
-// mostListed is the largest number of child orders in each list.
-const mostListed = 20
 
 // Parent is the step that a child task belongs to.
 type Parent struct {
@@ -86,9 +86,6 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		v.FailedAs = append(v.FailedAs, id(index))
 	}
 	for _, o := range c.Open {
-		if s.State == core.Settling && len(v.Losing) < mostListed {
-			v.Losing = append(v.Losing, id(o.Index))
-		}
 		switch core.ChildState(o.State) {
 		case core.ChildError:
 			v.Stopped = append(v.Stopped, id(o.Index))
@@ -96,6 +93,9 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 			v.InDoubt = append(v.InDoubt, id(o.Index))
 		default:
 			v.Running++
+			if len(v.Open) < maxOpen {
+				v.Open = append(v.Open, id(o.Index))
+			}
 		}
 	}
 	return v

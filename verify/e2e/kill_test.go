@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
-	"github.com/stepkeeper/stepkeeper/workflows"
+	"github.com/stepkeeper/stepkeeper/examples"
 )
 
 // seed is that of the environment, or a new one; it is printed, so that a failure can be repeated.
@@ -46,7 +46,7 @@ func TestKilledAtRandom(t *testing.T) {
 	dir := t.TempDir()
 	orders := filepath.Join(dir, "orders.jsonl")
 	text := strings.Join(strings.SplitAfter(string(shop.Orders()), "\n")[:lines], "")
-	order, err := workflows.Files.ReadFile("order.yaml")
+	order, err := examples.Files.ReadFile("order/order.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

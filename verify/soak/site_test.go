@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
-	"github.com/stepkeeper/stepkeeper/workflows"
+	"github.com/stepkeeper/stepkeeper/examples"
 )
 
 // readyPatience is the longest time until a process is ready, on a busy machine.
@@ -78,14 +78,14 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 
 // files writes the files of engine and agents, and sets how the agents are started.
 func (s *site) files(o Options) error {
-	text, err := workflows.Files.ReadFile("order.yaml")
+	text, err := examples.Files.ReadFile("order/order.yaml")
 	if err != nil {
 		return err
 	}
 	const shipped = "clockSkew: 100ms"
 	if n := strings.Count(string(text), shipped); n != len(services.Names()) {
 		return fmt.Errorf(
-			"workflows/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped,
+			"examples/order/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped,
 			n)
 	}
 	workflow := strings.ReplaceAll(string(text), shipped, "clockSkew: "+clockSkew.String())

@@ -34,7 +34,7 @@ import (
 // order is the example's workflow, compiled.
 func order(t *testing.T) (*core.Definition, []byte) {
 	t.Helper()
-	d, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
+	d, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -63,7 +63,7 @@ const (
 // With outputs of 60 bytes, the item of each commit of the example's orders stays within one write unit, and
 // within two where an undo stops: orders that go well, and those in which something is tried again or undone.
 func TestItemsStayWithinAWriteUnit(t *testing.T) {
-	def, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
+	def, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
 	if def == nil {
 		t.Fatal(problems)
 	}
@@ -80,25 +80,25 @@ func TestItemsStayWithinAWriteUnit(t *testing.T) {
 				left[r.Step+"."+string(r.Operation)]--
 				return outcome(r)
 			}
-			reply := world.Done(r)
+			reply := actorstest.Done(r)
 			reply.Output = sixty(outputs[r.Step])
 			return reply
 		}
 	}
-	refuse := func(r *message.Request) *message.Reply { return world.Failed(r, "card-declined") }
+	refuse := func(r *message.Request) *message.Reply { return actorstest.Failed(r, "card-declined") }
 	silent := func(*message.Request) *message.Reply { return nil }
 	for name, script := range map[string]func(*message.Request) *message.Reply{
 		"goes well": answer(nil, nil),
 		"retries": answer(map[string]int{
 			"reserve-inventory.do": 1,
 			"send-confirmation.do": 1,
-		}, world.Later),
+		}, actorstest.Later),
 		"no answer": answer(map[string]int{"charge-payment.do": 1, "send-confirmation.do": 1},
 			silent),
 		"undone":       answer(map[string]int{"book-shipment.do": 1}, refuse),
 		"undone first": answer(map[string]int{"charge-payment.do": 1}, refuse),
 		"undo retries": answer(map[string]int{"book-shipment.do": 1, "reserve-inventory.undo": 2},
-			world.Later),
+			actorstest.Later),
 		"refused at the last step": answer(map[string]int{"send-confirmation.do": 1}, refuse),
 		"undo that stops": answer(map[string]int{"book-shipment.do": 1, "charge-payment.undo": 99},
 			refuse),
@@ -120,7 +120,7 @@ func TestItemsStayWithinAWriteUnit(t *testing.T) {
 
 func sample(t *testing.T, def *core.Definition, script func(*message.Request) *message.Reply) *measured {
 	hash := def.Hash
-	w := world.New(t, def)
+	w := actorstest.New(t, def)
 	def.Hash = hash
 	m := &measured{Store: w.Store, t: t, items: dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})}
 	st := state.New(state.Config{

@@ -15,7 +15,7 @@ const usualOrder = `{"customer":{"id":"c-1","name":"Ada","email":"ada@example.or
 
 // The inputs of the example's agents, for an order with goods to ship and for one without.
 func TestOrderInputs(t *testing.T) {
-	d, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
+	d, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
 	if d == nil {
 		t.Fatal(problems)
 	}

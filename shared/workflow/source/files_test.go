@@ -108,7 +108,7 @@ func TestChildren(t *testing.T) {
 
 func TestGraph(t *testing.T) {
 	for _, file := range []string{
-		"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml",
+		"../../../examples/order/order.yaml", "../../../examples/order/provision.yaml", "testdata/good/full.yaml",
 		"testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml",
 		"testdata/good/asks.yaml", "testdata/good/continue.yaml", "testdata/good/any.yaml",
 		"testdata/good/block.yaml", "testdata/good/repeat.yaml", "testdata/good/enough.yaml",

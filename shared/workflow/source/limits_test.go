@@ -302,7 +302,7 @@ func TestLoadDir(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{
 		"testdata/bad/*.yaml", "testdata/good/*.yaml",
-		"../../../workflows/*.yaml",
+		"../../../examples/order/*.yaml",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

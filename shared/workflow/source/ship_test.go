@@ -9,7 +9,7 @@ import (
 
 // The workflows that ship have no problems, not even warnings, and survive being stored.
 func TestShippedWorkflows(t *testing.T) {
-	files, err := source.LoadDir("../../../workflows", source.Options{KnownAgents: []string{
+	files, err := source.LoadDir("../../../examples/order", source.Options{KnownAgents: []string{
 		"inventory", "payment", "shipping", "notification", "accounts", "databases", "dns",
 	}})
 	if err != nil || len(files) != 2 {

@@ -17,7 +17,7 @@ var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":t
 // A Cancel with the ID of a refused Resubmit is refused too while the task knows the ID: until eight other verdicts
 // have come (P5, commands have a number and an ID). The Resubmit itself stays refused because of its number.
 func TestIDOfAForgottenVerdict(t *testing.T) {
-	text, err := os.ReadFile("../../../workflows/order.yaml")
+	text, err := os.ReadFile("../../../examples/order/order.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

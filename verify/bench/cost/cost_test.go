@@ -106,8 +106,8 @@ var rows = []row{
 var wholes = []row{
 	{name: "the saga: four calls in a row, 308 bytes", file: "../saga.yaml", order: load.Order},
 	{
-		name: "[order.yaml](../../workflows/order.yaml), 178 bytes, outputs of 56 bytes",
-		file: "../../../workflows/order.yaml", order: sample,
+		name: "[order.yaml](../../examples/order/order.yaml), 178 bytes, outputs of 56 bytes",
+		file: "../../../examples/order/order.yaml", order: sample,
 		output: `{"chargeId":"c-48213","reservationId":"","shipmentId":""}`,
 	},
 }

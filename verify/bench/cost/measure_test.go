@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
-	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -51,7 +51,7 @@ func newTables(t *testing.T) *tables {
 
 // running is one order on its way.
 type running struct {
-	*world.World
+	*actorstest.World
 	row
 	consumed
 	id     string
@@ -81,7 +81,7 @@ func (d *tables) prepare(t *testing.T, r row) *running {
 	d.orders++
 	def := definition(t, r)
 	x := &running{
-		World: world.New(t, def), row: r, agents: map[string]*worker.Worker{},
+		World: actorstest.New(t, def), row: r, agents: map[string]*worker.Worker{},
 		id: fmt.Sprintf("0198c3f2-5f0a-7c4e-9d1b-%012d", d.orders),
 	}
 	r.options.Clock = x.Clock
@@ -182,13 +182,13 @@ func (x *running) proceed(t *testing.T) {
 	if x.answer {
 		yes := fmt.Appendf(nil, `{"schema":1,"kind":"answer","task":%q,"id":"a-1","step":"b","round":1,`+
 			`"by":"ann","value":"yes"}`, x.id)
-		errs := x.Control().Send(world.Context, []port.Message{{Body: yes}})
+		errs := x.Control().Send(actorstest.Context, []port.Message{{Body: yes}})
 		require.NoError(t, errs[0])
 		x.answer = false
 	}
 	if x.sweeps {
 		x.swept++
-		_, err := x.Supervisor.Sweep(world.Context)
+		_, err := x.Supervisor.Sweep(actorstest.Context)
 		require.NoError(t, err)
 	}
 }
@@ -201,7 +201,7 @@ func (x *running) work(t *testing.T) int {
 	x.replies += float64(x.Handle(port.Replies))
 	for _, name := range slices.Sorted(maps.Keys(x.agents)) {
 		requests := x.Take(port.Requests(name))
-		for _, v := range x.agents[name].Batch(world.Context, requests) {
+		for _, v := range x.agents[name].Batch(actorstest.Context, requests) {
 			require.True(t, v.Delete, "an agent returns a request to its queue")
 		}
 		x.requests += float64(len(requests))
@@ -215,7 +215,7 @@ func (x *running) work(t *testing.T) int {
 // sweep returns the consumption of a sweep of the Supervisor that finds nothing.
 func (d *tables) sweep(t *testing.T) (writes, reads float64) {
 	t.Helper()
-	now := world.Start
+	now := actorstest.Start
 	s := newSweeper(t, dynamo.New(d.client, d.Tables, dynamo.Options{}), &now)
 	for range 2 { // the first sweep creates the leases
 		d.meter.take()

@@ -171,7 +171,7 @@ func TestAgentValidate(t *testing.T) {
 	bad := write(t, "agents.yaml", "agents:\n  payment:\n    url: https://payment.example\n    timout: 3s\n")
 	call{}.run(t, "agent", "validate", bad).want(t, failure.Usage, bad,
 		"line 4, column 5: unknown field timout; fix: did you mean timeout?")
-	order := "../../../../workflows/order.yaml"
+	order := "../../../../examples/order/order.yaml"
 	call{}.run(t, "workflow", "validate", order, "--agents", bad).want(t, failure.Usage,
 		"unknown field timout")
 	call{}.run(t, "agent", "validate", "no-such.yaml").want(t, failure.NotFound, "no-such.yaml")

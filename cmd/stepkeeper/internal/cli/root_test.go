@@ -330,8 +330,8 @@ watch processed
 schedules
 approvals
 workflow list
-workflow validate ../../../../workflows/order.yaml
-workflow graph ../../../../workflows/order.yaml
+workflow validate ../../../../examples/order/order.yaml
+workflow graph ../../../../examples/order/order.yaml
 workflow schema
 doctor
 submit -
@@ -339,7 +339,7 @@ cancel running
 undo processed --yes
 resubmit stopped
 answer asking approve yes --by ann
-simulate ../../../../workflows/order.yaml --seeds 1
+simulate ../../../../examples/order/order.yaml --seeds 1
 `
 
 // TestEveryFlagIsExplained: the help of a command has each of its flags, with a text.

@@ -66,7 +66,7 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 		"invariant 11")
 	put(t, corrected, strings.Replace(read(t, transfer), "grade: fenced", "grade: idempotent", 1))
 	call{}.run(t, "simulate", corrected, "--replay", tape).want(t, failure.OK, "no violation")
-	call{}.run(t, "simulate", "../../../../workflows/order.yaml", "--replay", tape).want(t, failure.Usage,
+	call{}.run(t, "simulate", "../../../../examples/order/order.yaml", "--replay", tape).want(t, failure.Usage,
 		"recorded of the workflow transfer")
 	put(t, tape, read(t, tape)[:200])
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")

@@ -74,11 +74,11 @@ close stopped --reason settled --dry-run
 resolve zone happened --where step=zone --reason settled --dry-run
 watch processed
 watch stopped
-workflow graph ../../../../workflows/provision.yaml
+workflow graph ../../../../examples/order/provision.yaml
 workflow list
-workflow validate ../../../../workflows/order.yaml
-workflow validate ../../../../workflows/order.yaml --order testdata/input.json
-workflow validate ../../../../workflows/provision.yaml ../../../../workflows/order.yaml
+workflow validate ../../../../examples/order/order.yaml
+workflow validate ../../../../examples/order/order.yaml --order testdata/input.json
+workflow validate ../../../../examples/order/provision.yaml ../../../../examples/order/order.yaml
 `
 
 const wrongCalls = `
@@ -215,13 +215,13 @@ resubmit stopped --input zone=nosuchfile
 resubmit stopped running --input zone=testdata/list.txt
 resubmit stopped --input zone=testdata/list.txt
 schedules --region x
-simulate ../../../../workflows/order.yaml --order nosuchfile
-simulate ../../../../workflows/order.yaml --services nosuchfile
+simulate ../../../../examples/order/order.yaml --order nosuchfile
+simulate ../../../../examples/order/order.yaml --services nosuchfile
 simulate --replay nosuchfile
-simulate ../../../../workflows/order.yaml --orders 9223372036854775807
-simulate ../../../../workflows/order.yaml --for 0s
-simulate ../../../../workflows/order.yaml --for 1000000d
-simulate ../../../../workflows/order.yaml --services testdata/services.yaml
+simulate ../../../../examples/order/order.yaml --orders 9223372036854775807
+simulate ../../../../examples/order/order.yaml --for 0s
+simulate ../../../../examples/order/order.yaml --for 1000000d
+simulate ../../../../examples/order/order.yaml --services testdata/services.yaml
 doctor --smoke --orders 0
 doctor --smoke --orders 100001
 doctor --smoke --timeout 0s
@@ -238,9 +238,9 @@ workflow list --stack x
 workflow schema --server ftp://zz
 workflow graph testdata/list.txt
 workflow graph ../../../../examples/kyc
-workflow graph ../../../../workflows
-workflow validate ../../../../workflows/order.yaml --agents nosuchfile
-workflow validate ../../../../workflows/order.yaml --agents testdata/list.txt
-workflow validate ../../../../workflows/order.yaml --order nosuchfile
-workflow validate ../../../../workflows/order.yaml --order testdata/list.txt
+workflow graph ../../../../examples/order
+workflow validate ../../../../examples/order/order.yaml --agents nosuchfile
+workflow validate ../../../../examples/order/order.yaml --agents testdata/list.txt
+workflow validate ../../../../examples/order/order.yaml --order nosuchfile
+workflow validate ../../../../examples/order/order.yaml --order testdata/list.txt
 `

@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-const shipped = "../../../../workflows"
+const shipped = "../../../../examples/order"
 
 func TestWorkflowValidate(t *testing.T) {
 	call{}.run(t, "workflow", "validate", shipped).want(t, failure.OK,

@@ -74,14 +74,20 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		b.clean(p.name)
 		b.do(call(emulation.SetEmulatedMedia,
 			emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+				Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				},
 			}),
 			chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 		b.open(p.path)
 		b.shows(p.text)
 		b.shot(p.name + "-phone-dark")
 		b.clean(p.name + " on a phone, dark")
+		require.Equal(b, "0", b.seen(`String([...document.querySelectorAll("*")].filter((e) => parseFloat(getComputedStyle(e).transitionDuration) || parseFloat(getComputedStyle(e).animationDuration)).length)`),
+			"%s moves for someone who asked for less motion", p.name)
 		b.fits(p.name)
+		b.do(chromedp.EmulateViewport(1280, 900))
+		b.clean(p.name + " on a desk, dark")
 	}
 }
 

@@ -203,6 +203,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"count":     view.Count,
 		"number":    func(n int) string { return humanize.Comma(int64(n)) },
 		"message":   render.MessageRow,
+		"children":  render.Children,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
 		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), "") },

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -66,7 +67,11 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 			continue
 		}
 		add(done, a.Began, "backoff", "backoff")
-		add(a.Began, a.Ended, "failed", fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
+		ended := "failed"
+		if a.Outcome == protocol.OutcomeSuperseded {
+			ended = "work"
+		}
+		add(a.Began, a.Ended, ended, fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
 		done = a.Ended
 	}
 	kind, text := working(st)
@@ -90,6 +95,8 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	}
 	hasUndo := kind != "answer" && kind != "time"
 	switch {
+	case st.State == core.Compensated && !hasUndo && st.FinishedAt == 0 && st.Withdrawn != 0:
+		add(done, st.Withdrawn, kind, text)
 	case st.State == core.Compensated && !hasUndo && st.FinishedAt == 0:
 		add(done, undone(t, st, end), kind, text)
 	case st.State == core.Compensated && !hasUndo:

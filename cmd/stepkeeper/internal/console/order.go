@@ -288,6 +288,20 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
+	groups := map[string]string{}
+	won := map[string]bool{}
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		if st.Any == nil {
+			continue
+		}
+		for _, m := range st.Any.Members {
+			groups[core.MemberName(st.Name, m)] = st.Name
+		}
+		for _, m := range st.Any.Won {
+			won[core.MemberName(st.Name, m)] = true
+		}
+	}
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		detail := strings.ToLower(string(st.State))
@@ -308,6 +322,9 @@ func nodesOf(t *client.Task) []diagram.Node {
 		if st.Withdrawn != 0 {
 			class += " lost"
 		}
+		if won[st.Name] {
+			class += " won"
+		}
 		after := st.After
 		if st.Any != nil { // the members stand between it and what they come after
 			after = nil
@@ -317,7 +334,7 @@ func nodesOf(t *client.Task) []diagram.Node {
 		}
 		nodes[i] = diagram.Node{
 			ID: st.Name, After: after, Title: st.Name, Detail: detail, Class: class,
-			Link: "#step-" + st.Name,
+			Link: "#step-" + st.Name, Group: groups[st.Name],
 		}
 	}
 	return nodes

@@ -1,12 +1,16 @@
 package console_test
 
 import (
+	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
 
 // redacted is the recorded order as the pages show it.
@@ -138,6 +142,44 @@ func TestWaitsOfAnOrder(t *testing.T) {
 	}
 }
 
+// The members of a step with any stand in one frame, the winner filled and the loser struck through. A step that is
+// repeated links to the iteration that runs.
+func TestRacesAndLoopsOfAnOrder(t *testing.T) {
+	order := `{"orderId":"o","state":"Processing","created":"2026-03-01T12:00:00.000Z","attempts":[{"step":"first-two","attempt":1,
+		"operation":"do","began":"2026-03-01T12:00:01.000Z","ended":"2026-03-01T12:00:02.000Z","outcome":"superseded"}],"steps":[
+		{"name":"first-one","state":"Processed","agent":"one","operation":"do","after":[]},
+		{"name":"first-two","state":"UndoWait","agent":"two","operation":"do","withdrawn":"2026-03-01T12:00:02.000Z",
+			"firstAt":"2026-03-01T12:00:01.000Z","claimedAt":"2026-03-01T12:00:01.000Z"},
+		{"name":"first-kept","state":"Compensated","kind":"event","withdrawn":"2026-03-01T12:00:02.000Z",
+			"firstAt":"2026-03-01T12:00:01.000Z","claimedAt":"2026-03-01T12:00:01.000Z"},
+		{"name":"first","state":"Settling","kind":"any","any":{"members":["one","two","kept"],"enough":1,"won":["one"]}},
+		{"name":"pages","state":"Waiting","kind":"block","after":["first"],"children":{"workflow":"w~pages","count":3,
+			"ended":2,"running":1,"failed":0,"tolerate":0,"open":["o~pages~2.1"],"repeat":{"atMost":9,"until":"result.done"}}}]}`
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/orders/o" {
+			http.Error(w, `{"status":404,"code":"not-found","detail":"none"}`, http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, err := w.Write([]byte(order))
+		require.NoError(t, err)
+	})
+	h := console.New(console.Options{
+		Client: clientOf(t, server), Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler),
+	})
+	p := visit(t, h, "/orders/o")
+	require.Len(t, elements(p.one(graph), with("class", "frame")), 1)
+	require.Len(t, elements(p.one(graph), with("class", "node processed won")), 1)
+	require.Len(t, elements(p.one(graph), with("class", "node undowait lost")), 1)
+	bars := p.drawn(gantt)
+	require.Contains(t, bars, "first-two: attempt 1: superseded , 1.0s")
+	require.Contains(t, bars, "first-kept: waiting for an answer, 1.0s", "it ends with the decision")
+	require.Contains(t, p.byID("step-first"), "First to end well one")
+	require.Contains(t, p.byID("step-first-two"), "No longer wanted since 2026-03-01 12:00:02 UTC")
+	require.Contains(t, p.byID("step-pages"), "Iterations iteration 3 of at most 9; until: result.done Running o~pages~2.1")
+	require.Len(t, elements(p.tree, with("href", "/orders/o~pages~2.1")), 1)
+}
+
 // Each step is shown with its service, its times, its data and the last failure.
 func TestStepsOfAnOrder(t *testing.T) {
 	h := recordedPages(t)
@@ -158,7 +200,7 @@ func TestStepsOfAnOrder(t *testing.T) {
 		"step-approve": "approve Waiting approval First attempt 2026-03-01 12:00:12 UTC " +
 			"Last attempt 2026-03-01 12:00:12 UTC Complete by 2026-03-01 12:10:00 UTC",
 		"step-parcels": "parcels Processing each First attempt 2026-03-01 12:00:13 UTC " +
-			"Last attempt 2026-03-01 12:00:13 UTC Child orders 2 of 4 ended, 2 running, 0 failed",
+			"Last attempt 2026-03-01 12:00:13 UTC Child orders 2 of 4 children have ended, 2 running",
 		"step-pack": "pack Pending stock: pack, point of no return First attempt 2026-03-01 12:00:12 UTC " +
 			"Last attempt 2026-03-01 12:00:12 UTC Waits until 2026-03-01 12:01:10 UTC",
 		"step-ship": "ship Pending post: ship",

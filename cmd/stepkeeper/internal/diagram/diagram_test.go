@@ -29,6 +29,9 @@ var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
 				nodes[i].After = append(nodes[i].After, fmt.Sprint("s", j))
 			}
 		}
+		if g := rapid.IntRange(0, 5).Draw(t, "group"); g < 2 {
+			nodes[i].Group = fmt.Sprint("g", g)
+		}
 	}
 	return nodes
 })
@@ -36,6 +39,7 @@ var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
 type rect struct{ x, y, width, height float64 }
 
 var (
+	frames = regexp.MustCompile(`<rect class="frame" x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
 	rects = regexp.MustCompile(`<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
 	paths = regexp.MustCompile(`<path class="edge" d="([^"]+)"`)
 	sizes = regexp.MustCompile(`viewBox="0 0 ([0-9]+) ([0-9]+)"`)
@@ -50,9 +54,11 @@ func numbers(texts []string) []float64 {
 	return all
 }
 
-func boxes(svg string) []rect {
+func boxes(svg string) []rect { return rectangles(rects, svg) }
+
+func rectangles(form *regexp.Regexp, svg string) []rect {
 	var all []rect
-	for _, m := range rects.FindAllStringSubmatch(svg, -1) {
+	for _, m := range form.FindAllStringSubmatch(svg, -1) {
 		n := numbers(m[1:])
 		all = append(all, rect{n[0], n[1], n[2], n[3]})
 	}
@@ -134,6 +140,50 @@ func TestGraphsCanBeRead(t *testing.T) {
 			t.Fatalf("%d lines for %d dependencies", len(lines), edges)
 		}
 	})
+}
+
+// Each frame contains boxes of one group, whole, and touches no other box and no other frame; each box of a group
+// stands in one.
+func TestFramesContainTheirGroups(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := graphs.Draw(t, "graph")
+		svg := diagram.SVG(nodes, rapid.SampledFrom([]diagram.Direction{diagram.Down, diagram.Across}).Draw(t, "direction"), "")
+		framed := make([]int, len(nodes))
+		around := rectangles(frames, svg)
+		for f, frame := range around {
+			groups := map[string]bool{}
+			for i, box := range boxes(svg) {
+				switch {
+				case contains(frame, box):
+					groups[nodes[i].Group] = true
+					framed[i]++
+				case overlap(frame, box):
+					t.Fatalf("frame %v touches box %d: %v", frame, i, box)
+				}
+			}
+			if len(groups) != 1 || groups[""] {
+				t.Fatalf("frame %v contains boxes of the groups %v", frame, groups)
+			}
+			for _, other := range around[:f] {
+				if overlap(frame, other) {
+					t.Fatalf("frames touch: %v %v", frame, other)
+				}
+			}
+		}
+		for i, n := range nodes {
+			if (framed[i] == 1) != (n.Group != "") {
+				t.Fatalf("box %d of group %q stands in %d frames", i, n.Group, framed[i])
+			}
+		}
+	})
+}
+
+func overlap(a, b rect) bool {
+	return a.x < b.x+b.width && b.x < a.x+a.width && a.y < b.y+b.height && b.y < a.y+a.height
+}
+
+func contains(a, b rect) bool {
+	return a.x <= b.x && a.y <= b.y && b.x+b.width <= a.x+a.width && b.y+b.height <= a.y+a.height
 }
 
 // Names cannot add markup to the picture, and circles and unknown names are harmless.

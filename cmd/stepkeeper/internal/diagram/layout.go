@@ -15,6 +15,7 @@ type Node struct {
 	Detail string   // second line of text
 	Class  string   // class in the style sheet, such as the state of the step
 	Link   string   // address that a click opens; "" for a box without a link
+	Group  string   // boxes of a layer with the same group stand beside each other, in a frame; "" for no frame
 }
 
 // Sizes in pixels, except orderings and straighten, which are numbers of passes.
@@ -25,6 +26,7 @@ const (
 	sideGap    = 24 // gap between boxes in a layer
 	layerGap   = 44 // gap between layers
 	margin     = 8
+	framing    = 8 // distance from a frame to its boxes; two frames beside each other do not touch
 	orderings  = 8
 	straighten = 12
 )
@@ -71,9 +73,38 @@ func newLayout(nodes []Node, boxSize float64) *layout {
 		}
 		l.chains = append(l.chains, chain)
 	}
+	for _, layer := range l.layers {
+		l.gather(layer)
+	}
 	l.order()
 	l.place()
 	return l
+}
+
+// gather puts the boxes of a group beside each other, at the place of the first of them.
+func (l *layout) gather(layer []int) {
+	groups := map[string][]int{}
+	for _, at := range layer {
+		if g := l.groupOf(at); g != "" {
+			groups[g] = append(groups[g], at)
+		}
+	}
+	gathered := layer[:0]
+	for _, at := range slices.Clone(layer) {
+		switch g := l.groupOf(at); {
+		case g == "":
+			gathered = append(gathered, at)
+		case groups[g][0] == at:
+			gathered = append(gathered, groups[g]...)
+		}
+	}
+}
+
+func (l *layout) groupOf(at int) string {
+	if l.cells[at].node < 0 {
+		return ""
+	}
+	return l.nodes[l.cells[at].node].Group
 }
 
 func (l *layout) add(c cell) int {
@@ -196,6 +227,7 @@ func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	}
 	slices.SortStableFunc(layer,
 		func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
+	l.gather(layer)
 }
 
 func (l *layout) places() []int {

@@ -17,8 +17,8 @@ const (
 	Across
 )
 
-// SVG draws the graph as a part of an HTML page. The page's style sheet must define the classes graph, detail and
-// head, and the classes of the nodes.
+// SVG draws the graph as a part of an HTML page. The page's style sheet must define the classes graph, detail,
+// frame and head, and the classes of the nodes.
 func SVG(nodes []Node, d Direction, label string) string {
 	size := float64(boxWidth)
 	if d == Across {
@@ -31,6 +31,9 @@ func SVG(nodes []Node, d Direction, label string) string {
 	fmt.Fprintf(&b,
 		`<svg role="group" class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
 		width, height, width, height, html.EscapeString(label))
+	for _, layer := range p.layers {
+		p.frames(&b, layer)
+	}
 	for _, chain := range p.chains {
 		p.line(&b, chain)
 	}
@@ -74,6 +77,27 @@ func (p *picture) extent() (width, height float64) {
 func (p *picture) corner(i int) point {
 	c := &p.cells[i]
 	return p.at(p.start(c.layer), c.side-c.size/2)
+}
+
+// frames draws a frame around the boxes of each group in a layer.
+func (p *picture) frames(b *strings.Builder, layer []int) {
+	for i := 0; i < len(layer); {
+		group := p.groupOf(layer[i])
+		end := i + 1
+		for end < len(layer) && group != "" && p.groupOf(layer[end]) == group {
+			end++
+		}
+		if group != "" {
+			first := &p.cells[layer[i]]
+			last := &p.cells[layer[end-1]]
+			along := p.start(first.layer) - framing
+			from := p.at(along, first.side-first.size/2-framing)
+			to := p.at(along+p.boxAlong()+2*framing, last.side+last.size/2+framing)
+			fmt.Fprintf(b, `<rect class="frame" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="10"/>`,
+				from.x, from.y, to.x-from.x, to.y-from.y)
+		}
+		i = end
+	}
 }
 
 // line draws the line of a chain. The line is curved between layers, and straight where it passes a layer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
-	"github.com/stepkeeper/stepkeeper/workflows"
+	"github.com/stepkeeper/stepkeeper/examples"
 )
 
 type demoOptions struct {
@@ -120,7 +121,7 @@ func shippedWorkflows() (dir string, remove func(), err error) {
 }
 
 func writeShipped(dir string) error {
-	text, err := workflows.Files.ReadFile(shippedWorkflow)
+	text, err := examples.Files.ReadFile(path.Join(exampleOrder, shippedWorkflow))
 	if err != nil {
 		return err
 	}

@@ -48,9 +48,11 @@ func exampleNames() []string {
 	names := []string{exampleOrder}
 	files, _ := fs.Glob(examples.Files, "*/*.yaml")
 	for _, file := range files {
-		names = append(names, path.Dir(file))
+		if name := path.Dir(file); !slices.Contains(names, name) { // One folder can hold several workflows.
+			names = append(names, name)
+		}
 	}
-	return slices.Compact(names) // One folder can hold several workflows.
+	return names
 }
 
 func startExample(ctx context.Context, name, listen string) (_ *example, err error) {

@@ -194,8 +194,9 @@ func (p Page) note(s view.Step, t view.Task) string {
 		notes = append(notes, p.atWork(s)...)
 	case core.Settling:
 		notes = append(notes, p.first(s, t))
-		if s.Children != nil {
-			notes = append(notes, children(s.Children))
+		if c := s.Children; c != nil {
+			notes = append(notes, fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
+				strings.Join(slices.Concat(c.Open, c.Stopped, c.InDoubt), ", ")))
 		}
 	case core.Waiting:
 		if s.Any != nil {
@@ -204,7 +205,7 @@ func (p Page) note(s view.Step, t view.Task) string {
 			break
 		}
 		if s.Children != nil {
-			notes = append(notes, children(s.Children))
+			notes = append(notes, Children(s.Children))
 			break
 		}
 		if s.Answers != nil {
@@ -276,7 +277,7 @@ func effect(s view.Step) []string {
 	case s.State == core.Failed && s.Kind == view.KindFail:
 		return []string{"failed by rule"}
 	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
-		return []string{children(s.Children)}
+		return []string{Children(s.Children)}
 	case s.State == core.Failed && s.FirstAt == 0:
 		what := "its agent was asked"
 		if s.Kind != "" {
@@ -310,7 +311,8 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-func children(c *view.Children) string {
+// Children describes the child orders of a step, or its iterations.
+func Children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {
 		done = "are undone"
@@ -320,9 +322,6 @@ func children(c *view.Children) string {
 	case c.Undo:
 	case c.Repeat != nil:
 		text = iteration(c)
-	case len(c.Losing) > 0:
-		text = fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
-			strings.Join(c.Losing[:min(len(c.Losing), 3)], ", "))
 	case c.Enough > 0:
 		text += fmt.Sprintf(", %d are enough", c.Enough)
 	}

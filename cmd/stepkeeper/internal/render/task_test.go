@@ -358,7 +358,7 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 				{
 					Name: "decided", Kind: view.KindEach, State: core.Settling, FinishedAt: at(900),
 					Children: &view.Children{
-						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Losing: []string{"o-1", "o-4"},
+						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Open: []string{"o-1", "o-4"},
 					},
 				},
 			},

@@ -30,7 +30,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // compiled puts the order workflow where the function looks for it.
 func compiled(t *testing.T) string {
 	t.Helper()
-	return compiledFrom(t, "../../../../workflows/order.yaml")
+	return compiledFrom(t, "../../../../examples/order/order.yaml")
 }
 
 func compiledFrom(t *testing.T, file string) string {

@@ -1,6 +1,6 @@
-// Package world is an environment for tests of the actors. It provides adapters in memory, and a clock that
+// Package actorstest is an environment for tests of the actors. It provides adapters in memory, and a clock that
 // the test moves. Its agents follow a script. It can make the actors' calls fail.
-package world
+package actorstest
 
 import (
 	"context"

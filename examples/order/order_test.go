@@ -1,4 +1,4 @@
-package workflows_test
+package order_test
 
 import (
 	"testing"
