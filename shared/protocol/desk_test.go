@@ -67,7 +67,9 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 }
 
 // CheckPassed accepts what CheckAnswer does.
-func (x *expressions) CheckPassed(i, _ int, value json.RawMessage) error { return x.CheckAnswer(i, value) }
+func (x *expressions) CheckPassed(i, _ int, value json.RawMessage) error {
+	return x.CheckAnswer(i, value)
+}
 
 // Enough is the number that the test has set; it fails for a negative one.
 func (x *expressions) Enough(int, core.Environment) (int, error) {
