@@ -349,7 +349,7 @@ type Vote struct {
 	Value json.RawMessage `json:"value"`
 	At    core.Time       `json:"at"`
 	// Passed is the short hash of the ID of an answer that came from the parent (P56). It is "" for every other vote.
-	Passed string `json:"passed,omitempty"`
+	Passed string `json:"passed,omitempty" doc:"short hash of the ID of an answer that the order's parent passed on"`
 }
 
 // Decided is the output of a step that waited for an answer. An answer came, or the time for an answer ended.

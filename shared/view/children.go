@@ -17,6 +17,7 @@ type Children struct {
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
 	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
+	Answers  int      `json:"answers,omitempty" doc:"number of answers to events that wait for a child order that takes them"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
@@ -53,6 +54,9 @@ func parentOf(t *protocol.Task) *Parent {
 
 func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	v := &Children{Workflow: def.Workflow, Tolerate: def.Tolerate}
+	if s.Passing != nil {
+		v.Answers = len(s.Passing.Answers)
+	}
 	c := s.Children
 	if c == nil {
 		return v

@@ -46,10 +46,10 @@ func (m *move) enough(s *protocol.Step) {
 	c := s.Children
 	switch {
 	case c.Failed > c.Count-c.Enough:
-		m.fail("P54", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
+		m.fail("P40", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
 			c.Count, c.Enough)
 	case s.State == core.Processed && len(c.Open) > 0:
-		m.fail("P54", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
+		m.fail("P40", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
 	}
 }
 

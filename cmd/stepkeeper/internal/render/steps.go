@@ -325,6 +325,9 @@ func Children(c *view.Children) string {
 	case c.Enough > 0:
 		text += fmt.Sprintf(", %d are enough", c.Enough)
 	}
+	if c.Answers > 0 {
+		text += fmt.Sprintf("; answers that wait to be taken: %d", c.Answers)
+	}
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
 			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
