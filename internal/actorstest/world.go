@@ -460,6 +460,11 @@ func (Expressions) Until(_ int, env core.Environment) (bool, error) {
 	return string(env.Item) == "true", nil
 }
 
+// Reminder returns the number of the reminder.
+func (Expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(env.Index)
+}
+
 // Refused reports whether the event's value is "no".
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil

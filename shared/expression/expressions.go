@@ -29,13 +29,14 @@ type Expressions struct {
 	undos  []*template
 	whens  []*program
 
-	untils   []*program  // conditions that end a repeat, by step
-	enough   []*template // how many children must end well, by step
-	refusals []*program
-	output   *template
-	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
-	passed   [][]*schema.Schema // schemas of the events that steps pass on, by step; nil means that any value is valid
-	order    *schema.Schema   // schema of orders; nil means that any order is valid
+	reminders []*template // inputs of reminders, by step
+	untils    []*program  // conditions that end a repeat, by step
+	enough    []*template // how many children must end well, by step
+	refusals  []*program
+	output    *template
+	schemas   []*schema.Schema   // schemas of event values, by step; nil means that any value is valid
+	passed    [][]*schema.Schema // schemas of the events that steps pass on, by step; nil means that any value is valid
+	order     *schema.Schema     // schema of orders; nil means that any order is valid
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -55,7 +56,8 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		enough: make([]*template, n), schemas: make([]*schema.Schema, n), passed: make([][]*schema.Schema, n),
+		reminders: make([]*template, n), enough: make([]*template, n), schemas: make([]*schema.Schema, n),
+		passed: make([][]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -80,7 +82,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 
 // MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
-	for _, t := range x.inputs {
+	for _, t := range slices.Concat(x.inputs, x.reminders) {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
 			return true
 		}
@@ -97,6 +99,15 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 			of.Answered = answered
 		}
 		x.inputs[i], err = parseTemplate(s.Input, of)
+		if err != nil {
+			return err
+		}
+	}
+	if s.Remind != nil && len(s.Remind.Input) > 0 {
+		with := scope
+		with.Answered = answered
+		with.Reminder = true
+		x.reminders[i], err = parseTemplate(s.Remind.Input, with)
 		if err != nil {
 			return err
 		}
@@ -223,6 +234,11 @@ func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
 // orders.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.orders[step], &env)
+}
+
+// Reminder evaluates the input of a step's reminder. It returns nil if the reminder has no input.
+func (x *Expressions) Reminder(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.reminders[step], &env)
 }
 
 // UndoInput evaluates the input of a step's undo. It returns nil if the undo has no input of its own.

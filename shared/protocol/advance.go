@@ -220,6 +220,7 @@ func (s step) claim(p prepared) {
 	default:
 		s.t.Hops++
 		s.kind().start(s, p)
+		s.scheduleReminder()
 		s.afterWait()
 	}
 }

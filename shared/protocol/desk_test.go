@@ -29,6 +29,7 @@ type expressions struct {
 	output func(core.Environment) (json.RawMessage, error)
 	reads  map[int][]string // steps that an input reads
 	enough int              // number of children that must end well
+	unsent int              // number of the reminder whose input fails; 0: none
 	until  int              // index of the iteration about which Until is true; -1: it fails
 }
 
@@ -98,6 +99,14 @@ func (x *expressions) Until(_ int, env core.Environment) (bool, error) {
 		return false, errors.New("no such field")
 	}
 	return env.Index >= x.until, nil
+}
+
+// Reminder shows the number of the reminder, and fails for the number x.unsent.
+func (x *expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
+	if env.Index == x.unsent {
+		return nil, errors.New("no such field")
+	}
+	return json.RawMessage(fmt.Sprintf(`{"reminder":%d}`, env.Index)), nil
 }
 
 func (x *expressions) When(i int, env core.Environment) (bool, error) {
@@ -477,7 +486,7 @@ func liveTime(t *protocol.Task) core.Time {
 	}
 	for _, s := range t.Steps {
 		if t.ProcessState == core.Processing {
-			times = append(times, s.LateAt())
+			times = append(times, s.LateAt(), s.RemindAt())
 		}
 		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 		switch s.State {

@@ -224,6 +224,9 @@ func (r *decision) causedStatus(n int) bool {
 // is emitted only after a restart, because the Supervisor sends it again.
 func (s step) emitAgain() {
 	restart := s.about.kind == restarted
+	if restart || s.about.kind == resubmit || s.about.kind == wakeStep && s.about.step == s.Name {
+		s.remindAgain()
+	}
 	switch {
 	case s.claimStands():
 		if restart || s.Claim.Cause == s.cause || s.Children.Opened(s.cause) {

@@ -188,7 +188,7 @@ func (s *story) step(name string, opts map[string]string) {
 			if d.Any != nil {
 				d.Any.Enough = s.number(v)
 			}
-		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
+		case "answers", "ask", "event", "need", "who", "not", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
 			// value of a step that is answered
 		case "wait":
@@ -224,6 +224,11 @@ func (s *story) step(name string, opts map[string]string) {
 			d.OnDeadline = cmp.Or(d.OnDeadline, core.OnFailureContinue)
 		case "on-deadline":
 			d.OnDeadline = core.Policy(v)
+		case "remind": // AFTER, AFTER/EVERY or AFTER/EVERY/AT-MOST
+			d.Remind = s.remind(v, opts["by"])
+		case "by": // agent of the reminders
+		case "unsent":
+			s.expr.unsent = s.number(v)
 		case "long":
 			d.MaxDuration = s.span(v)
 		case "poll":
@@ -256,6 +261,29 @@ func (s *story) step(name string, opts map[string]string) {
 	s.def.Steps = append(s.def.Steps, d)
 }
 
+// remind makes reminders: those of an agent, or of a question's ask, which are unbounded.
+func (s *story) remind(times, by string) *core.Remind {
+	t := strings.Split(times, "/")
+	m := &core.Remind{After: s.span(t[0]), Agent: by}
+	switch {
+	case by == "":
+		m.Every = m.After
+	default:
+		m.AtMost = 1
+		m.Operation = "tell"
+		m.Timeout = 10 * core.Second
+		m.Input = json.RawMessage(`"template"`)
+	}
+	if len(t) > 1 {
+		m.Every = s.span(t[1])
+		m.AtMost = 100
+	}
+	if len(t) > 2 {
+		m.AtMost = s.number(t[2])
+	}
+	return m
+}
+
 // answerStep waits for an answer: one of its values, or an event.
 func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
 	d.Agent = ""
@@ -278,8 +306,6 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			question["who"] = strings.Split(v, ",")
 		case "not":
 			question["notSelf"] = v
-		case "remind":
-			d.Answer.Remind = s.span(v)
 		case "timeout":
 			question["timeout"] = v
 		case "on-timeout":
@@ -771,7 +797,7 @@ func describeStep(s *protocol.Step) string {
 	if len(s.Won) > 0 {
 		text += ", won: " + strings.Join(s.Won, ", ")
 	}
-	text += describeAnswers(s) + describeChildren(s.Children)
+	text += describeAnswers(s) + describeChildren(s.Children) + describeReminders(s)
 	if s.Passing != nil {
 		text += fmt.Sprintf(", %d answers known", len(s.Passing.Known))
 		for _, a := range s.Passing.Answers {
@@ -789,6 +815,19 @@ func describeStep(s *protocol.Step) string {
 	}
 	if s.CompleteBy != 0 {
 		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func describeReminders(s *protocol.Step) (text string) {
+	if s.Reminded.N > 0 {
+		text = fmt.Sprintf(", reminded %d", s.Reminded.N)
+	}
+	if s.Reminded.Unsent != "" {
+		text += " (unsent: " + s.Reminded.Unsent + ")"
+	}
+	if at := s.RemindAt(); at != 0 {
+		text += ", reminds by " + clock(at)
 	}
 	return text
 }

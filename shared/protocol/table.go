@@ -232,6 +232,8 @@ var stepRows = []stepRow{
 		[]mode{going, undoing},
 		onStep(step.woken),
 	},
+	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{going}, onStep(step.woken)}, // to remind
+	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{undoing, errForward, errUndo}, ignore(notNow)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{undoing}, onStep(step.woken)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
 	{
@@ -243,7 +245,7 @@ var stepRows = []stepRow{
 	{
 		[]eventKind{wakeStep},
 		[]core.State{
-			core.Skipped, core.Processing, core.Processed, core.Compensating,
+			core.Skipped, core.Processed, core.Compensating,
 			core.Compensated,
 		},
 		alive,

@@ -44,6 +44,7 @@ func (b *builder) each(f field) core.StepDefinition {
 		s.OnFailure = core.OnFailureStop
 	}
 	b.deadline(v, &s)
+	b.remind(f, &s)
 	b.repeat(f, &s)
 	b.enough(f, &s)
 	s.Each.Events = passedEvents(v, s.Each)

@@ -46,6 +46,7 @@ var invariants = []Invariant{
 	{"24", "no iteration begins before the one before it has ended"},
 	{"25", "a step has no more iterations than it may have"},
 	{"26", "no two iterations take the same passed answer, and one that begins with an answer waits for no other"},
+	{"27", "a reminder is decided once, when it is due, for a step that goes forward, and begins at most an hour later"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},

@@ -229,6 +229,10 @@ func (p Page) note(s view.Step, t view.Task) string {
 	if s.LateAt != 0 && t.State == core.Processing {
 		notes = append(notes, fmt.Sprintf("late %s (then %s)", Age(s.LateAt, p.Now), s.OnDeadline))
 	}
+	underWay := s.State == core.Pending || s.State == core.Processing || s.State == core.Waiting
+	if s.Reminders != nil && underWay && t.State == core.Processing {
+		notes = append(notes, p.reminders(s.Reminders))
+	}
 	notes = append(notes, effect(s)...)
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))
@@ -241,6 +245,28 @@ func (p Page) note(s view.Step, t view.Task) string {
 	}
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	return strings.Join(notes, ", ")
+}
+
+// reminders describes the reminders of a step that goes forward. It returns "" if there is nothing to tell.
+func (p Page) reminders(m *view.Reminders) string {
+	var parts []string
+	switch {
+	case m.Sent > 0 && m.AtMost > 0:
+		parts = append(parts, fmt.Sprintf("reminded %d of %d", min(m.Sent, m.AtMost), m.AtMost))
+	case m.Sent > 0:
+		parts = append(parts, fmt.Sprintf("reminded %d times", m.Sent))
+	}
+	if m.Unsent != "" {
+		parts = append(parts, "the last one was not sent ("+Clean(m.Unsent)+")")
+	}
+	switch next := Age(m.Next, p.Now); {
+	case m.Next == 0:
+	case m.Sent == 0:
+		parts = append(parts, "reminds "+next)
+	default:
+		parts = append(parts, "next "+next)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // first describes which members have decided a step, and which ones are still undone. It returns "" if none has.
@@ -378,9 +404,6 @@ func open(s view.Step) string {
 	}
 	if a.Round > 1 {
 		text += fmt.Sprintf(", round %d", a.Round)
-	}
-	if a.Reminded > 0 {
-		text += fmt.Sprintf(", reminder %d was sent", a.Reminded)
 	}
 	return text
 }
