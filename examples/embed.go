@@ -10,7 +10,7 @@ import "embed"
 //go:embed backup/backup.yaml basket/basket.yaml carriers/carriers.yaml either-or/either-or.yaml
 //go:embed expense/expense.yaml food/food.yaml invoice/invoice.yaml job/job.yaml kyc/kyc.yaml
 //go:embed made-to-order/made-to-order.yaml nightly/*.yaml one-at-a-time/one-at-a-time.yaml order/*.yaml
-//go:embed pages/pages.yaml papers/papers.yaml pipeline/pipeline.yaml quorum/*.yaml quote/quote.yaml
+//go:embed pages/pages.yaml papers/papers.yaml payment/payment.yaml pipeline/pipeline.yaml quorum/*.yaml quote/quote.yaml
 //go:embed reminders/reminders.yaml shipments/*.yaml sign-off/sign-off.yaml signup/signup.yaml
 //go:embed subscription/subscription.yaml swarm/swarm.yaml transfer/transfer.yaml trial/trial.yaml
 //go:embed trip/trip.yaml visible/visible.yaml weather/weather.yaml

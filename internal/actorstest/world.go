@@ -432,6 +432,9 @@ func (Expressions) CheckOrder(json.RawMessage) error { return nil }
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
+// CheckPassed accepts every value.
+func (Expressions) CheckPassed(int, int, json.RawMessage) error { return nil }
+
 // Items calls each for every element of the order's field Items.
 func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
 	var order struct{ Items []json.RawMessage }

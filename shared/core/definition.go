@@ -48,7 +48,7 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any, a Repeat, an Enough, a deadline or reminders of a step has it. Every other one has the version 1, so that
+// an Any, a Repeat, an Enough, Events, a deadline or reminders of a step has it. Every other one has the version 1, so that
 // older code can read it.
 const DefinitionSchema = 2
 
@@ -279,8 +279,24 @@ type Each struct {
 	// definition.
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
+	// Events lists the events that only steps of the only child at a time wait for. The step passes their answers on
+	// to it (P56, answers pass through).
+	Events []PassedEvent `json:"events,omitempty"`
 	// Repeat makes the step run one child after the other, each from the output of the one before (P57).
 	Repeat *Repeat `json:"repeat,omitempty"`
+}
+
+// PassedEvent is an event that steps of a child wait for.
+type PassedEvent struct {
+	Name string `json:"name"`
+	// Schema is the JSON Schema of the event's value. It is absent if any value is allowed, or if the child's steps
+	// have different schemas.
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+// Passes returns the index of an event in Events, or -1.
+func (e *Each) Passes(event string) int {
+	return slices.IndexFunc(e.Events, func(p PassedEvent) bool { return p.Name == event })
 }
 
 // Repeat repeats the only child of an Each (P57, a block can be repeated). An iteration is the child with its index.
@@ -331,7 +347,8 @@ const (
 	MaxChildDepth  = 3        // depth of nested workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
 	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
-
+	MaxPassed      = 8        // answers that wait for the next child of a step
+	MaxPassedSize  = 16 << 10 // bytes of these answers
 )
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
@@ -485,6 +502,9 @@ type Expressions interface {
 	// CheckAnswer returns an error if a value does not match Answer.Schema. It is called only if
 	// Answer.Schema is set.
 	CheckAnswer(step int, value json.RawMessage) error
+	// CheckPassed returns an error if a value does not match the schema of Each.Events[event]. It is called only if
+	// there is one.
+	CheckPassed(step, event int, value json.RawMessage) error
 	// CheckOrder returns an error if an order does not match Definition.Order. It is called only if
 	// Definition.Order is set.
 	CheckOrder(order json.RawMessage) error

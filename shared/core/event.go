@@ -153,17 +153,31 @@ const (
 // the parent's decision, and an event of the child. Each request contains all data of the child, because
 // earlier requests may arrive later or never.
 type AskChild struct {
-	OrderID     string          `json:"-"` // ID of the child, the task of its message
-	Parent      Parent          `json:"parent"`
-	Ask         ChildAsk        `json:"ask"`
-	Workflow    string          `json:"workflow"`
-	Definition  string          `json:"definition"` // hash of the child's definition
-	Priority    string          `json:"priority,omitempty"`
-	Order       json.RawMessage `json:"order"`
-	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
+	OrderID    string          `json:"-"` // ID of the child, the task of its message
+	Parent     Parent          `json:"parent"`
+	Ask        ChildAsk        `json:"ask"`
+	Workflow   string          `json:"workflow"`
+	Definition string          `json:"definition"` // hash of the child's definition
+	Priority   string          `json:"priority,omitempty"`
+	Order      json.RawMessage `json:"order"`
+	// Answers holds what the parent passes on with a start (P56, answers pass through). Every start has all answers
+	// that no child has taken.
+	Answers     []Passed `json:"answers,omitempty"`
+	ContentHash string   `json:"-"` // hash of the order, set by the actor that stores it
 	// To is the definition with the hash in Definition. The actor sets To if a Compensated child is asked to
 	// start again with another definition.
 	To *Definition `json:"-"`
+}
+
+// Passed is an answer to an event that an order passes on to its child (P56, answers pass through).
+type Passed struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"event"`
+	Value json.RawMessage `json:"value"`
+	By    string          `json:"by"`
+	Note  string          `json:"reason,omitempty"`
+	// Above means that the order has it from its own parent. A message does not say so.
+	Above bool `json:"above,omitempty"`
 }
 
 // ChildState is the state in which a child task ended or stopped.
@@ -187,6 +201,9 @@ type ChildEnded struct {
 	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
 	Code    string          `json:"code,omitempty"`   // reason why the child did not succeed
 	Message string          `json:"message,omitempty"`
+	// Took holds hashes of the IDs of the answers that the child has used or refused (P56). Its parent keeps the others
+	// for the next child.
+	Took []string `json:"took,omitempty"`
 }
 
 func (Submitted) event()      {}

@@ -34,8 +34,9 @@ type Expressions struct {
 	enough    []*template // how many children must end well, by step
 	refusals  []*program
 	output    *template
-	schemas   []*schema.Schema // schemas of event values, by step; nil means that any value is valid
-	order     *schema.Schema   // schema of orders; nil means that any order is valid
+	schemas   []*schema.Schema   // schemas of event values, by step; nil means that any value is valid
+	passed    [][]*schema.Schema // schemas of the events that steps pass on, by step; nil means that any value is valid
+	order     *schema.Schema     // schema of orders; nil means that any order is valid
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -56,6 +57,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
 		reminders: make([]*template, n), enough: make([]*template, n), schemas: make([]*schema.Schema, n),
+		passed: make([][]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -117,6 +119,18 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 		x.orders[i], err = parseTemplate(s.Each.Order, with)
 		if err != nil {
 			return err
+		}
+	}
+	if s.Each != nil {
+		x.passed[i] = make([]*schema.Schema, len(s.Each.Events))
+		for n, e := range s.Each.Events {
+			if e.Schema == nil {
+				continue
+			}
+			x.passed[i][n], err = schema.Compile(e.Schema)
+			if err != nil {
+				return fmt.Errorf("event %s: %w", e.Name, err)
+			}
 		}
 	}
 	if s.Each != nil && len(s.Each.Enough) > 0 {
@@ -277,6 +291,11 @@ func (x *Expressions) Until(step int, env core.Environment) (bool, error) {
 // CheckAnswer returns an error if the value of an event does not match the schema of the step.
 func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
 	return x.schemas[step].Check(value)
+}
+
+// CheckPassed returns an error if a value does not match the schema of an event that the step passes on.
+func (x *Expressions) CheckPassed(step, event int, value json.RawMessage) error {
+	return x.passed[step][event].Check(value)
 }
 
 // CheckOrder returns an error if the order does not match the schema of the workflow.

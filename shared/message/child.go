@@ -14,6 +14,14 @@ func checkAsk(a core.AskChild) error {
 		return unreadable("workflow %.80q, definition %.40q: both must be there", a.Workflow, a.Definition)
 	case len(a.Order) > 0 && a.Order[0] != '{': // an iteration that has ended is asked without its order
 		return unreadable("order must be a JSON object")
+	case len(a.Answers) > core.MaxPassed || len(a.Answers) > 0 && a.Ask != core.AskStart:
+		return unreadable("%d answers with %s; a start has at most %d", len(a.Answers), a.Ask, core.MaxPassed)
+	}
+	for _, p := range a.Answers {
+		err := checkAnswer(core.Answered{ID: p.ID, Name: p.Name, By: p.By, Value: p.Value, Note: p.Note})
+		if err != nil {
+			return err
+		}
 	}
 	return checkParent(&a.Parent)
 }

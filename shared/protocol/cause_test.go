@@ -11,7 +11,7 @@ import (
 // so another form would make the redelivery of an event that an earlier version handled unrecognisable.
 var causeForms = regexp.MustCompile(`^(submit|reply/[^/]+/\d+/(done|failed|retry-later)|overdue/[^/]+/\d+|` +
 	`wake/[^/]*/\d+|deadline/\d+/\d+|late/[^/]+/\d+/\d+|cancel/\d+|(undo|resubmit|resolve|close|move|erase)/\d+|` +
-	`child/[^/]+/\d+/\d+|parent/\d+/(start|cancel|undo)|answer/[^/]*/[0-9a-f]{16})$`)
+	`child/[^/]+/\d+/\d+|parent/\d+/(start(/[0-9a-f]{16})?|cancel|undo)|answer/[^/]*/[0-9a-f]{16})$`)
 
 // unknownCause returns a cause that a decision has stored and that P4 does not list, or "".
 func unknownCause(before, after *protocol.Task) string {

@@ -58,6 +58,9 @@ func (r *decision) askedByParent(ev core.Event) (string, error) {
 			again.Deadline = r.at.Now.Add(r.def.Deadline)
 		}
 		r.restart(again)
+		r.takePassed(e.Answers)
+		return "", nil
+	case e.Ask == core.AskStart && r.takePassed(e.Answers):
 		return "", nil
 	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
@@ -85,7 +88,7 @@ func (t *Task) reportToParent() []core.Effect {
 	if t.Parent == nil {
 		return nil
 	}
-	e := core.ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text}
+	e := core.ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text, Took: t.Took}
 	switch mode := modeOf(t); {
 	case mode == compensated || mode == cancelled:
 		e.State = core.ChildCompensated

@@ -247,9 +247,11 @@ func (r *decision) restart(e core.Command) {
 	t.Deadline = Deadline{}
 	t.Run++
 	t.Commands.Refused = nil
+	t.Took = nil
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts := s.Answers
+		passing := s.Passing
 		given := s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
@@ -260,6 +262,9 @@ func (r *decision) restart(e core.Command) {
 		}
 		if verdicts != nil {
 			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
+		}
+		if passing != nil {
+			t.Steps[i].Passing = &Passing{Known: passing.Known}
 		}
 	}
 	t.setDeadline(e.Deadline)

@@ -57,6 +57,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 		r.t.keepEndStates(task)
 	}
 	r.leftEnd(task)
+	r.t.dropPassed()
 	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
 	return Decision{
@@ -247,6 +248,8 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	r.started()
 	if parent != nil && parent.Ask != core.AskStart {
 		r.t.compensate(WhyParent)
+	} else if parent != nil {
+		r.takePassed(parent.Answers)
 	}
 	r.advance()
 	if r.err != nil {

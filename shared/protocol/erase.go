@@ -72,6 +72,9 @@ func (s *Step) erase() {
 		c.Reason = ""
 		s.Children = &c
 	}
+	if s.Passing != nil {
+		s.Passing = &Passing{Known: s.Passing.Known}
+	}
 	if s.Answers != nil {
 		a := *s.Answers
 		a.Who = nil

@@ -146,6 +146,9 @@ func (s step) decide(decided Decided, failed *StepError) {
 		return
 	}
 	if s.d.Answer.Event != "" { // the value may be large, and the output contains it
+		for _, v := range s.Answers.Votes {
+			s.t.tookPassed(v.Passed)
+		}
 		a := *s.Answers
 		a.Votes = nil
 		s.Answers = &a

@@ -157,11 +157,15 @@ func (s step) childOrder(n int) (json.RawMessage, error) {
 func (s step) ask(n int, ask core.ChildAsk, order json.RawMessage) {
 	d := s.d.Each
 	p := core.Parent{OrderID: s.t.OrderID, Run: s.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
-	s.emit(core.AskChild{
+	e := core.AskChild{
 		OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow,
 		Definition: d.Definition,
 		Priority:   s.t.Priority, Order: order,
-	})
+	}
+	if ask == core.AskStart {
+		e.Answers = s.Passing.toPass()
+	}
+	s.emit(e)
 }
 
 // askOpen sends the step's present request (start, undo or cancel) to the open children. If cause is not "",
@@ -255,6 +259,7 @@ func (s step) childEnded(ev core.Event) (string, error) {
 		return "the child is to be undone, and is not yet", nil
 	}
 	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
+	s.taken(e.Took)
 	switch {
 	case s.UndoesChildren():
 	case e.State == core.ChildProcessed && s.d.Each.Repeat != nil:

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -664,4 +666,90 @@ func TestMoveOfAParent(t *testing.T) {
 			t.Errorf("%s: the next child is %+v", name, dec.Effects)
 		}
 	}
+}
+
+// P57, P49: another repeat holds from the next end of an iteration on. A wait between two iterations that has begun
+// stays as it is.
+func TestMoveInALoop(t *testing.T) {
+	loop := func() *desk {
+		def := workflow(core.StepDefinition{
+			Name: "all", OnFailure: core.OnFailureUndo,
+			Each: &core.Each{
+				Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`), Concurrency: 1,
+				Repeat: &core.Repeat{Until: "index == 9", AtMost: 5, Every: core.Minute},
+			},
+		})
+		def.Expr = &expressions{until: 9}
+		return newDesk(t, def)
+	}
+	ended := func(d *desk, index int) {
+		d.decide(core.ChildEnded{
+			Parent: core.Parent{OrderID: orderID, Step: "all", Index: index, Attempt: 1},
+			State:  core.ChildProcessed, Output: json.RawMessage(`{}`),
+		})
+	}
+	move := func(d *desk, change func(r *core.Repeat, x *expressions)) {
+		def := *d.def
+		each := *d.def.Steps[0].Each
+		repeat := *each.Repeat
+		x := &expressions{until: 9}
+		change(&repeat, x)
+		each.Repeat = &repeat
+		def.Hash = "fedcba"
+		def.Steps = slices.Clone(def.Steps)
+		def.Steps[0].Each = &each
+		def.Expr = x
+		def.Link()
+		dec := d.decide(core.Command{
+			Name: core.Move, ID: "m", Number: d.task.Commands.Number, To: &core.Target{Definition: &def},
+		})
+		require.True(t, dec.Verdict.Accepted, dec.Verdict.Reason)
+		d.def = &def
+	}
+	begin := func() *desk { // the second iteration is open
+		d := loop()
+		d.decide(d.submit)
+		ended(d, 0)
+		d.wait(core.Minute)
+		d.decide(wake("all", 1))
+		require.Equal(t, 2, d.task.Steps[0].Children.Next)
+		return d
+	}
+	for name, x := range map[string]struct {
+		change func(*core.Repeat, *expressions)
+		want   core.State // of the order after the end of the second iteration
+		output string
+	}{
+		"until": {
+			func(r *core.Repeat, x *expressions) { r.Until, x.until = "index == 1", 1 }, core.Processed,
+			`{"count":2,"exhausted":false,"last":{}}`,
+		},
+		"at most as many as have begun": {
+			func(r *core.Repeat, _ *expressions) { r.AtMost, r.OnExhausted = 2, core.OnExhaustedKeep }, core.Processed,
+			`{"count":2,"exhausted":true,"last":{}}`,
+		},
+		"fewer than have begun": {func(r *core.Repeat, _ *expressions) { r.AtMost = 1 }, core.Compensating, ""},
+		"more":                  {func(r *core.Repeat, _ *expressions) { r.AtMost = 9 }, core.Processing, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := begin()
+			move(d, x.change)
+			require.Equal(t, core.Processing, d.task.ProcessState, "the move alone ends nothing")
+			ended(d, 1)
+			require.Equal(t, x.want, d.task.ProcessState)
+			require.Equal(t, x.output, string(d.task.Steps[0].Output))
+		})
+	}
+	t.Run("every", func(t *testing.T) {
+		d := begin()
+		move(d, func(r *core.Repeat, _ *expressions) { r.Every = core.Hour })
+		ended(d, 1)
+		require.Equal(t, d.now.Add(core.Hour), d.task.Steps[0].Wait.Until)
+		begun := d.task.Steps[0].Wait.Until
+		move(d, func(r *core.Repeat, _ *expressions) { r.Every = core.Second })
+		require.Equal(t, begun, d.task.Steps[0].Wait.Until, "a wait that has begun stays")
+		d.wait(core.Hour)
+		d.decide(wake("all", 1))
+		require.Equal(t, 3, d.task.Steps[0].Children.Next)
+	})
 }

@@ -71,6 +71,7 @@ const (
 	voteReserve     = 350      // vote, and the voter's name in the decision
 	iteratedSize    = 50       // output of a step that is repeated, without that of its last iteration
 	childrenReserve = 11 << 10 // open and failed children, without names
+	passingReserve  = 1 << 10  // hashes of answers that were passed on
 )
 
 // InlineOrder is the length in bytes of the longest order that is stored within its task's document. A longer
@@ -117,6 +118,9 @@ func Reserve(def *core.Definition) int {
 			n += childrenReserve + core.MaxConcurrency*len(d.Name)
 			if d.Each.Collect {
 				n += core.MaxCollected
+			}
+			if len(d.Each.Events) > 0 {
+				n += passingReserve
 			}
 		case d.MaxDuration > 0:
 			n += progressReserve
@@ -182,6 +186,9 @@ func givenOf(d *core.StepDefinition, s *Step) int {
 	}
 	if e := s.Error; e != nil && (e.Message != "" || e.Code != core.ShortCode(e.Code)) {
 		n += quoted(e.Code) + quoted(e.Message)
+	}
+	if s.Passing != nil {
+		n += passedSize(s.Passing.Answers)
 	}
 	output := len(s.Output)
 	switch {

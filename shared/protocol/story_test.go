@@ -183,7 +183,7 @@ func (s *story) step(name string, opts map[string]string) {
 	}
 	for k, v := range opts {
 		switch k {
-		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index":
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index", "passes":
 		case "enough":
 			if d.Any != nil {
 				d.Any.Enough = s.number(v)
@@ -347,6 +347,10 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 			d.Each.Collect = true
 		case "tolerate":
 			d.Each.Tolerate = s.number(v)
+		case "passes":
+			for _, name := range strings.Split(v, ",") {
+				d.Each.Events = append(d.Each.Events, core.PassedEvent{Name: name, Schema: json.RawMessage(`{}`)})
+			}
 		case "enough":
 			d.Each.Enough = json.RawMessage(v)
 			s.expr.enough = s.number(v)
@@ -538,6 +542,11 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			OrderID: orderID, Run: run, Step: words[0],
 			Index: s.number(index), Attempt: s.number(attempt),
 		}, State: core.ChildState(words[2])}
+		if v := opts["took"]; v != "" {
+			for _, id := range strings.Split(v, ",") {
+				ev.Took = append(ev.Took, protocol.ShortHash(id))
+			}
+		}
 		switch ev.State {
 		case core.ChildProcessed:
 			ev.Output = json.RawMessage(`{"n":` + index + `}`)
@@ -546,8 +555,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			ev.Message = "it was undone"
 		}
 		return ev
-	case "parent": // its words are the ask and the attempt
+	case "parent": // its words are the ask and the attempt, and answers, like a1:bought:yes
 		return core.AskChild{
+			Answers: passed(words[2:]),
 			OrderID: orderID, Parent: core.Parent{
 				OrderID: "p",
 				Step:    cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1]),
@@ -593,6 +603,19 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		r.RetryAfter = s.span(v)
 	}
 	return r
+}
+
+func passed(words []string) (all []core.Passed) {
+	for _, w := range words {
+		if part := strings.Split(w, ":"); len(part) == 3 {
+			value, _ := json.Marshal(part[2])
+			if json.Valid([]byte(part[2])) {
+				value = json.RawMessage(part[2])
+			}
+			all = append(all, core.Passed{ID: part[0], Name: part[1], Value: value, By: "ann"})
+		}
+	}
+	return all
 }
 
 // answer is for a step and its round, like "approve/1", or for an event, like "bought".
@@ -775,6 +798,12 @@ func describeStep(s *protocol.Step) string {
 		text += ", won: " + strings.Join(s.Won, ", ")
 	}
 	text += describeAnswers(s) + describeChildren(s.Children) + describeReminders(s)
+	if s.Passing != nil {
+		text += fmt.Sprintf(", %d answers known", len(s.Passing.Known))
+		for _, a := range s.Passing.Answers {
+			text += ", passes " + a.ID
+		}
+	}
 	if p := s.Claim.Progress; p != nil {
 		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
 	}
@@ -889,10 +918,18 @@ func (s *story) printEffects(effects []core.Effect) {
 				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
 			}
 		case core.AskChild:
-			s.printf("  -> %s/%d: %s %s", e.OrderID, e.Parent.Attempt, e.Ask, e.Order)
+			text := fmt.Sprintf("%s %s", e.Ask, e.Order)
+			for _, a := range e.Answers {
+				text += fmt.Sprintf(", %s: %s %s", a.ID, a.Name, a.Value)
+			}
+			s.printf("  -> %s/%d: %s", e.OrderID, e.Parent.Attempt, text)
 		case core.ChildEnded:
-			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State,
-				strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
+			took := ""
+			if len(e.Took) > 0 {
+				took = fmt.Sprintf(", took %d", len(e.Took))
+			}
+			s.printf("  -> parent/%d: %s %s%s", e.Parent.Attempt, e.State,
+				strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "), took)
 		case core.EraseContent:
 			s.printf("  -> store: erase the content %s of %s", e.Hash, e.OrderID)
 		case core.RaiseAlert:

@@ -396,7 +396,7 @@ func aboutOf(ev core.Event, t *Task) about {
 	case core.AskChild:
 		return about{
 			kind: askChild, Command: c,
-			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask),
+			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask) + causePassed(e.Answers),
 		}
 	case core.StepLate:
 		a := about{

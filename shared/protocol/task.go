@@ -38,15 +38,18 @@ type Task struct {
 	//   - The order has an item or row of its own (see Apart).
 	//   - The content was erased.
 	//   - A Cancel came before the order (P17, a cancel is kept).
-	Order        json.RawMessage `json:"Order,omitempty"`
-	Priority     string          `json:"priority,omitzero"`
-	ReplyTo      string          `json:"replyTo,omitzero"` // logical name of a queue or bus; "" means none
-	Parent       *core.Parent    `json:"parent,omitzero"`  // step that a child belongs to; nil for a submitted order
-	ProcessState core.State      `json:"ProcessState"`
-	Phase        core.Phase      `json:"phase,omitzero"` // direction of a task in Error
-	Run          int             `json:"run,omitzero"`   // number of the run, from 0 (P2, attempts of a run share a key)
-	Commands     Commands        `json:",embed"`
-	Attempts     Attempts        `json:",embed"`
+	Order    json.RawMessage `json:"Order,omitempty"`
+	Priority string          `json:"priority,omitzero"`
+	ReplyTo  string          `json:"replyTo,omitzero"` // logical name of a queue or bus; "" means none
+	Parent   *core.Parent    `json:"parent,omitzero"`  // step that a child belongs to; nil for a submitted order
+	// Took holds short hashes of the IDs of the parent's answers that this run has used or refused (P56). The parent
+	// gets them with the end.
+	Took         []string   `json:"took,omitempty"`
+	ProcessState core.State `json:"ProcessState"`
+	Phase        core.Phase `json:"phase,omitzero"` // direction of a task in Error
+	Run          int        `json:"run,omitzero"`   // number of the run, from 0 (P2, attempts of a run share a key)
+	Commands     Commands   `json:",embed"`
+	Attempts     Attempts   `json:",embed"`
 	// number of counted forward claims since Start (P23, a hop budget bounds claims)
 	Hops      int `json:"hops,omitzero"`
 	StatusSeq int `json:"statusSeq,omitzero"` // sequence number of the last status message
@@ -180,8 +183,10 @@ type Step struct {
 	// record of answers; only for a step that waits for an answer
 	Answers *Answers `json:"answers,omitzero"`
 	// record of child tasks; only for a step that has child tasks
-	Children *Children                  `json:"children,omitzero"`
-	Unknown  map[string]json.RawMessage `json:",embed"`
+	Children *Children `json:"children,omitzero"`
+	// record of answers that are passed on; only for a step that has child tasks
+	Passing *Passing                   `json:"passing,omitzero"`
+	Unknown map[string]json.RawMessage `json:",embed"`
 }
 
 // Uncalled reports whether the step waits for its next attempt because its agent could not call the service
@@ -308,6 +313,14 @@ type Children struct {
 	Rounds int  `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
 
+// Passing is a step's record of the answers that it passes on to its children (P56, answers pass through).
+type Passing struct {
+	// Answers holds the answers that no child has taken, in the order in which they came; at most MaxPassed.
+	Answers []core.Passed `json:"answers,omitempty"`
+	// Known holds short hashes of the IDs of the latest accepted answers; at most maxKnown.
+	Known []string `json:"known,omitempty"`
+}
+
 // Collected is the output of a child.
 type Collected struct {
 	Index  int             `json:"index"`
@@ -343,6 +356,8 @@ type Vote struct {
 	By    string          `json:"by"`
 	Value json.RawMessage `json:"value"`
 	At    core.Time       `json:"at"`
+	// Passed is the short hash of the ID of an answer that came from the parent (P56). It is "" for every other vote.
+	Passed string `json:"passed,omitempty" doc:"short hash of the ID of an answer that the order's parent passed on"`
 }
 
 // Decided is the output of a step that waited for an answer. An answer came, or the time for an answer ended.

@@ -48,10 +48,15 @@ func (t *Task) Verdict(id string) *Verdict {
 		return v
 	}
 	for i := range t.Steps {
-		if a := t.Steps[i].Answers; a != nil {
+		s := &t.Steps[i]
+		if a := s.Answers; a != nil {
 			if v := verdictIn(a.Verdicts, id); v != nil {
 				return v
 			}
+		}
+		if s.Passing.knows(id) {
+			v := s.passedOn(id)
+			return &v
 		}
 	}
 	if len(t.Commands.Refused) == 0 {

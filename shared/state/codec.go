@@ -18,7 +18,7 @@ import (
 // wherever a program that knows no more can handle the document.
 const (
 	TaskSchema  = 3
-	plainSchema = 2 // no step is withdrawn (P53), and none is an Any that has begun (P54)
+	plainSchema = 2 // no step is withdrawn (P53), has decided members (P54) or passes answers on (P56)
 )
 
 // ErrSchema means that the document has another major schema. This program must not change such a document.
@@ -89,7 +89,8 @@ func EncodeTask(t *protocol.Task) ([]byte, error) {
 
 func schemaOf(t *protocol.Task) int {
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Withdrawn != 0 || s.State == core.Settling || len(s.Won) > 0 {
+		s := &t.Steps[i]
+		if s.Withdrawn != 0 || s.State == core.Settling || len(s.Won) > 0 || s.Passing != nil {
 			return TaskSchema
 		}
 	}

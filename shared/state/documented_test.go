@@ -42,7 +42,7 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 		"reminded": protocol.Reminded{},
 		"answers":  protocol.Answers{}, "answers.votes": protocol.Vote{},
 		"children": protocol.Children{}, "children.open": protocol.OpenChild{},
-		"children.results": protocol.Collected{},
+		"children.results": protocol.Collected{}, "passing": protocol.Passing{}, "passing.answers": core.Passed{},
 	} {
 		want[name] = members(reflect.TypeOf(of))
 	}

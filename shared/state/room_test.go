@@ -46,12 +46,14 @@ func (noInput) InputReads(int) []string                                  { retur
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
+func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
+func (noInput) CheckPassed(int, int, json.RawMessage) error              { return nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
 func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
 func (noInput) Reminder(int, core.Environment) (json.RawMessage, error) {
 	return nil, errors.New(worst)
 }
-func (noInput) CheckOrder(json.RawMessage) error       { return nil }
-func (noInput) CheckAnswer(int, json.RawMessage) error { return nil }
+
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
@@ -172,6 +174,9 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 			Workflow: "leaf", Definition: strings.Repeat("d", 32),
 			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2,
 		}
+		if rapid.Bool().Draw(t, "passes") { // P56
+			each.Events = []core.PassedEvent{{Name: "passed"}}
+		}
 		if rapid.Bool().Draw(t, "enough children") { // P54
 			each.Tolerate = 0
 			each.Enough = json.RawMessage(`1`)
@@ -282,6 +287,11 @@ func (f *full) event() core.Event {
 	id := fmt.Sprintf("%0128d", f.n)
 	if a := f.def.Steps[f.def.Index(s.Name)].Answer; a != nil && draw("answered", 4) > 0 {
 		return f.answer(s, a, id, draw)
+	}
+	if e := f.def.Steps[f.def.Index(s.Name)].Each; e != nil && e.Events != nil && draw("passed", 4) == 0 {
+		return core.Answered{
+			ID: id, Run: f.task.Run, Name: "passed", By: persons()[0], Value: text(draw("size", 9000)), Note: worst[:512],
+		}
 	}
 	if c := s.Children; c != nil && len(c.Open) > 0 && draw("child", 5) > 0 {
 		states := []core.ChildState{

@@ -16,6 +16,7 @@ import (
 type Approval struct {
 	OrderID  string          `json:"orderId"`
 	Workflow string          `json:"workflow"`
+	Parent   *Parent         `json:"parent,omitempty" doc:"step that the order is a child of"`
 	Step     string          `json:"step"`
 	Run      int             `json:"run" doc:"run to name in an answer"`
 	Question string          `json:"question,omitempty"`
@@ -39,7 +40,7 @@ func ApprovalsOf(t *Task) (open []Approval) {
 			continue
 		}
 		a := Approval{
-			OrderID: t.OrderID, Workflow: t.Workflow, Step: s.Name, Run: t.Run, Since: s.ClaimedAt,
+			OrderID: t.OrderID, Workflow: t.Workflow, Parent: t.Parent, Step: s.Name, Run: t.Run, Since: s.ClaimedAt,
 			Until: s.WakeAt, Answers: *s.Answers,
 		}
 		var asked core.Question

@@ -15,9 +15,9 @@ type Children struct {
 	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and do not wait for the operator"`
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
-	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
 	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
-	Losing   []string `json:"losing,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that enough others have overtaken, and that are not undone yet"`
+	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
+	Answers  int      `json:"answers,omitempty" doc:"number of answers to events that wait for a child order that takes them"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
@@ -38,9 +38,6 @@ type Repeat struct {
 	Next   core.Time       `json:"next,omitzero" doc:"start of the next iteration; absent while one runs"`
 }
 
-// mostListed is the largest number of child orders in each list.
-const mostListed = 20
-
 // Parent is the step that a child task belongs to.
 type Parent struct {
 	OrderID string `json:"orderId"`
@@ -57,6 +54,9 @@ func parentOf(t *protocol.Task) *Parent {
 
 func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	v := &Children{Workflow: def.Workflow, Tolerate: def.Tolerate}
+	if s.Passing != nil {
+		v.Answers = len(s.Passing.Answers)
+	}
 	c := s.Children
 	if c == nil {
 		return v
@@ -90,9 +90,6 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		v.FailedAs = append(v.FailedAs, id(index))
 	}
 	for _, o := range c.Open {
-		if s.State == core.Settling && len(v.Losing) < mostListed {
-			v.Losing = append(v.Losing, id(o.Index))
-		}
 		switch core.ChildState(o.State) {
 		case core.ChildError:
 			v.Stopped = append(v.Stopped, id(o.Index))

@@ -1,7 +1,9 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
@@ -45,7 +47,61 @@ func (b *builder) each(f field) core.StepDefinition {
 	b.remind(f, &s)
 	b.repeat(f, &s)
 	b.enough(f, &s)
+	s.Each.Events = passedEvents(v, s.Each)
 	return s
+}
+
+// passedEvents returns the events that a step passes on to its only child at a time (P56, answers pass through): those
+// of a block, and of any workflow that is repeated.
+func passedEvents(v *value, e *core.Each) (all []core.PassedEvent) {
+	if e.Child == nil || v.field("each") != nil || !e.Block() && e.Repeat == nil {
+		return nil
+	}
+	add := func(event core.PassedEvent) {
+		n := slices.IndexFunc(all, func(p core.PassedEvent) bool { return p.Name == event.Name })
+		switch {
+		case n < 0:
+			all = append(all, event)
+		case !bytes.Equal(all[n].Schema, event.Schema): // the child decides about the value
+			all[n].Schema = nil
+		}
+	}
+	for i := range e.Child.Steps {
+		s := &e.Child.Steps[i]
+		if s.Answer != nil && s.Answer.Event != "" {
+			add(core.PassedEvent{Name: s.Answer.Event, Schema: s.Answer.Schema})
+		}
+		if s.Each != nil {
+			for _, event := range s.Each.Events {
+				add(event)
+			}
+		}
+	}
+	return all
+}
+
+// passed reports events that more than one step could pass on at once, and those that another step takes first.
+func (b *builder) passed(i int) {
+	s := &b.def.Steps[i]
+	if s.Each == nil || b.order.before == nil {
+		return
+	}
+	at := b.steps[i].at
+	for _, event := range s.Each.Events {
+		for j := range b.def.Steps {
+			o := &b.def.Steps[j]
+			apart := b.order.certain(i, j) || b.order.certain(j, i)
+			switch {
+			case o.Answer != nil && o.Answer.Event == event.Name:
+				b.report.warn(at, fmt.Sprintf("an event %s goes to step %s, and never to the one in step %s", event.Name,
+					o.Name, s.Name), "give one of the two events another name")
+			case j < i && o.Each != nil && o.Each.Passes(event.Name) >= 0 && !apart:
+				b.report.error(at, fmt.Sprintf("the steps %s and %s can be open at once, and something in both waits for "+
+					"the event %s", o.Name, s.Name, event.Name), "give one of the two events another name, or let one of "+
+					"the steps come after the other")
+			}
+		}
+	}
 }
 
 // enough checks the field enough of a list of children (P54, the first of several decides). The method items reads it.

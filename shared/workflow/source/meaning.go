@@ -33,6 +33,8 @@ func (b *builder) meaning() {
 		b.late(i)
 		b.reminds(i)
 		b.member(i)
+		b.passed(i)
+		b.lasts(i)
 		b.endless(i)
 	}
 	onDeadline := b.root.field("onDeadline")

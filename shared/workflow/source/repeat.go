@@ -1,11 +1,13 @@
 package source
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // besideRepeat gives the advice for fields that belong to a list of children.
@@ -41,6 +43,52 @@ func (b *builder) repeat(f field, s *core.StepDefinition) {
 		b.report.error(f.value.field("repeat").at, "step "+f.key+" repeats a point of no return, and would be undone if it "+
 			"failed in a later iteration", "write onFailure: stop, and onExhausted: stop or keep")
 	}
+}
+
+// lasts warns about a repeat that may last longer than the deadline of the order, or than a service of its steps
+// remembers the keys with which these are undone.
+func (b *builder) lasts(i int) {
+	s := &b.def.Steps[i]
+	if s.Each == nil || s.Each.Repeat == nil || s.Each.Child == nil {
+		return
+	}
+	r := s.Each.Repeat
+	lasts := core.Duration(r.AtMost)*longestWay(s.Each.Child) + core.Duration(r.AtMost-1)*r.Every
+	if s.Deadline > 0 {
+		lasts = min(lasts, s.Deadline)
+	}
+	at := b.steps[i].value.field("repeat").at
+	says := fmt.Sprintf("the iterations of step %s may last %s in all, ", s.Name, workflow.Short(lasts))
+	if b.def.Deadline > 0 && lasts > b.def.Deadline {
+		b.report.warn(at, says+"and the deadline of the order is "+workflow.Short(b.def.Deadline),
+			"lower atMost or the times, give the step a deadline, or make that of the order longer")
+	}
+	for _, inner := range s.Each.Child.Steps {
+		kept := s.Each.Child.Agents[inner.Agent].KeyRetention
+		if inner.Undo != nil && kept > 0 && lasts > kept {
+			b.report.warn(at, fmt.Sprintf("%sbut agent %s remembers keys for %s only: the undo of step %s in the first "+
+				"iteration may come too late", says, inner.Agent, workflow.Short(kept), inner.Name),
+				"lower atMost or the times, or raise keyRetention if the service remembers keys for longer")
+			return
+		}
+	}
+}
+
+// longestWay returns the largest sum of timeouts and waits along the dependencies of a definition.
+func longestWay(d *core.Definition) (longest core.Duration) {
+	ends := map[string]core.Duration{}
+	for range d.Steps { // after as many rounds as there are steps, each sum has reached the steps behind it
+		for i := range d.Steps {
+			s := &d.Steps[i]
+			end := core.Duration(0)
+			for _, name := range s.After {
+				end = max(end, ends[name])
+			}
+			ends[s.Name] = end + span(s)
+			longest = max(longest, ends[s.Name])
+		}
+	}
+	return longest
 }
 
 var judges = regexp.MustCompile(`\b(result|index)\b`)

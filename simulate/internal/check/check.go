@@ -81,6 +81,7 @@ func Committed(w *world.Simulation, before, after *protocol.Task, record *port.R
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)
+		m.passed(&after.Steps[i])
 	}
 	m.children()
 	m.anys()

@@ -19,6 +19,7 @@ func (m *move) children() {
 		m.did("P40")
 		c := s.Children
 		m.iterations(s, d)
+		m.carries(s)
 		open := map[int]bool{}
 		for _, o := range c.Open {
 			if open[o.Index] || o.Index >= c.Count {
@@ -45,10 +46,27 @@ func (m *move) enough(s *protocol.Step) {
 	c := s.Children
 	switch {
 	case c.Failed > c.Count-c.Enough:
-		m.fail("P54", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
+		m.fail("P40", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
 			c.Count, c.Enough)
 	case s.State == core.Processed && len(c.Open) > 0:
-		m.fail("P54", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
+		m.fail("P40", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
+	}
+}
+
+// carries notes with how many answers of the parent a child begins (invariant 26).
+func (m *move) carries(s *protocol.Step) {
+	if s.Passing == nil || s.Claim.Undo {
+		return
+	}
+	var before *protocol.Children
+	if m.before != nil {
+		before = m.was(s.Name).Children
+	}
+	for _, o := range s.Children.Open {
+		id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index}.ChildID()
+		if _, known := m.o.Seen.Carried[id]; !known && !o.Ended && before.At(o.Index) < 0 {
+			m.o.Seen.Carried[id] = len(s.Passing.Answers)
+		}
 	}
 }
 

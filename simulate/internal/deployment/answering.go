@@ -54,6 +54,33 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
+// passing schedules events that the order passes on to its children (P56, answers pass through). Each has a value of its
+// own, by which its taker is known. Some come twice.
+func passing(w *world.Simulation, o *world.Order) {
+	if !slices.ContainsFunc(w.Def.Steps, func(s core.StepDefinition) bool {
+		return s.Each != nil && s.Each.Passes(workflows.Bought) >= 0
+	}) {
+		return
+	}
+	for range w.Choose("passes", o.Id, 5, 0.8) {
+		w.After(200+w.Spread("passes", o.Id, 200_000), func() { pass(w, o) })
+	}
+}
+
+func pass(w *world.Simulation, o *world.Order) {
+	o.Commands++
+	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Name: workflows.Bought, By: workflows.Passer}
+	c.Value, _ = json.Marshal(c.ID)
+	if t := w.Store.Task(o.Id); t != nil {
+		c.Run = t.Run
+	}
+	direct := w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1
+	Instruct(w, o, c, direct)
+	if w.Choose("passes", o.Id+"/again", 2, 0.3) == 1 {
+		w.After(w.Spread("passes", o.Id+"/again", 60_000), func() { Instruct(w, o, c, direct) })
+	}
+}
+
 // scripted schedules the scenario's answers to the waiting steps of a task.
 func scripted(w *world.Simulation, t *protocol.Task) {
 	o := w.ByID[t.OrderID]

@@ -85,6 +85,7 @@ func commands(w *world.Simulation, o *world.Order) {
 		return
 	}
 	answering(w, o)
+	passing(w, o)
 	for range w.Choose("commands", o.Id, 3, 0.15) {
 		w.After(500+w.Spread("command", o.Id, 200_000), func() { interfere(w, o) })
 	}

@@ -63,6 +63,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def)  //nolint:gosec // not for secrets
 	putBlock(rand.New(rand.NewPCG(seed, 0xb10c)), def)     //nolint:gosec // not for secrets
 	putEnough(rand.New(rand.NewPCG(seed, 0xe209)), def)    //nolint:gosec // not for secrets
+	putPassed(rand.New(rand.NewPCG(seed, 0x9a55)), def)    //nolint:gosec // not for secrets
 	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)       //nolint:gosec // not for secrets
 	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)      //nolint:gosec // not for secrets
 	putReminders(rand.New(rand.NewPCG(seed, 0x4e31)), def) //nolint:gosec // not for secrets
@@ -383,6 +384,33 @@ func putEnough(r *rand.Rand, def *core.Definition) {
 		}
 		s.Each.Tolerate = 0
 		s.Each.Enough = json.RawMessage([]string{"1", "1", "2", `"${ order.missing ?? 1 }"`, "3"}[r.IntN(5)])
+	}
+}
+
+// putPassed has two of three blocks and repeated children wait for an event, which their parent passes on (P56, answers
+// pass through).
+func putPassed(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Each == nil || s.Input != nil || !s.Each.Block() && s.Each.Repeat == nil || r.IntN(3) == 0 {
+			continue
+		}
+		waits := core.StepDefinition{
+			Name: "e", Timeout: core.Duration(20+r.IntN(100)) * core.Second, OnFailure: core.OnFailureUndo,
+			Answer: &core.Answer{Event: workflows.Bought, OnTimeout: core.OnFailureUndo},
+		}
+		if r.IntN(2) == 0 {
+			waits.After = []string{"x"}
+		}
+		if r.IntN(2) == 0 {
+			waits.Answer.OnTimeout = ""
+			waits.Answer.TimeoutValue = json.RawMessage(`"none"`)
+		}
+		leaf := *s.Each.Child
+		leaf.Steps = append(slices.Clone(leaf.Steps), waits)
+		s.Each.Child = sealed(&leaf)
+		s.Each.Definition = leaf.Hash
+		s.Each.Events = []core.PassedEvent{{Name: workflows.Bought}}
 	}
 }
 

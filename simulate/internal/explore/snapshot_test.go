@@ -233,6 +233,8 @@ func snapshotHistory(h *world.History) world.History {
 	c.Verdicts = maps.Clone(h.Verdicts)
 	c.Cancels = maps.Clone(h.Cancels)
 	c.Answered = maps.Clone(h.Answered)
+	c.Passed = maps.Clone(h.Passed)
+	c.Carried = maps.Clone(h.Carried)
 	c.Decisions = maps.Clone(h.Decisions)
 	c.Failed = maps.Clone(h.Failed)
 	c.StopBy = maps.Clone(h.StopBy)

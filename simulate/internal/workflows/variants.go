@@ -10,6 +10,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// Passer is the sender of events that an order passes on to its children.
+const Passer = "passer"
+
 // Names in simulated workflows: the people who answer, and an event.
 var (
 	Persons = []string{"ann", "bob", "cleo"}

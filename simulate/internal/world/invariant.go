@@ -40,10 +40,12 @@ var invariants = []Invariant{
 	{"19", "no message is lost without a trace"},
 	{"20", "work per order is bounded"},
 	{"21", "the due time in the index is never later than the earliest time at which something must happen"},
-	{"22", "Processed: of the members of a step with any, exactly those that have decided it have an effect"},
+	{"22", "Processed: of the members of a step with any, exactly those that have decided it have an effect, and of a " +
+		"list with enough, exactly so many children"},
 	{"23", "no more members of a step with any have ended well than decide it"},
 	{"24", "no iteration begins before the one before it has ended"},
 	{"25", "a step has no more iterations than it may have"},
+	{"26", "no two iterations take the same passed answer, and one that begins with an answer waits for no other"},
 	{"27", "a reminder is decided once, when it is due, for a step that goes forward, and begins at most an hour later"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},

@@ -24,6 +24,8 @@ type History struct {
 	Verdicts  map[string]bool      // acceptance of commands, by their content
 	Cancels   map[int]bool         // runs of the task with a refused Cancel
 	Answered  map[string]bool      // acceptance of answers, by the ID of the answer
+	Passed    map[string]string    // children that have taken a passed answer, by its value (P56)
+	Carried   map[string]int       // number of passed answers that a child began with, by its ID
 	Decisions map[string]string    // decided values, by step, run and round (P35, an answer decides a round)
 	Dirty     bool                 // true if the effects of the order may have changed since the last check
 	Writes    int
@@ -44,7 +46,7 @@ func NewHistory() History {
 		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
 		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
 		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
-		Failed: map[string]bool{}, Reminded: map[string]core.Time{},
+		Failed: map[string]bool{}, Passed: map[string]string{}, Carried: map[string]int{}, Reminded: map[string]core.Time{},
 	}
 }
 

@@ -113,9 +113,12 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	case o.event:
 		r.Event = step
 	default:
-		if err := answered(task, step); err != nil {
+		task, err = answered(ctx, c, task, step)
+		if err != nil {
 			return verdictLine{}, err
 		}
+		id = task.OrderID
+		r.Run = task.Run
 		r.Step = step
 		r.Round = o.round
 	}
@@ -126,22 +129,40 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-// answered returns an error if the step does not exist or takes no answer. The error lists the steps that
-// take answers.
-func answered(task *view.Task, step string) error {
+// answered returns the order with the step: the order itself, or the open child of one of its blocks (P56). It returns
+// an error if there is no such step, or if it takes no answer. The error lists the steps that take answers.
+func answered(ctx context.Context, c *client.Client, task *view.Task, step string) (*view.Task, error) {
 	if s := stepOf(task, step); s != nil && s.Answers != nil {
-		return nil
+		return task, nil
 	}
-	var names []string
-	for _, s := range task.Steps {
-		if s.Answers != nil {
+	all, err := app.Below(ctx, c, task)
+	if err != nil {
+		return nil, err
+	}
+	var names, ids []string
+	var found *view.Task
+	for _, t := range all {
+		for _, s := range t.Steps {
+			if s.Answers == nil {
+				continue
+			}
 			names = append(names, s.Name)
+			if s.Name == step {
+				ids = append(ids, t.OrderID)
+				found = t
+			}
 		}
 	}
-	if len(names) == 0 {
-		return failure.New(failure.NotFound, "`show` lists its steps",
+	switch {
+	case len(ids) == 1:
+		return found, nil
+	case len(ids) > 1:
+		return nil, failure.New(failure.Usage, "answer one of them by its ID: "+strings.Join(ids, ", "),
+			"%d child orders of %s have a step %s", len(ids), task.OrderID, step)
+	case len(names) == 0:
+		return nil, failure.New(failure.NotFound, "`show` lists its steps",
 			"order %s has no approval or event that can be answered", task.OrderID)
 	}
-	return failure.New(failure.NotFound, "its approvals and events: "+strings.Join(names, ", "),
+	return nil, failure.New(failure.NotFound, "its approvals and events: "+strings.Join(names, ", "),
 		"step %.60q of order %s is not an approval or event", step, task.OrderID)
 }

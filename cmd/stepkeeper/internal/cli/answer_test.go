@@ -160,3 +160,39 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 		require.Equal(t, want == 1, strings.Contains(r.err, "1 child order left out"), args)
 	}
 }
+
+// looping returns an order whose second iteration of a block waits for an answer.
+func looping(b *backend) (child string) {
+	at := core.TimeOf(noon)
+	b.put(&protocol.Task{
+		OrderID: "looping", Workflow: "expense", ProcessState: core.Processing, Created: at,
+		Steps: []protocol.Step{{
+			Name: "card", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim:    protocol.Claim{At: at},
+			Children: &protocol.Children{Count: 5, Next: 2, Started: 2, Open: []protocol.OpenChild{{Index: 1}}},
+		}},
+	})
+	parent := core.Parent{OrderID: "looping", Step: "card", Index: 1, Attempt: 1}
+	b.put(&protocol.Task{
+		OrderID: parent.ChildID(), Workflow: "expense", ProcessState: core.Processing, Created: at, Parent: &parent,
+		Steps: []protocol.Step{{
+			Name: "check", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
+			Claim: protocol.Claim{At: at}, Wait: protocol.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
+			Answers: &protocol.Answers{Round: 1, Need: 1},
+		}},
+	})
+	return parent.ChildID()
+}
+
+// P56: a step of the iteration that is open is answered as if it were a step of the order.
+func TestAnswerFindsTheOpenIteration(t *testing.T) {
+	b := newBackend(noon)
+	child := looping(b)
+	c := call{server: serve(t, b).URL}
+	c.run(t, "answer", "looping", "check", "yes", "--by", "bob").want(t, failure.OK)
+	require.Len(t, b.commands, 1)
+	require.Equal(t, child, b.commands[0].OrderID)
+	require.Equal(t, "check", b.commands[0].Event.(core.Answered).Step)
+	c.run(t, "answer", "looping", "chekc", "yes", "--by", "bob").want(t, failure.NotFound, "its approvals and events: check")
+	c.run(t, "approvals").want(t, failure.OK, "looping / card / 1")
+}

@@ -51,8 +51,12 @@ func newApprovals(a *app.App) *cobra.Command {
 			"QUESTION",
 		},
 			func(q *client.Approval) []string {
+				order := q.OrderID
+				if p := q.Parent; p != nil {
+					order = fmt.Sprintf("%s / %s / %d", p.OrderID, p.Step, p.Index)
+				}
 				return []string{
-					q.OrderID, q.Step, strings.Join(q.Values, ", "),
+					order, q.Step, strings.Join(q.Values, ", "),
 					cmp.Or(render.Clean(strings.Join(q.Who, ", ")), "anyone"), render.Age(q.Since, a.Now()),
 					render.Moment(q.Until), render.Cut(render.Clean(q.Question), 60),
 				}

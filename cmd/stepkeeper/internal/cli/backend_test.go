@@ -151,6 +151,12 @@ func definitionFor(t *protocol.Task) *core.Definition {
 				Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop},
 			})
 			continue
+		case s.Children != nil:
+			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Each: &core.Each{
+				Workflow: core.BlockName(t.Workflow, s.Name), Concurrency: 1,
+				Repeat: &core.Repeat{Until: "result.done", AtMost: 5},
+			}})
+			continue
 		case s.Answers != nil:
 			d.Steps = append(d.Steps, core.StepDefinition{
 				Name: s.Name, Timeout: core.Day,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -63,11 +64,19 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	if err != nil {
 		return content{}, err
 	}
+	var open []client.Approval
+	below, err := app.Below(ctx, s.Client, t)
+	if err != nil { // without them the page still shows the order
+		below = []*client.Task{t}
+	}
+	for _, o := range below {
+		open = append(open, view.ApprovalsOf(o)...)
+	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{
 		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"),
 		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t), Waits: waitsOf(t),
-		Questions: s.questions(view.ApprovalsOf(t)), Outcome: became,
+		Questions: s.questions(open), Outcome: became,
 	}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"

@@ -194,8 +194,9 @@ func (p Page) note(s view.Step, t view.Task) string {
 		notes = append(notes, p.atWork(s)...)
 	case core.Settling:
 		notes = append(notes, p.first(s, t))
-		if s.Children != nil {
-			notes = append(notes, Children(s.Children))
+		if c := s.Children; c != nil {
+			notes = append(notes, fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
+				strings.Join(slices.Concat(c.Open, c.Stopped, c.InDoubt), ", ")))
 		}
 	case core.Waiting:
 		if s.Any != nil {
@@ -347,11 +348,11 @@ func Children(c *view.Children) string {
 	case c.Undo:
 	case c.Repeat != nil:
 		text = iteration(c)
-	case len(c.Losing) > 0:
-		text = fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
-			strings.Join(c.Losing[:min(len(c.Losing), 3)], ", "))
 	case c.Enough > 0:
 		text += fmt.Sprintf(", %d are enough", c.Enough)
+	}
+	if c.Answers > 0 {
+		text += fmt.Sprintf("; answers that wait to be taken: %d", c.Answers)
 	}
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,

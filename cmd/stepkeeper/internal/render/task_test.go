@@ -365,9 +365,16 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Children: &view.Children{Workflow: "parcel", Count: 5, Ended: 1, Running: 4, Enough: 3, Tolerate: 2},
 				},
 				{
+					Name: "passes", Kind: view.KindBlock, State: core.Waiting,
+					Children: &view.Children{
+						Workflow: "order~passes", Count: 2, Ended: 1, Running: 1, Answers: 2,
+						Repeat: &view.Repeat{AtMost: 9, Until: "result.done"},
+					},
+				},
+				{
 					Name: "decided", Kind: view.KindEach, State: core.Settling, FinishedAt: at(900),
 					Children: &view.Children{
-						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Losing: []string{"o-1", "o-4"},
+						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Open: []string{"o-1", "o-4"},
 					},
 				},
 			},
