@@ -115,7 +115,9 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 		if f.Definition == nil {
 			return nil, f.Problems.Err()
 		}
-		agents = slices.AppendSeq(agents, maps.Keys(f.Definition.Agents))
+		for _, def := range f.Definition.WithBlocks() {
+			agents = slices.AppendSeq(agents, maps.Keys(def.Agents))
+		}
 	}
 	slices.Sort(agents)
 	return slices.Compact(agents), err
