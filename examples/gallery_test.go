@@ -40,16 +40,6 @@ var answers = map[string][]answer{
 	"subscription": {{"period", "", false}},
 }
 
-// gallery returns the names of all examples.
-func gallery(t *testing.T) (names []string) {
-	files, err := fs.Glob(examples.Files, "*/*.yaml")
-	require.NoError(t, err)
-	for _, file := range files {
-		names = append(names, path.Dir(file))
-	}
-	return slices.Compact(names)
-}
-
 // play is one order of an example. Each call of a service takes a second.
 type play struct {
 	*workflowtest.Run
@@ -262,7 +252,7 @@ func changed(t *testing.T, name string) string {
 // half later while the order waits for whatever comes next. It ends done, with the effects that it has without an
 // interruption, or undone, with none that could be undone.
 func TestInterruptedExamples(t *testing.T) {
-	for _, name := range gallery(t) {
+	for _, name := range examples.Names() {
 		whole := begin(t, name)
 		whole.until(func() bool { return false })
 		whole.UntilEnd(time.Minute)
