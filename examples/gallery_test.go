@@ -31,9 +31,11 @@ type answer struct {
 var answers = map[string][]answer{
 	"expense":      {{"approve", "ann", "approve"}},
 	"food":         {{"prepared", "", true}, {"picked-up", "", true}, {"delivered", "", true}},
+	"insurance":    {{"check~0/ask-clerk", "carl", "accept"}},
 	"invoice":      {{"approved~0/approve", "mary", "review"}, {"approved~0/review", "bob", "clarified"}, {"approved~1/approve", "mary", "approve"}},
 	"kyc":          {{"checked", "", map[string]any{"status": "passed"}}},
 	"papers":       {{"contract", "", true}, {"deed", "", true}, {"receipt-came", "", true}},
+	"phone":        {{"verified~0/typed", "", 4711}},
 	"reminders":    {{"second-week", "", true}},
 	"sign-off":     {{"legal", "ann", "sign"}, {"finance", "bob", "sign"}, {"security", "eve", "sign"}},
 	"signup":       {{"confirmed", "ann@shop.example", "that is me"}},
@@ -162,15 +164,26 @@ func (p *play) answer() {
 			return false
 		}
 		if a.by == "" {
-			return run.Event(p.eventOf(step), "app", a.value).Accepted
+			return run.Event(eventOf(p.def, step), "app", a.value).Accepted
 		}
 		return run.Answer(step, a.by, a.value).Accepted
 	})
 }
 
-func (p *play) eventOf(step string) string {
-	at := slices.IndexFunc(p.def.Steps, func(s core.StepDefinition) bool { return s.Name == step })
-	return p.def.Steps[at].Answer.Event
+// eventOf returns the event that a step of the definition, or of a block in it, waits for.
+func eventOf(def *core.Definition, step string) string {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		switch {
+		case s.Each != nil:
+			if event := eventOf(s.Each.Child, step); event != "" {
+				return event
+			}
+		case s.Name == step && s.Answer != nil:
+			return s.Answer.Event
+		}
+	}
+	return ""
 }
 
 // effects returns how often each operation stands, as the services see it: a fenced service does nothing for a key
