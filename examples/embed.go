@@ -1,17 +1,26 @@
 // Package examples holds the workflows of this folder. `stepkeeper dev --example=NAME` runs one example.
 package examples
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+	"path"
+)
 
-// Files holds the workflows and the order.json of each example. outputs.json lists what the operations of an example
-// return, one output for each key: {"agent.operation": [first, second, …]}. The last one stands for all that follow.
+// Files holds the files of the examples; see Names. outputs.json lists what the operations of an example return, one
+// output for each key: {"agent.operation": [first, second, …]}. The last one stands for all that follow.
 //
-//go:embed */order.json */outputs.json
-//go:embed backup/backup.yaml basket/basket.yaml carriers/carriers.yaml either-or/either-or.yaml
-//go:embed expense/expense.yaml food/food.yaml invoice/invoice.yaml job/job.yaml kyc/kyc.yaml
-//go:embed made-to-order/made-to-order.yaml nightly/*.yaml one-at-a-time/one-at-a-time.yaml order/*.yaml
-//go:embed pages/pages.yaml papers/papers.yaml payment/payment.yaml pipeline/pipeline.yaml quorum/*.yaml quote/quote.yaml
-//go:embed reminders/reminders.yaml shipments/*.yaml sign-off/sign-off.yaml signup/signup.yaml
-//go:embed subscription/subscription.yaml swarm/swarm.yaml transfer/transfer.yaml trial/trial.yaml
-//go:embed trip/trip.yaml visible/visible.yaml weather/weather.yaml
+//go:embed */*.yaml */order.json */outputs.json
 var Files embed.FS
+
+// Names returns the sorted names of the examples. An example is a folder with a workflow of its name and an order.json.
+func Names() (names []string) {
+	orders, _ := fs.Glob(Files, "*/order.json") // the pattern is well formed
+	for _, order := range orders {
+		name := path.Dir(order)
+		if _, err := fs.Stat(Files, path.Join(name, name+".yaml")); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -31,23 +31,15 @@ type answer struct {
 var answers = map[string][]answer{
 	"expense":      {{"approve", "ann", "approve"}},
 	"food":         {{"prepared", "", true}, {"picked-up", "", true}, {"delivered", "", true}},
+	"insurance":    {{"check~0/ask-clerk", "carl", "accept"}},
 	"invoice":      {{"approved~0/approve", "mary", "review"}, {"approved~0/review", "bob", "clarified"}, {"approved~1/approve", "mary", "approve"}},
 	"kyc":          {{"checked", "", map[string]any{"status": "passed"}}},
 	"papers":       {{"contract", "", true}, {"deed", "", true}, {"receipt-came", "", true}},
+	"phone":        {{"verified~0/typed", "", 4711}},
 	"reminders":    {{"second-week", "", true}},
 	"sign-off":     {{"legal", "ann", "sign"}, {"finance", "bob", "sign"}, {"security", "eve", "sign"}},
 	"signup":       {{"confirmed", "ann@shop.example", "that is me"}},
 	"subscription": {{"period", "", false}},
-}
-
-// gallery returns the names of all examples.
-func gallery(t *testing.T) (names []string) {
-	files, err := fs.Glob(examples.Files, "*/*.yaml")
-	require.NoError(t, err)
-	for _, file := range files {
-		names = append(names, path.Dir(file))
-	}
-	return slices.Compact(names)
 }
 
 // play is one order of an example. Each call of a service takes a second.
@@ -172,15 +164,26 @@ func (p *play) answer() {
 			return false
 		}
 		if a.by == "" {
-			return run.Event(p.eventOf(step), "app", a.value).Accepted
+			return run.Event(eventOf(p.def, step), "app", a.value).Accepted
 		}
 		return run.Answer(step, a.by, a.value).Accepted
 	})
 }
 
-func (p *play) eventOf(step string) string {
-	at := slices.IndexFunc(p.def.Steps, func(s core.StepDefinition) bool { return s.Name == step })
-	return p.def.Steps[at].Answer.Event
+// eventOf returns the event that a step of the definition, or of a block in it, waits for.
+func eventOf(def *core.Definition, step string) string {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		switch {
+		case s.Each != nil:
+			if event := eventOf(s.Each.Child, step); event != "" {
+				return event
+			}
+		case s.Name == step && s.Answer != nil:
+			return s.Answer.Event
+		}
+	}
+	return ""
 }
 
 // effects returns how often each operation stands, as the services see it: a fenced service does nothing for a key
@@ -262,7 +265,7 @@ func changed(t *testing.T, name string) string {
 // half later while the order waits for whatever comes next. It ends done, with the effects that it has without an
 // interruption, or undone, with none that could be undone.
 func TestInterruptedExamples(t *testing.T) {
-	for _, name := range gallery(t) {
+	for _, name := range examples.Names() {
 		whole := begin(t, name)
 		whole.until(func() bool { return false })
 		whole.UntilEnd(time.Minute)

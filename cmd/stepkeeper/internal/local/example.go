@@ -45,14 +45,8 @@ type example struct {
 }
 
 func exampleNames() []string {
-	names := []string{exampleOrder}
-	files, _ := fs.Glob(examples.Files, "*/*.yaml")
-	for _, file := range files {
-		if name := path.Dir(file); !slices.Contains(names, name) { // One folder can hold several workflows.
-			names = append(names, name)
-		}
-	}
-	return names
+	others := slices.DeleteFunc(examples.Names(), func(name string) bool { return name == exampleOrder })
+	return append([]string{exampleOrder}, others...)
 }
 
 func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
@@ -115,7 +109,9 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 		if f.Definition == nil {
 			return nil, f.Problems.Err()
 		}
-		agents = slices.AppendSeq(agents, maps.Keys(f.Definition.Agents))
+		for _, def := range f.Definition.WithBlocks() {
+			agents = slices.AppendSeq(agents, maps.Keys(def.Agents))
+		}
 	}
 	slices.Sort(agents)
 	return slices.Compact(agents), err

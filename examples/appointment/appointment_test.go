@@ -1,0 +1,71 @@
+package appointment_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+const (
+	day   = 24 * time.Hour
+	order = `{"email":"ann@shop.example","at":"2026-01-15T12:00:00Z"}`
+)
+
+func made(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
+	w := workflowtest.New(t, "appointment.yaml")
+	w.Agent("mail").On("send").Return(nil)
+	return w, w.Submit(json.RawMessage(order))
+}
+
+// open returns the iteration that waits.
+func open(run *workflowtest.Run) *workflowtest.Run {
+	return run.Child("due", run.Step("due").Children.Count-1)
+}
+
+func moved(t *testing.T, w *workflowtest.Workflow, run *workflowtest.Run, at string) {
+	t.Helper()
+	v := open(run).Event("new-time", "desk", at)
+	require.True(t, v.Accepted, v.Reason)
+	w.Advance(time.Second)
+}
+
+func TestItIsNotMoved(t *testing.T) {
+	w, run := made(t)
+	run.UntilEnd(15 * day)
+	run.ExpectProcessed()
+	run.ExpectOutput(map[string]any{"at": "2026-01-15T12:00:00Z", "moved": 0})
+	require.InDelta(t, 14, w.Now().Sub(workflowtest.Start).Hours()/24, 0.1)
+}
+
+// It is moved to a later day, and then to an earlier one: one mail goes out, on that day.
+func TestItIsMovedTwice(t *testing.T) {
+	w, run := made(t)
+	w.Advance(day)
+	moved(t, w, run, "2026-02-20T12:00:00Z")
+	w.Advance(20 * day)
+	run.ExpectCalls("mail.send", 0)
+	moved(t, w, run, "2026-01-25T12:00:00Z")
+	run.UntilEnd(5 * day)
+	run.ExpectProcessed()
+	run.ExpectOutput(map[string]any{"at": "2026-01-25T12:00:00Z", "moved": 2})
+	run.ExpectCalls("mail.send", 1)
+}
+
+// What is no time is refused, and changes nothing.
+func TestATimeThatIsNone(t *testing.T) {
+	w, run := made(t)
+	w.Advance(day)
+	require.False(t, open(run).Event("new-time", "desk", "next week").Accepted)
+	run.UntilEnd(15 * day)
+	run.ExpectOutput(map[string]any{"at": "2026-01-15T12:00:00Z", "moved": 0})
+}
+
+// Against everything that can go wrong one mail goes out.
+func TestSimulated(t *testing.T) {
+	sim.Check(t, "appointment.yaml", sim.Order(order), sim.Seeds(20))
+}
