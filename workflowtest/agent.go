@@ -71,6 +71,7 @@ type Agent struct {
 	name    string
 	worker  *worker.Worker
 	scripts map[string]*Operation
+	ledger  *memory.Ledger
 
 	now     *Call // call in progress; nil if there is none
 	playing *behaviour
@@ -95,14 +96,7 @@ func (a *Agent) operations() []string {
 	// Map iteration in any order is safe, because the names are sorted below.
 	for _, def := range a.w.defs {
 		for i := range def.Steps {
-			s := &def.Steps[i]
-			if !slices.Contains(s.AllAgents(), a.name) {
-				continue
-			}
-			all = append(all, s.Operation)
-			if s.Undo != nil {
-				all = append(all, s.Undo.Operation)
-			}
+			all = append(all, def.Steps[i].Operations(a.name)...)
 		}
 	}
 	slices.Sort(all)
@@ -116,7 +110,7 @@ func (a *Agent) start() {
 	a.w.must(err)
 	a.worker, err = worker.New(worker.Config{
 		Agent: a.name, Operations: worker.Operations{worker.AnyOperation: {Run: a.run}},
-		Replies: outbox{agent: a}, Quarantine: quarantine, Ledger: memory.NewLedger(), Clock: a.w.clock,
+		Replies: outbox{agent: a}, Quarantine: quarantine, Ledger: a.ledger, Clock: a.w.clock,
 		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 	})
 	a.w.must(err)

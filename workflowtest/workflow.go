@@ -38,6 +38,8 @@ type Workflow struct {
 	defs       map[string]*core.Definition // definitions of all orders, by hash
 	clock      *memory.Clock
 	store      *memory.Store
+	kept       *memory.Definitions
+	leases     *memory.Leases
 	queues     *memory.Queues
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
@@ -71,7 +73,7 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 	usable(t, name, def, problems)
 	w := &Workflow{
 		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start),
-		store:  memory.NewStore(1),
+		store: memory.NewStore(1), kept: memory.NewDefinitions(), leases: memory.NewLeases(),
 		agents: map[string]*Agent{}, runs: map[string]*Run{},
 	}
 	w.wire()
@@ -134,7 +136,9 @@ func (w *Workflow) uses(def *core.Definition) {
 	// Map iteration in any order is safe, because the names are sorted later.
 	for name := range def.Agents {
 		if w.agents[name] == nil {
-			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
+			w.agents[name] = &Agent{
+				w: w, name: name, scripts: map[string]*Operation{}, ledger: memory.NewLedger(),
+			}
 			w.names = append(w.names, name)
 		}
 	}
@@ -155,9 +159,14 @@ func (w *Workflow) wire() {
 	var err error
 	w.queues, err = inprocess.Queues(w.clock, []string{replyTo}, names...)
 	w.must(err)
+	w.start()
+}
+
+// start creates the engine and the agents on the stored data.
+func (w *Workflow) start() {
 	quiet := slog.New(slog.DiscardHandler)
 	st := state.New(state.Config{
-		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode,
+		Store: w.store, Definitions: w.kept, Compile: workflow.Decode,
 		Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != w.def.Name {
@@ -168,7 +177,7 @@ func (w *Workflow) wire() {
 		OnCommit: w.committed,
 	})
 	parts := engine.Parts{
-		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock,
+		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: w.leases, Clock: w.clock,
 		Name: "scheduler", Logger: quiet,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
@@ -177,6 +186,17 @@ func (w *Workflow) wire() {
 	w.supervisor = supervisor.New(supervisor.Config{Parts: parts})
 	for _, name := range w.names {
 		w.agents[name].start()
+	}
+}
+
+// Restart ends the engine and all agents as a crash does, and starts them again on the same store and queues.
+// The calls in progress have had their effects, but their replies are lost, as after Silent.
+func (w *Workflow) Restart() {
+	w.t.Helper()
+	w.held = nil
+	w.start()
+	for _, r := range w.order {
+		r.note("restart")
 	}
 }
 

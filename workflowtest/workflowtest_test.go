@@ -736,3 +736,18 @@ func TestAQuestionIsOpenUntilATime(t *testing.T) {
 		})
 	}
 }
+
+// The call in progress has its effect, and nobody replies. The restarted engine asks again under the same key.
+func TestRestart(t *testing.T) {
+	w := both(t)
+	w.Agent("left").On("do-a").Return(nil).After(500 * time.Millisecond)
+	run := w.Submit(map[string]any{})
+	w.Advance(100 * time.Millisecond)
+	w.Restart()
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectCalls("left.do-a", 2)
+	require.Equal(t, run.Calls("left.do-a")[0].Key, run.Calls("left.do-a")[1].Key)
+	require.Equal(t, 1, run.Step("a").Failures)
+	require.Contains(t, run.Timeline(), "restart")
+}

@@ -18,7 +18,8 @@
 // The audit also checks each ledger as a whole:
 //
 //   - Every effect belongs to a known order.
-//   - Every key has the form <order>/<run>/<step>.
+//   - Every key has the form <order>/<run>/<step>. The effects of a child order <order>~<step>~<index> are those of
+//     the order.
 //   - A fenced or idempotent service has at most one do for each key.
 //   - Every undo follows a do and has the same amount.
 //   - No do follows a fence of its key. A fence is a row for an undo that found no do.

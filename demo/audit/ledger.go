@@ -64,12 +64,13 @@ func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	return json.Unmarshal(text, into)
 }
 
-// orderOf returns the order of an idempotency key. It returns false if the key does not have the form
-// <order>/<run>/<step>.
+// orderOf returns the order of an idempotency key. For a child order <order>~<step>~<index> it is the order that the
+// child belongs to. It returns false if the key does not have the form <order>/<run>/<step>.
 func orderOf(key string) (order string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return "", false
 	}
-	return parts[0], true
+	order, _, _ = strings.Cut(parts[0], "~")
+	return order, order != ""
 }

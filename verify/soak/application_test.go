@@ -23,7 +23,11 @@ const (
 	cancelShare      = 0.06
 	cancelFirstShare = 0.01 // cancelled before they are submitted, so they must never run
 	twiceShare       = 0.03 // orders that are submitted twice at the same time
+	racedShare       = 0.6  // orders of the workflow raced; the others are of the workflow order
 )
+
+// raced is the workflow with races, a loop and deadlines. Its orders have the same effects as the others.
+const raced = "raced"
 
 // longestThought is the longest time between an order and its cancel.
 const longestThought = 4 * time.Second
@@ -71,6 +75,9 @@ func (l *application) one(ctx context.Context, line []byte) {
 	}
 	if err := json.Unmarshal(line, &s); err != nil {
 		panic(err) // the application made the line
+	}
+	if l.chance("raced", s.OrderID) < racedShare {
+		s.Workflow = raced
 	}
 	o := client.Order{ID: s.OrderID, Workflow: s.Workflow, Priority: s.Priority, Content: s.Order}
 	place := l.Add(line)

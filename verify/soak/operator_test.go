@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -101,6 +102,9 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 }
 
+// isChild reports whether an order is a child of another one, which alone takes a cancel, undo or resubmit.
+func isChild(id string) bool { return strings.Contains(id, "~") }
+
 // review resubmits some of the undone orders. They begin again with new keys (P2, attempts of a run share a
 // key).
 func (d *operatorLoop) review(ctx context.Context) {
@@ -108,7 +112,7 @@ func (d *operatorLoop) review(ctx context.Context) {
 		if err != nil || ctx.Err() != nil {
 			return
 		}
-		if _, thought := d.again[s.OrderID]; thought {
+		if _, thought := d.again[s.OrderID]; thought || isChild(s.OrderID) {
 			continue
 		}
 		if chance(d.seed, "again", s.OrderID) > againShare {

@@ -21,6 +21,8 @@ type Report struct {
 	Seconds float64 `json:"seconds"` // length of the whole run
 
 	Orders           int `json:"orders"`
+	Raced            int `json:"raced"`    // orders of the workflow raced
+	Children         int `json:"children"` // their iterations; not included in the number of orders
 	Processed        int `json:"processed"`
 	Undone           int `json:"undone"` // including cancelled orders
 	Cancelled        int `json:"cancelled"`
@@ -84,9 +86,9 @@ const mega = 1 << 20
 
 func (r *Report) print(out io.Writer) {
 	fmt.Fprintf(out,
-		"\norders %d: %d processed, %d undone (%d of them cancelled), %d refused, %d in Error, %d without "+
-			"an end\n",
-		r.Orders, r.Processed, r.Undone, r.Cancelled, r.Refused, r.Error, r.Unfinished)
+		"\norders %d (%d of them raced, with %d iterations): %d processed, %d undone (%d of them cancelled), "+
+			"%d refused, %d in Error, %d without an end\n",
+		r.Orders, r.Raced, r.Children, r.Processed, r.Undone, r.Cancelled, r.Refused, r.Error, r.Unfinished)
 	fmt.Fprintf(out,
 		"operator: %d facts stated, %d orders went on, %d undone, %d began again after an undo, %d "+
 			"commands with a wrong number refused\n",

@@ -220,8 +220,17 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 			return fmt.Errorf("list the orders at the end: %w", err)
 		}
 		listed = append(listed, x)
-		if x.State == "Cancelled" && !strings.HasPrefix(x.OrderID, probePrefix) {
-			r.Cancelled++
+		switch {
+		case strings.HasPrefix(x.OrderID, probePrefix):
+		case isChild(x.OrderID):
+			r.Children++
+		default:
+			if x.State == "Cancelled" {
+				r.Cancelled++
+			}
+			if x.Workflow == raced {
+				r.Raced++
+			}
 		}
 	}
 	s.site.front.cut()
@@ -300,6 +309,9 @@ func (r *Report) judge(small bool, o Options) {
 	}
 	if missing := r.missing(); len(missing) > 0 && !o.Quiet {
 		why = append(why, "never happened: "+strings.Join(missing, ", "))
+	}
+	if r.Raced == 0 || r.Children == 0 {
+		why = append(why, "no order raced, or none had children")
 	}
 	if !small {
 		why = append(why, "the engine holds more at rest than before the first order")

@@ -1,7 +1,9 @@
 package soak_test
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -76,26 +78,43 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	return s, s.files(o)
 }
 
+// racedFile is the workflow of the orders with races, loops and deadlines.
+//
+//go:embed testdata/raced.yaml
+var racedFile []byte
+
+// skewed returns a workflow whose agents have the clock skew of the soak.
+func skewed(name string, workflow []byte) ([]byte, error) {
+	const shipped = "clockSkew: 100ms"
+	if n := bytes.Count(workflow, []byte(shipped)); n != len(services.Names()) {
+		return nil, fmt.Errorf("%s declares %q for %d agents, not for all: the soak cannot change it", name,
+			shipped, n)
+	}
+	return bytes.ReplaceAll(workflow, []byte(shipped), []byte("clockSkew: "+clockSkew.String())), nil
+}
+
 // files writes the files of engine and agents, and sets how the agents are started.
 func (s *site) files(o Options) error {
-	text, err := examples.Files.ReadFile("order/order.yaml")
+	order, err := examples.Files.ReadFile("order/order.yaml")
 	if err != nil {
 		return err
 	}
-	const shipped = "clockSkew: 100ms"
-	if n := strings.Count(string(text), shipped); n != len(services.Names()) {
-		return fmt.Errorf(
-			"examples/order/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped,
-			n)
+	order, err = skewed("examples/order/order.yaml", order)
+	if err != nil {
+		return err
 	}
-	workflow := strings.ReplaceAll(string(text), shipped, "clockSkew: "+clockSkew.String())
+	raced, err := skewed("verify/soak/testdata/raced.yaml", racedFile)
+	if err != nil {
+		return err
+	}
 	url := func(name string) string { return s.proxies[name].url() }
 	isOutside := func(name string) bool { return slices.Contains(outside, name) }
 	if err := os.MkdirAll(s.File("workflows"), 0o700); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{
-		filepath.Join("workflows", "order.yaml"): []byte(workflow),
+		filepath.Join("workflows", "order.yaml"): order,
+		filepath.Join("workflows", "raced.yaml"): raced,
 		"agents.yaml":                            agents.File(url, isOutside),
 		"outside-agents.yaml":                    agents.File(url, nil),
 	} {

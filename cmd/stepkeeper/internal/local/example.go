@@ -131,11 +131,15 @@ func (e *example) startOne() error {
 	if err != nil {
 		return err
 	}
+	outputs, err := outputsOf(e.name)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: &exampleService{}, ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: &exampleService{outputs: outputs, keys: map[string][]string{}}, ReadHeaderTimeout: time.Second}
 	ended := make(chan error)
 	go func() {
 		ended <- port.Guard(nil, "the example's service", func() error { return server.Serve(listener) })
@@ -157,10 +161,28 @@ func (e *example) startOne() error {
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
+// outputsOf returns what the operations of an example return.
+func outputsOf(name string) (map[string][]json.RawMessage, error) {
+	text, err := examples.Files.ReadFile(name + "/outputs.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var outputs map[string][]json.RawMessage
+	return outputs, json.Unmarshal(text, &outputs)
+}
+
 // exampleService is an HTTP service for the examples. Every operation succeeds, with two exceptions. The
 // operation ship of the agent fedex always fails. The operation collected returns "not yet" to the first
 // request with each key.
-type exampleService struct{ asked sync.Map }
+type exampleService struct {
+	outputs map[string][]json.RawMessage
+
+	mu   sync.Mutex
+	keys map[string][]string // keys of the requests for each operation, in the order of the first requests
+}
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	agent, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -168,16 +190,29 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
 		return
 	}
-	if _, again := s.asked.LoadOrStore(r.Header.Get("Idempotency-Key"), true); operation == "collected" &&
-		!again {
+	at, again := s.place(agent+"."+operation, r.Header.Get("Idempotency-Key"))
+	if operation == "collected" && !again {
 		http.Error(w, "no carrier was here", http.StatusTooEarly)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"account": "a-1", "parcel": agent + "-1",
-		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"},
-	})
+	output := json.RawMessage("{}")
+	if all := s.outputs[agent+"."+operation]; len(all) > 0 {
+		output = all[min(at, len(all)-1)]
+	}
+	_, _ = w.Write(output)
+}
+
+// place returns the place of a key among those of an operation. It also returns whether the key came before.
+func (s *exampleService) place(operation, key string) (at int, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at = slices.Index(s.keys[operation], key)
+	if at >= 0 {
+		return at, true
+	}
+	s.keys[operation] = append(s.keys[operation], key)
+	return len(s.keys[operation]) - 1, false
 }
 
 // next returns the first commands for the user to run in another terminal. server contains the flags that
