@@ -66,7 +66,7 @@ install() {
 	[[ -n $python ]] || fail "no Python 3.10 or newer found. Install one, or name it: PYTHON=/path/to/python3"
 	say "installing MiniStack 1.5.33 from PyPI into $venv (once)"
 	[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$here/requirements.txt"
+	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
 	echo "$stamp" >"$venv/stamp"
 }
 

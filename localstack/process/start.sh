@@ -75,7 +75,7 @@ install_python() {
 	python=$(find_python)
 	say "installing LocalStack 4.14.0 from PyPI into $venv (some minutes, once)"
 	[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$here/requirements.txt"
+	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
 	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$here/plugin"
 	echo "$stamp" >"$venv/stamp"
 }

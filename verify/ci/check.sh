@@ -17,7 +17,8 @@ began=$SECONDS
 target() {
 	local name="$*" log from=$SECONDS ended=passed TIMEFORMAT='%U %S'
 	log=$logs/$(tr -c 'a-zA-Z0-9\n' - <<<"$name").log
-	{ time "$@" </dev/null >"$log" 2>&1; } 2>"$log.cpu" || ended=FAILED
+	# shellcheck disable=SC2086 # several words, or none
+	{ time $priority "$@" </dev/null >"$log" 2>&1; } 2>"$log.cpu" || ended=FAILED
 	printf '%5d s  %s %s in %d s (processor %.0f s): %s\n' $((SECONDS - began)) "$name" "$ended" $((SECONDS - from)) \
 		"$(awk '{print $1 + $2}' "$log.cpu")" "$(grep -v '^[[:space:]]*$' "$log" | tail -1 | cut -c1-150)"
 	[[ $ended == passed ]] || {
@@ -38,7 +39,10 @@ for tool in node npm java curl; do
 	}
 done
 
+# The suites on emulators take the longest, although they compute little: they go before the others.
+priority="nice -n 5"
 emulators() {
+	local priority=
 	target make install-emulators
 	touch "$logs/installed"
 	target make integration SHORT=1
@@ -65,7 +69,7 @@ computing() {
 # takes the next one. The race detector needs nothing that is installed.
 others() {
 	local other
-	for other in "make race" "make test-dynamo" "make test-sdk" "make soak MINUTES=1" "make cross" "make demo"; do
+	for other in "make race" "make test-dynamo SHORT=1" "make test-sdk" "make soak MINUTES=1" "make demo"; do
 		[[ $other == "make race" ]] || installed
 		# shellcheck disable=SC2086 # its words are the command
 		! mkdir "$logs/$(tr ' ' '-' <<<"$other").taken" 2>/dev/null || target $other

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -272,11 +273,20 @@ func handlerOf(w *world.Simulation, id int32) *world.Invocation {
 func atEnd(d *Driver) bool {
 	for _, o := range d.W.AllOrders {
 		t := d.W.Store.Task(o.Id)
-		if t == nil && !o.Refused || t != nil && (!t.AtRest() || t.End.ResendAt != 0) {
+		if t == nil && !o.Refused || t != nil && (!t.AtRest() && !waitsForOperator(t) || t.End.ResendAt != 0) {
 			return false
 		}
 	}
 	return true
+}
+
+// waitsForOperator reports whether the order waits for a child that has stopped in Error. It asks for ever.
+func waitsForOperator(t *protocol.Task) bool {
+	return slices.ContainsFunc(t.Steps, func(s protocol.Step) bool {
+		return s.Children != nil && slices.ContainsFunc(s.Children.Open, func(c protocol.OpenChild) bool {
+			return c.State == string(core.ChildError)
+		})
+	})
 }
 
 // say traces an action that traces nothing else.

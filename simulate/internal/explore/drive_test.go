@@ -294,7 +294,7 @@ func actors(d *Driver) {
 		can(d, Sweeps, n, 0)
 	}
 	for i, o := range w.AllOrders {
-		if !o.Seen.Submitted {
+		if !o.Seen.Submitted && o.Submit.OrderID != "" { // no application submits a child
 			can(d, Submits, 0, i)
 		}
 	}

@@ -201,9 +201,9 @@ func (f *figures) broke(what string, v *simulate.Violation) {
 }
 
 const (
-	gateSeeds  = 20_000 // unless set otherwise
-	drawings   = 2000   // different workflows
-	twiceSeeds = 1000   // run again, to compare
+	gateSeeds  = 8000 // unless set otherwise
+	drawings   = 2000 // different workflows
+	twiceSeeds = 1000 // run again, to compare
 )
 
 // seedsOver runs seeds over drawn workflows.
@@ -240,7 +240,7 @@ func (f *figures) seedsOver(n int) {
 // by the clock, which lets the garbage collector have another core. Where the system does not report it
 // the processor time both are the latter.
 func speed() (core, wall float64) {
-	for range 8 {
+	for range 3 {
 		began := time.Now()
 		cpu := cpuTime()
 		orders := 0

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -71,7 +72,7 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 		h.Moment(u.Since, now, 0)
 		h.Moment(u.ResendAt, now, 0)
 	}
-	if len(d.W.Store.Ids) > 1 { // The index may list any of them first.
+	if len(d.W.Store.Ids) > 1 && t.Due != 0 { // The index may list any of them first.
 		h.Number(int64(t.Due) - now)
 	} else {
 		h.Moment(t.Due, now, 0)
@@ -193,6 +194,19 @@ func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 		h.Number(int64(s.Claim.Progress.At) - now)
 	}
 	answers(h, s)
+	children(h, s.Children, now)
+}
+
+// children hashes the record of child orders. The pause before they are asked again grows in the first rounds only.
+func children(h *Digest, c *protocol.Children, now int64) {
+	if c == nil {
+		return
+	}
+	known := *c
+	for known.Rounds > 0 && (&protocol.Children{Rounds: known.Rounds - 1}).Pause() == c.Pause() {
+		known.Rounds--
+	}
+	h.Value(reflect.ValueOf(known), now)
 }
 
 // booksOf hashes the books those of the services, and the agents' ledgers: of one key, or of all.

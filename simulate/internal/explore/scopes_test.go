@@ -11,12 +11,14 @@ import (
 // smallScopes lists the worlds of the exploration: one task of two steps, in a row and at once, for
 // each grade of service, with two instances of each actor: all well, a step that fails for good and
 // an undo, a Cancel, what an operator can do with a task that has stopped. Then steps that are
-// skipped, a deadline, a point of no return, two tasks, and more requests than agents (P32).
+// skipped, a deadline, a point of no return, two tasks, and more requests than agents (P32). Then the first of two,
+// a block of one step, and one that is repeated once.
 func smallScopes() []Scope {
 	var all scopes
 	all.ofGrades()
 	all.ofCommands()
 	all.ofWaits()
+	all.ofGroups()
 	return all
 }
 
@@ -150,4 +152,15 @@ func (all *scopes) ofWaits() {
 	all.add("two tasks on an agent that comes late",
 		terse(one(small(core.Idempotent, false))),
 		Scope{Scenario: world.Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
+}
+
+// ofGroups adds steps of which the first decides (P54), blocks (P55) and a block that is repeated (P57).
+func (all *scopes) ofGroups() {
+	all.add("the first of two", terse(firstOfTwo()), Scope{})
+	all.add("the first of two, one fails for good", terse(firstOfTwo()), fails("s-b"))
+	all.add("a block", terse(block(nil)), Scope{})
+	all.add("a block that fails for good, before it another step", terse(block(nil, "b")), fails("a"))
+	twice := &core.Repeat{Until: "result.n == 2", AtMost: 2}
+	all.add("a block, repeated", terse(block(twice)), Scope{})
+	all.add("a block, repeated too often", terse(block(&core.Repeat{Until: "false", AtMost: 2})), Scope{})
 }

@@ -221,3 +221,45 @@ func one(d *core.Definition) *core.Definition {
 	delete(d.Agents, "b-agent")
 	return sealed(d)
 }
+
+// firstOfTwo is a and b at once, and the first of them decides.
+func firstOfTwo() *core.Definition {
+	d := small(core.Fenced, true)
+	group := core.StepDefinition{Name: "s", OnFailure: core.OnFailureUndo, Any: &core.Any{Enough: 1}}
+	for i := range d.Steps {
+		member := &d.Steps[i]
+		group.Any.Members = append(group.Any.Members, member.Name)
+		member.Name = core.MemberName(group.Name, member.Name)
+		member.OnFailure = core.OnFailureContinue
+	}
+	d.Steps = append(d.Steps, group)
+	return sealed(d)
+}
+
+// block is a block of the step a, which may be repeated, after the other steps.
+func block(repeat *core.Repeat, after ...string) *core.Definition {
+	d := small(core.Fenced, false)
+	inner := terse(one(small(core.Fenced, false)))
+	inner.Notify = nil
+	inner.Name = core.BlockName(d.Name, "s")
+	inner.Output = json.RawMessage(`{"n":"${ order.n }"}`)
+	sealed(inner)
+	d.Steps = slices.DeleteFunc(d.Steps, func(s core.StepDefinition) bool { return !slices.Contains(after, s.Name) })
+	for i := range d.Steps {
+		d.Steps[i].After = nil
+	}
+	if len(d.Steps) == 0 {
+		delete(d.Agents, "b-agent")
+	}
+	d.Steps = append(d.Steps, core.StepDefinition{
+		Name: "s", After: after, OnFailure: core.OnFailureUndo,
+		Each: &core.Each{
+			Workflow: inner.Name, Definition: inner.Hash, Child: inner, Concurrency: 1, Repeat: repeat,
+			Order: json.RawMessage(`{"n":1}`),
+		},
+	})
+	if repeat != nil {
+		d.Steps[len(d.Steps)-1].Each.Order = json.RawMessage(`{"n":"${ (previous?.n ?? 0) + 1 }"}`)
+	}
+	return sealed(d)
+}

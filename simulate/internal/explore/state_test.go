@@ -116,9 +116,11 @@ func knows(d *Driver, p *world.Process) (sum Digest) {
 func weight(d *Driver, agent string, waited core.Duration) core.Duration {
 	least := d.W.Def.Agents[agent].QueueAllowance
 	most := core.Duration(0)
-	for i := range d.W.Def.Steps {
-		if s := &d.W.Def.Steps[i]; slices.Contains(s.AllAgents(), agent) {
-			most = max(most, s.MaxQueueTime, least)
+	for _, def := range append([]*core.Definition{d.W.Def}, d.W.Below...) {
+		for i := range def.Steps {
+			if s := &def.Steps[i]; slices.Contains(s.AllAgents(), agent) {
+				most = max(most, s.MaxQueueTime, least)
+			}
 		}
 	}
 	if 2*waited <= least {
@@ -133,7 +135,7 @@ func history(d *Driver, h *Digest, o *world.Order) {
 	s := &o.Seen
 	t := d.W.Store.Task(o.Id)
 	h.Number(int64(len(s.Cancels)))
-	for _, def := range d.W.Defs {
+	for _, def := range d.W.Known() {
 		for i := range def.Steps {
 			h.Number(int64(s.Counted[def.Steps[i].Name]))
 		}
