@@ -191,8 +191,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
-	add("deadline is another one; it counts from the first claim, or from the last resubmit",
-		d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
+	add("deadline is another one; a time span counts from the first claim, or from the last resubmit",
+		!sameDeadline(d, n) || d.OnDeadline != n.OnDeadline)
 	add("reminders are others; those to come are sent", !sameReminders(d.Remind, n.Remind))
 	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
 		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)

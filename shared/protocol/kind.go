@@ -30,6 +30,7 @@ type prepared struct {
 	wakeAt   core.Time       // end of the wait, or of the time for an answer
 	answers  *Answers        // record of answers, for a step that waits for an answer
 	children int             // number of children to start
+	lateAt   core.Time       // absolute deadline, at the first claim
 	atOnce   bool            // true if the step ends with its claim
 }
 

@@ -46,6 +46,7 @@ func (noInput) InputReads(int) []string                                  { retur
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
+func (noInput) Deadline(int, core.Environment) (json.RawMessage, error)  { return nil, nil }
 func (noInput) Reminder(int, core.Environment) (json.RawMessage, error) {
 	return nil, errors.New(worst)
 }
