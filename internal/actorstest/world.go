@@ -460,6 +460,11 @@ func (Expressions) Until(_ int, env core.Environment) (bool, error) {
 	return string(env.Item) == "true", nil
 }
 
+// Deadline returns a time span of a day.
+func (Expressions) Deadline(int, core.Environment) (json.RawMessage, error) {
+	return json.RawMessage(`"1d"`), nil
+}
+
 // Reminder returns the number of the reminder.
 func (Expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
 	return json.Marshal(env.Index)

@@ -146,9 +146,11 @@ type StepDefinition struct {
 	// After this time, the step has failed. 0 means MaxQueueTime, after which the task stops in Error.
 	PollFor Duration `json:"pollFor,omitempty"`
 	// Deadline is the longest time from the step's first claim to its end, whatever it does meanwhile (P58, a step
-	// has a deadline). 0 means none. OnDeadline is the reaction, required with Deadline.
-	Deadline   Duration `json:"deadline,omitempty"`
-	OnDeadline Policy   `json:"onDeadline,omitempty"`
+	// has a deadline). 0 means none. DeadlineAt is the template of an absolute deadline instead; see Expressions.
+	// OnDeadline is the reaction, required with either.
+	Deadline   Duration        `json:"deadline,omitempty"`
+	DeadlineAt json.RawMessage `json:"deadlineAt,omitempty"`
+	OnDeadline Policy          `json:"onDeadline,omitempty"`
 	// Remind repeats a call until the step has ended. It is nil for a step without reminders.
 	Remind    *Remind `json:"remind,omitempty"`
 	Retry     Retry   `json:"retry"`
@@ -519,6 +521,8 @@ type Expressions interface {
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
 	// Until is called only if Each.Repeat is set.
 	Until(step int, env Environment) (bool, error)
+	// Deadline is called only if DeadlineAt is set.
+	Deadline(step int, env Environment) (json.RawMessage, error)
 	// Reminder is called only if Remind.Input is set.
 	Reminder(step int, env Environment) (json.RawMessage, error)
 }
@@ -539,6 +543,9 @@ func (f *Fail) Error() string { return f.Message }
 // AllAgents returns the agents that the step's call can use. All of them reach the same service (P44, several
 // agents can do one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// HasDeadline reports whether the step has a deadline of its own.
+func (d *StepDefinition) HasDeadline() bool { return d.Deadline > 0 || d.DeadlineAt != nil }
 
 // Reminders returns the agents that the reminders of a step can use.
 func (d *Definition) Reminders(s *StepDefinition) []string {

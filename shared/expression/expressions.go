@@ -29,6 +29,7 @@ type Expressions struct {
 	undos  []*template
 	whens  []*program
 
+	deadlines []*template // absolute deadlines, by step
 	reminders []*template // inputs of reminders, by step
 	untils    []*program  // conditions that end a repeat, by step
 	enough    []*template // how many children must end well, by step
@@ -56,8 +57,8 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		reminders: make([]*template, n), enough: make([]*template, n), schemas: make([]*schema.Schema, n),
-		passed: make([][]*schema.Schema, n),
+		reminders: make([]*template, n), deadlines: make([]*template, n), enough: make([]*template, n),
+		schemas: make([]*schema.Schema, n), passed: make([][]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -99,6 +100,12 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 			of.Answered = answered
 		}
 		x.inputs[i], err = parseTemplate(s.Input, of)
+		if err != nil {
+			return err
+		}
+	}
+	if len(s.DeadlineAt) > 0 {
+		x.deadlines[i], err = parseTemplate(s.DeadlineAt, scope)
 		if err != nil {
 			return err
 		}
@@ -234,6 +241,11 @@ func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
 // orders.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.orders[step], &env)
+}
+
+// Deadline evaluates the absolute deadline of a step. It returns nil if the step has none.
+func (x *Expressions) Deadline(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.deadlines[step], &env)
 }
 
 // Reminder evaluates the input of a step's reminder. It returns nil if the reminder has no input.

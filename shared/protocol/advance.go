@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -156,7 +157,11 @@ func (s step) fail(code, message string, attempt int) {
 func (s step) failClaim(err error) {
 	var rule *core.Fail
 	if !errors.As(err, &rule) {
-		s.fail("expression", "input: "+err.Error(), 0)
+		var late *noDeadline
+		if !errors.As(err, &late) {
+			err = fmt.Errorf("input: %w", err)
+		}
+		s.fail("expression", err.Error(), 0)
 		return
 	}
 	s.fail(rule.Code, rule.Message, 0)
@@ -180,6 +185,9 @@ func (r *decision) claimAll(steps []int) (ended bool) {
 	for _, i := range steps {
 		s := r.step(i)
 		p, err := s.kind().prepare(s)
+		if err == nil && r.err == nil && s.First.Nth == 0 {
+			p.lateAt, err = s.readDeadline(r.at.Now)
+		}
 		if r.err != nil {
 			return false
 		}
@@ -220,6 +228,9 @@ func (s step) claim(p prepared) {
 	default:
 		s.t.Hops++
 		s.kind().start(s, p)
+		if p.lateAt != 0 {
+			s.Late = Late{At: p.lateAt, Seq: s.Late.Seq + 1}
+		}
 		s.scheduleReminder()
 		s.afterWait()
 	}

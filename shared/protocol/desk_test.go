@@ -23,14 +23,15 @@ const orderID = "o1"
 // expressions holds functions in place of a workflow's templates. A nil function returns what the step can
 // read, so that a wrong environment shows in the request.
 type expressions struct {
-	when   map[int]func(core.Environment) (bool, error)
-	input  map[int]func(core.Environment) (json.RawMessage, error)
-	undo   map[int]func(core.Environment) (json.RawMessage, error)
-	output func(core.Environment) (json.RawMessage, error)
-	reads  map[int][]string // steps that an input reads
-	enough int              // number of children that must end well
-	unsent int              // number of the reminder whose input fails; 0: none
-	until  int              // index of the iteration about which Until is true; -1: it fails
+	when     map[int]func(core.Environment) (bool, error)
+	input    map[int]func(core.Environment) (json.RawMessage, error)
+	undo     map[int]func(core.Environment) (json.RawMessage, error)
+	output   func(core.Environment) (json.RawMessage, error)
+	reads    map[int][]string // steps that an input reads
+	deadline map[int]func(core.Environment) (json.RawMessage, error)
+	enough   int // number of children that must end well
+	unsent   int // number of the reminder whose input fails; 0: none
+	until    int // index of the iteration about which Until is true; -1: it fails
 }
 
 // InputReads returns the list that the test has set.
@@ -99,6 +100,11 @@ func (x *expressions) Until(_ int, env core.Environment) (bool, error) {
 		return false, errors.New("no such field")
 	}
 	return env.Index >= x.until, nil
+}
+
+// Deadline returns the text that a test has set.
+func (x *expressions) Deadline(i int, _ core.Environment) (json.RawMessage, error) {
+	return x.deadline[i](core.Environment{})
 }
 
 // Reminder shows the number of the reminder, and fails for the number x.unsent.

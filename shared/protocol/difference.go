@@ -195,8 +195,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		func(a, b core.PassedEvent) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }))
 	add("enough is another one; where the step has begun, it stays", d.Each != nil && n.Each != nil &&
 		!bytes.Equal(d.Each.Enough, n.Each.Enough))
-	add("deadline is another one; it counts from the first claim, or from the last resubmit",
-		d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
+	add("deadline is another one; a time span counts from the first claim, or from the last resubmit",
+		!sameDeadline(d, n) || d.OnDeadline != n.OnDeadline)
 	add("reminders are others; those to come are sent", !sameReminders(d.Remind, n.Remind))
 	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
 		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)

@@ -35,7 +35,7 @@ func InputOf(def *core.Definition, order []byte, t *Task, step int) (json.RawMes
 // asWaited returns the input of a wait. If the definition's value has changed since the claim, it returns
 // the stored end of the wait instead (P49).
 func asWaited(t *Task, s *Step, until json.RawMessage, spread core.Duration) json.RawMessage {
-	if now, err := readEnd(until, s.Claim.At); err == nil &&
+	if now, err := readEnd("the end of the wait", until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {
 		return until
 	}

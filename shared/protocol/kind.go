@@ -31,6 +31,7 @@ type prepared struct {
 	answers  *Answers        // record of answers, for a step that waits for an answer
 	children int             // number of children to start
 	enough   int             // number of children that must end well, or 0
+	lateAt   core.Time       // absolute deadline, at the first claim
 	atOnce   bool            // true if the step ends with its claim
 }
 

@@ -23,7 +23,7 @@ func (waitKind) prepare(s step) (prepared, error) {
 		if s.err != nil || err != nil {
 			return prepared{}, err
 		}
-		until, err = readEnd(text, s.at.Now)
+		until, err = readEnd("the end of the wait", text, s.at.Now)
 		if err != nil {
 			return prepared{}, err
 		}
@@ -44,9 +44,12 @@ func endOfWait(t *Task, s *Step, attempts int, until core.Time, spread core.Dura
 	return until.Add(core.Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
 }
 
-// readEnd returns the end of a wait that is claimed at the given time. The text is what the step's expression
-// evaluates to: a length, such as "48h", or a time in RFC 3339. The errors contain no data of the order.
-func readEnd(text json.RawMessage, claimed core.Time) (core.Time, error) {
+// readEnd returns the end of a wait that is claimed at the given time, or a deadline. The text is what the step's
+// expression evaluates to: a length, such as "48h", or a time in RFC 3339. The errors name what it is, and contain no data
+// of the order.
+func readEnd(what string, text json.RawMessage, claimed core.Time) (core.Time, error) {
+	errNoEnd := errors.New(what + ` is neither a length, like "48h", nor a time in RFC 3339, like ` +
+		`"2026-11-21T10:00:00Z"`)
 	latest := claimed.Add(core.MaxWait)
 	var value string
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -60,13 +63,10 @@ func readEnd(text json.RawMessage, claimed core.Time) (core.Time, error) {
 		return 0, errNoEnd
 	}
 	if end > latest {
-		return 0, errors.New("the end of the wait lies more than 366 days ahead")
+		return 0, errors.New(what + " lies more than 366 days ahead")
 	}
 	return max(end, 1), nil // 0 would mean no time, and 1 is in the past too
 }
-
-var errNoEnd = errors.New(`the end of the wait is neither a length, like "48h", nor a time in RFC 3339, like ` +
-	`"2026-11-21T10:00:00Z"`)
 
 func (waitKind) start(s step, p prepared) {
 	s.take(core.Waiting, Claim{})

@@ -42,7 +42,17 @@ func (r *decision) pin(to *core.Definition) (refused string) {
 		return err.Error()
 	}
 	for i := range t.Steps {
-		r.step(i).scheduleReminder()
+		s := r.step(i)
+		s.scheduleReminder()
+		was := def.Index(s.Name)
+		if was < 0 {
+			continue
+		}
+		if err := s.evaluateLate(&def.Steps[was]); err != nil {
+			r.t = before
+			r.def = def
+			return "step " + s.Name + " of the new definition: " + err.Error()
+		}
 	}
 	return ""
 }

@@ -97,13 +97,13 @@ func Reserve(def *core.Definition) int {
 		if def.Notifies(core.StatusStepFinished) {
 			n += finishReserve
 		}
-		if d.OnFailure == core.OnFailureContinue || d.Deadline > 0 || serves[d.Name] {
+		if d.OnFailure == core.OnFailureContinue || d.HasDeadline() || serves[d.Name] {
 			n += codeReserve
 		}
-		if serves[d.Name] || d.Deadline > 0 {
+		if serves[d.Name] || d.HasDeadline() {
 			n += markReserve
 		}
-		if d.Deadline > 0 {
+		if d.HasDeadline() {
 			n += lateReserve
 		}
 		if d.Remind != nil {

@@ -49,6 +49,8 @@ func report(t *testing.T, text string) string {
 		when:  map[int]func(core.Environment) (bool, error){},
 		input: map[int]func(core.Environment) (json.RawMessage, error){},
 		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
+
+		deadline: map[int]func(core.Environment) (json.RawMessage, error){},
 	}
 	var out []string
 	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
@@ -222,6 +224,10 @@ func (s *story) step(name string, opts map[string]string) {
 		case "deadline":
 			d.Deadline = s.span(v)
 			d.OnDeadline = cmp.Or(d.OnDeadline, core.OnFailureContinue)
+		case "deadline-until":
+			d.DeadlineAt = json.RawMessage(`"template"`)
+			d.OnDeadline = cmp.Or(d.OnDeadline, core.OnFailureContinue)
+			s.expr.deadline[i] = func(core.Environment) (json.RawMessage, error) { return s.until(v) }
 		case "on-deadline":
 			d.OnDeadline = core.Policy(v)
 		case "remind": // AFTER, AFTER/EVERY or AFTER/EVERY/AT-MOST

@@ -50,6 +50,7 @@ func (noInput) CheckOrder(json.RawMessage) error                         { retur
 func (noInput) CheckPassed(int, int, json.RawMessage) error              { return nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
 func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
+func (noInput) Deadline(int, core.Environment) (json.RawMessage, error)  { return nil, nil }
 func (noInput) Reminder(int, core.Environment) (json.RawMessage, error) {
 	return nil, errors.New(worst)
 }

@@ -60,7 +60,7 @@ func Seal(d *core.Definition) error {
 	}
 	d.Schema = 1
 	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool {
-		return s.Any != nil || s.Deadline > 0 || s.Remind != nil ||
+		return s.Any != nil || s.HasDeadline() || s.Remind != nil ||
 			s.Each != nil && (s.Each.Repeat != nil || s.Each.Enough != nil || s.Each.Events != nil)
 	}) {
 		d.Schema = core.DefinitionSchema

@@ -116,7 +116,7 @@ func (b *builder) memberPolicies() {
 		if asked, isAsk := strings.CutSuffix(s.Name, askSuffix); group == nil && isAsk {
 			group = b.memberIn(asked)
 		}
-		if group != nil && s.Deadline > 0 {
+		if group != nil && s.HasDeadline() {
 			s.OnDeadline = core.OnFailureContinue
 		}
 		switch {
@@ -187,11 +187,11 @@ func (b *builder) quiet(s *core.StepDefinition) (wait core.Duration) {
 // endless warns about an any that nothing ends.
 func (b *builder) endless(i int) {
 	group := &b.def.Steps[i]
-	if group.Any == nil || group.Deadline > 0 {
+	if group.Any == nil || group.HasDeadline() {
 		return
 	}
 	for _, s := range b.def.Steps {
-		ends := s.Deadline > 0 || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0
+		ends := s.HasDeadline() || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0
 		if slices.Contains(group.Servants(), s.Name) && ends {
 			return
 		}

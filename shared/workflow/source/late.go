@@ -4,28 +4,42 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // deadline reads the deadline of a step (P58, a step has a deadline).
 func (b *builder) deadline(v *value, s *core.StepDefinition) {
 	s.Deadline = b.duration(v, "deadline", limitDeadline, 0)
+	if until := v.get("deadline").get("until"); until != nil && until.shape == isText {
+		s.DeadlineAt = appendText(nil, until.text)
+	}
 	on := v.field("onDeadline")
 	switch {
-	case s.Deadline > 0 && on != nil:
+	case s.HasDeadline() && on != nil:
 		s.OnDeadline = core.Policy(on.value.text)
-	case s.Deadline > 0:
+	case s.HasDeadline():
 		s.OnDeadline = s.OnFailure
 	case on != nil && v.field("deadline") == nil:
 		b.report.error(on.at, "step "+s.Name+" has onDeadline but no deadline", "write a deadline, as in deadline: 1d")
 	}
 }
 
+// deadlineAt reads the expression of an absolute deadline.
+func (b *builder) deadlineAt(f field, s *core.StepDefinition, scope expression.Scope) {
+	if s.DeadlineAt == nil {
+		return
+	}
+	until := f.value.get("deadline").get("until")
+	b.variable(until)
+	s.DeadlineAt = b.template(until, "until", scope)
+}
+
 // late checks the deadline of a step.
 func (b *builder) late(i int) {
 	s := &b.def.Steps[i]
 	v := b.steps[i].value
-	if s.Deadline == 0 || v.field("deadline") == nil {
+	if !s.HasDeadline() || v.field("deadline") == nil {
 		return
 	}
 	at := v.field("deadline").value.at
@@ -40,7 +54,7 @@ func (b *builder) late(i int) {
 	case goesOn && s.Grade == core.Plain:
 		b.report.warn(at, "if a call of step "+s.Name+" is in doubt when it is late, the order stops for the operator, "+
 			"because its service is plain", "use a service that is at least idempotent")
-	case s.OnDeadline == core.OnFailureUndo && s.Agent != "" && s.Deadline < s.MaxQueueTime:
+	case s.OnDeadline == core.OnFailureUndo && s.Agent != "" && s.Deadline > 0 && s.Deadline < s.MaxQueueTime:
 		b.report.warn(at, fmt.Sprintf("an agent that is away for %s undoes these orders: the deadline of step %s is shorter "+
 			"than its maxQueueTime, %s", workflow.Short(s.Deadline), s.Name, workflow.Short(s.MaxQueueTime)),
 			"write onDeadline: stop or continue, or a longer deadline")

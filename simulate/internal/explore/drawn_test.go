@@ -625,6 +625,10 @@ func putLate(r *rand.Rand, def *core.Definition) {
 			return slices.Contains(o.Servants(), s.Name)
 		})
 		s.Deadline = core.Duration(2+r.IntN(90)) * core.Second
+		if r.IntN(4) == 0 { // an absolute one, which an expression gives
+			s.DeadlineAt = json.RawMessage(`"${ '` + s.Deadline.String() + `' }"`)
+			s.Deadline = 0
+		}
 		s.OnDeadline = s.OnFailure
 		undoable := s.Agent == "" || s.Undo != nil || !behindNoReturn(def, s)
 		if member || !s.PointOfNoReturn && undoable && r.IntN(2) == 0 {
