@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -10,23 +11,25 @@ import (
 )
 
 // Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
-// commit is conditional). If ctx ends Commit early, the committer may still use the writes.
+// commit is conditional). Commit copies the bytes of the writes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	results := make([]error, len(writes))
+	kept := make([]port.Write, 0, len(writes))
 	places := make([]int, 0, len(writes))
 	for i := range writes {
 		errs[i] = port.CheckWrite(&writes[i])
 		if errs[i] == nil {
+			kept = append(kept, keep(&writes[i]))
 			places = append(places, i)
 		}
 	}
-	if len(places) == 0 {
+	if len(kept) == 0 {
 		return errs
 	}
 	err := s.committer.do(ctx, func(tx *transaction) (err error) {
-		for _, i := range places {
-			w := &writes[i]
+		for i := range kept {
+			w := &kept[i]
 			if w.Expected == 0 {
 				results[i], err = s.create(tx, w)
 			} else {
@@ -38,13 +41,21 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 		}
 		return nil
 	})
-	for _, i := range places {
-		errs[i] = err
+	for n, place := range places {
+		errs[place] = err
 		if err == nil {
-			errs[i] = results[i]
+			errs[place] = results[n]
 		}
 	}
 	return errs
+}
+
+// keep copies the bytes of w, because the committer may still use the bytes after ctx has ended Commit.
+func keep(w *port.Write) port.Write {
+	k := *w
+	k.Record.Document = bytes.Clone(w.Record.Document)
+	k.Content = bytes.Clone(w.Content)
+	return k
 }
 
 // create adds an order. The error refusal concerns only this write. The error err aborts the transaction.

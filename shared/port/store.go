@@ -118,8 +118,8 @@ type Due struct {
 
 // Store is the state store. Loads are strongly consistent. The results of Due and List may be outdated.
 type Store interface {
-	// Commit executes each write independently of the other writes. The caller must not change the writes and
-	// their bytes, even after Commit has returned. Each error has the index of its write:
+	// Commit executes each write independently of the other writes. It keeps no reference to the bytes of the
+	// writes. Each error has the index of its write:
 	//
 	//   - nil: the write is stored.
 	//   - ErrExists: the record to create exists already, or has expired.
