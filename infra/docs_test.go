@@ -283,6 +283,7 @@ func firstSentence(f *ast.Field) string {
 		names = names[:last] + " and " + names[last+2:]
 	}
 	text = strings.TrimPrefix(strings.TrimSuffix(text, "."), names+" ")
+	text = regexp.MustCompile(`^(is|are) (the )?`).ReplaceAllString(text, "")
 	return strings.NewReplacer("|", "\\|", "*", "\\*", "<", "\\<").Replace(text)
 }
 

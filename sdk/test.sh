@@ -57,27 +57,27 @@ snippet() {
 	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$2" | grep -v '^```'
 }
 
-# calls runs the program that the page about HTTP has for a language, beside `stepkeeper dev` with the workflow of the
-# page. The program prints what the page shows after it.
+# calls runs a program of examples/http beside `stepkeeper dev` with the workflow of the page about HTTP. The program
+# prints what the page shows at its end.
 calls() {
-	local language=$1 page=../docs/how-to/http-orders.md place=$work/calls url
+	local name=$1 page=../docs/how-to/http-orders.md place=$work/calls url
 	shift
 	mkdir -p "$place/workflows"
 	sed -n '/^    workflow: purchase$/,/^$/s/^    //p' "$page" >"$place/workflows/purchase.yaml"
 	"$program" dev --workflows "$place/workflows" --agents ../examples/agent-python/agents.yaml \
-		--data "$place/$language" --listen 127.0.0.1:0 >"$place/log" 2>&1 &
+		--data "$place/data-$name" --listen 127.0.0.1:0 >"$place/log" 2>&1 &
 	local dev=$!
 	for _ in $(seq 300); do
 		url=$(grep -o 'http://127[^ ]*' "$place/log" | head -1) && break
 		sleep 0.1
 	done
-	snippet "$language" "$page" | sed "s|http://127.0.0.1:8377|$url|" >"$place/calls.$language"
-	sed -n "/^\`\`\`$language\$/,/^## /p" "$page" | sed -n '/^```text$/,/^```$/p' | grep -v '^```' >"$place/want"
-	"$@" "$place/calls.$language" >"$place/got" || cat "$place/log"
+	sed "s|http://127.0.0.1:8377|$url|" "../examples/http/$name" >"$place/$name"
+	sed -n '/^## In Python/,$p' "$page" | sed -n '/^```text$/,/^```$/p' | grep -v '^```' >"$place/want"
+	"$@" "$place/$name" >"$place/got" || cat "$place/log"
 	kill "$dev"
 	wait "$dev" || true
 	diff "$place/want" "$place/got"
-	echo "the calls of the page about HTTP work in $language"
+	echo "$name works with the workflow of the page about HTTP"
 }
 
 # run_typescript compiles a file with the compiler of the package, and runs it.
@@ -95,7 +95,7 @@ run_typescript() {
 (cd "$work/new-typescript" && npm install --silent --no-audit --no-fund && npm test --silent >/dev/null)
 { echo 'declare const service: any;' && snippet typescript typescript/README.md; } >"$work/new-typescript/src/readme.ts"
 (cd "$work/new-typescript" && node_modules/.bin/tsc --noEmit && rm src/readme.ts)
-calls typescript run_typescript
+calls purchase.ts run_typescript
 trial=typescript/dist-tests/tests/trial.js
 earns idempotent hang give-back node "$trial" &
 trials+=($!)
@@ -117,7 +117,7 @@ cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/py
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
 snippet python python/README.md >"$work/readme.py"
 (cd "$work" && "$venv/bin/python" -c 'import readme')
-calls python timeout 60 "$venv/bin/python"
+calls purchase.py timeout 60 "$venv/bin/python"
 earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py &
 trials+=($!)
 earns plain tally untally "$venv/bin/python" python/tests/trial.py &

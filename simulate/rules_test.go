@@ -78,6 +78,7 @@ var rules = []struct {
 	{"P54", []string{"22", "23", "7"}, ""},
 	{"P55", []string{"P40", "P41", "8"}, ""},
 	{"P57", []string{"24", "25", "8", "P41"}, ""},
+	{"P59", []string{"27", "3", "P12"}, ""},
 	{"P58", []string{"7", "8", "P16", "21"}, ""},
 	{"P60", nil, "the simulator's store damages no document; TestADamagedOrderIsSetAside does"},
 }

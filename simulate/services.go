@@ -112,8 +112,12 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 func performs(defs []*core.Definition, agent string) (names []string) {
 	for _, d := range defs {
 		for i := range d.Steps {
-			if s := &d.Steps[i]; slices.Contains(s.AllAgents(), agent) {
+			s := &d.Steps[i]
+			if slices.Contains(s.AllAgents(), agent) {
 				names = append(names, s.Operation)
+			}
+			if s.Remind != nil && s.Remind.Agent == agent {
+				names = append(names, s.Remind.Operation)
 			}
 		}
 	}

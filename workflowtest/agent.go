@@ -96,14 +96,7 @@ func (a *Agent) operations() []string {
 	// Map iteration in any order is safe, because the names are sorted below.
 	for _, def := range a.w.defs {
 		for i := range def.Steps {
-			s := &def.Steps[i]
-			if !slices.Contains(s.AllAgents(), a.name) {
-				continue
-			}
-			all = append(all, s.Operation)
-			if s.Undo != nil {
-				all = append(all, s.Undo.Operation)
-			}
+			all = append(all, def.Steps[i].Operations(a.name)...)
 		}
 	}
 	slices.Sort(all)

@@ -351,13 +351,14 @@ func approved(t *testing.T, x *terminal) {
 func firstAgent(t *testing.T, x *terminal, services string) {
 	t.Helper()
 	const page = tutorials + "first-workflow.md"
-	x.run(t, lines(t, page, "stepkeeper agent new")[0], 0, "wrote the agent seats")
+	x.shows(t, page, lines(t, page, "stepkeeper agent new")[0], 0)
 	x.edit(t, "agents.yaml", "  seats:\n    url: http://"+services+"/seats\n    allow: {loopback: true}\n",
 		"  seats: {external: true}\n")
 	server := x.leave(t, "stepkeeper dev --data second --listen 127.0.0.1:0", address)
 	line := strings.Replace(lines(t, page, "cd seats")[0], "127.0.0.1:8377", server, 1)
 	line = strings.Replace(line, "127.0.0.1:9100", services, 1)
 	x.leave(t, line+" 2>&1", regexp.MustCompile("(takes requests)"))
+	x.recorded(t, page, lines(t, page, "cd seats")[0], x.said)
 	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
 	x.run(t, untilListed("o-1", "approvals --server http://"+server), 0)
 }
@@ -370,13 +371,13 @@ func TestFirstDeployment(t *testing.T) {
 	}
 	const page = tutorials + "first-deployment.md"
 	x := open(t)
-	added := lines(t, page, "stepkeeper init")
-	x.run(t, added[0], 0, "wrote a project to shop", "aws/main.go")
+	x.shows(t, page, "stepkeeper init shop --aws", 0)
 	x.run(t, "stepkeeper init other", 0)
 	x.dir = filepath.Join(x.dir, "other")
-	x.run(t, added[1], 0, "main.go")
+	x.shows(t, page, "stepkeeper init --aws", 0)
 	x.covers(t, page, "stepkeeper aws local", "npm ci", "npx cdk", "aws ", "stepkeeper --stack shop-dev",
 		"make deploy", "make smoke")
+	x.told(t, page)
 }
 
 // restore runs the lines of docs/how-to/back-up.md that make a backup of the running server and start a
@@ -392,6 +393,8 @@ func restore(t *testing.T, x *terminal) {
 	x.run(t, strings.Join(steps[:3], " && "), 0)
 	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
 	server := x.leave(t, steps[3]+" --listen 127.0.0.1:0", address)
+	x.here[server] = "127.0.0.1:8377"
+	x.recorded(t, page, strings.Join(steps, "\n"), x.said)
 	require.Equal(t, want, x.run(t, "stepkeeper list --output json --server http://"+server, 0), "the restored orders are")
 }
 
@@ -444,18 +447,22 @@ func TestReadme(t *testing.T) {
 	x := open(t)
 	bin := t.TempDir()
 	x.env = append(x.env, "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	steps := lines(t, "../../README.md", "make install")
+	const page = "../../README.md"
+	const example = "stepkeeper dev --example"
 	x.dir = "../.."
-	x.run(t, steps[0], 0)
-	cmd := x.command("exec " + steps[1] + " --listen 127.0.0.1:0")
-	x.ran = append(x.ran, steps[1])
+	x.run(t, lines(t, page, "make install")[0], 0)
+	cmd := x.command("exec " + example + " --listen 127.0.0.1:0")
+	x.ran = append(x.ran, example)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	ready := bufio.NewScanner(out)
 	require.True(t, ready.Scan())
-	require.True(t, strings.HasPrefix(ready.Text(), "stepkeeper dev ready on http://127.0.0.1:"), ready.Text())
+	said := ready.Text() + "\n"
 	require.True(t, ready.Scan())
+	said += ready.Text() + "\n"
+	server := address.FindString(said)
+	x.recorded(t, page, example, strings.Replace(said, " --server "+server, "", 1)) // the page has the default address
 	_, next, _ := strings.Cut(ready.Text(), "in another terminal: ")
 	x.run(t, next, 6, "Processed", "Compensated") // one of the services refuses some orders
 	_, orders, _ := strings.Cut(next, "submit --wait ")
@@ -465,5 +472,5 @@ func TestReadme(t *testing.T) {
 	require.LessOrEqual(t, time.Since(began), 5*time.Second)
 	_, err = os.Stat(filepath.Dir(orders))
 	require.ErrorIs(t, err, os.ErrNotExist, "the example's folder is left")
-	x.covers(t, "../../README.md")
+	x.covers(t, page)
 }

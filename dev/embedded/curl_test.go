@@ -19,7 +19,7 @@ const callsPage = "../../docs/how-to/http-orders.md"
 
 var fence = regexp.MustCompile("(?ms)^```.*?^```$")
 
-// blocks returns the indented blocks of the page. `make test-sdk` runs those in Python and in TypeScript.
+// blocks returns the indented blocks of the page.
 func blocks(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(callsPage)

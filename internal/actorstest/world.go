@@ -449,9 +449,17 @@ func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, err
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }
 
+// Enough returns 1.
+func (Expressions) Enough(int, core.Environment) (int, error) { return 1, nil }
+
 // Until reports whether the output of the iteration is true.
 func (Expressions) Until(_ int, env core.Environment) (bool, error) {
 	return string(env.Item) == "true", nil
+}
+
+// Reminder returns the number of the reminder.
+func (Expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(env.Index)
 }
 
 // Refused reports whether the event's value is "no".

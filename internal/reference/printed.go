@@ -21,7 +21,7 @@ const (
 )
 
 // varying matches the parts of an output that differ from run to run.
-var varying = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b\d+(\.\d+)? ?(ns|µs|ms|s|m|h|d)(\d+(\.\d+)?s)?\b|` +
+var varying = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b\d+(\.\d+)? ?(ns|µs|ms|s|m|h|d)(\d+(\.\d+)?s)?\b|` +
 	`\b[0-9a-f]{32}\b|127\.0\.0\.1:\d+|\S*/stepkeeper-example-\d+|\d+ bytes|\d{8}-\d{6}-\w{4}`)
 
 // outside matches the end of an indented block, and the first character after it.

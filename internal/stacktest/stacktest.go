@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/examples/booking"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -35,13 +36,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows holds the sources of the workflows order, halt and ask. If the step charge fails, the workflow
+// Workflows holds the sources of the workflows order, halt, ask, and booking, which `stepkeeper init` writes. If the step charge fails, the workflow
 // order undoes the whole order, and halt stops the order in Error. The workflow ask waits for the answers of
 // two people. The content {"end": "fail"} makes charge fail permanently. With {"end": "never"}, the agent
 // sends no reply for charge.
 var Workflows = map[string]string{
 	"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
-	"ask": ask,
+	"ask": ask, "booking": bookingWorkflow(),
+}
+
+func bookingWorkflow() string {
+	text, err := booking.Files.ReadFile("workflows/booking.yaml")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 const ask = `workflow: ask
@@ -111,7 +120,7 @@ func New(t testing.TB, store Store) *Deployment {
 	t.Helper()
 	clock := port.ClockFunc(time.Now)
 	queues, err := inprocess.Queues(clock, nil, port.Intake, port.Replies, port.Control, port.Quarantine,
-		port.Requests("shop"))
+		port.Requests("shop"), port.Requests("seats"), port.Requests("payments"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +246,9 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	for _, name := range []string{port.Intake, port.Replies, port.Control} {
 		running.Go(func() { w.consume(ctx, name, s.Handle) })
 	}
-	running.Go(func() { w.consume(ctx, port.Requests("shop"), w.answer) })
+	for _, agent := range []string{"shop", "seats", "payments"} {
+		running.Go(func() { w.consume(ctx, port.Requests(agent), w.answer) })
+	}
 	t.Cleanup(func() {
 		stop()
 		running.Wait()

@@ -145,9 +145,9 @@ func TestUsersProject(t *testing.T) {
 	commands := typed(
 		t,
 		page,
-		`    stepkeeper --stack shop-dev (submit .*)\n    stepkeeper --stack shop-dev (show .*)\n`,
+		`(?s)    stepkeeper --stack shop-dev (submit [^\n]*)\n.*    stepkeeper --stack shop-dev (show [^\n]*)\n`,
 	)
-	run(append(strings.Fields(commands[0]), "--wait", "--stack", deployed.Stack)...)
+	run(append(strings.Fields(commands[0]), "--stack", deployed.Stack)...)
 	if out := run(append(strings.Fields(commands[1]), "--stack", deployed.Stack)...); !strings.Contains(out,
 		"Processed") {
 		t.Errorf("show: %s", out)

@@ -48,7 +48,8 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any, a Repeat or a deadline of a step has it. Every other one has the version 1, so that older code can read it.
+// an Any, a Repeat, an Enough, a deadline or reminders of a step has it. Every other one has the version 1, so that
+// older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never
@@ -148,8 +149,10 @@ type StepDefinition struct {
 	// has a deadline). 0 means none. OnDeadline is the reaction, required with Deadline.
 	Deadline   Duration `json:"deadline,omitempty"`
 	OnDeadline Policy   `json:"onDeadline,omitempty"`
-	Retry      Retry    `json:"retry"`
-	OnFailure  Policy   `json:"onFailure"`
+	// Remind repeats a call until the step has ended. It is nil for a step without reminders.
+	Remind    *Remind `json:"remind,omitempty"`
+	Retry     Retry   `json:"retry"`
+	OnFailure Policy  `json:"onFailure"`
 	// Undo is the operation that reverses the step. It is nil for a step without an effect ("undo: none"),
 	// and for a step at or after the point of no return.
 	Undo  *Undo `json:"undo,omitempty"`
@@ -219,6 +222,44 @@ type Any struct {
 // MemberName returns the name of the step that is a member of an Any.
 func MemberName(group, member string) string { return group + "-" + member }
 
+// Remind is a call that is made while a step has not ended (P59, a step can have reminders). Nothing waits for it, and
+// its replies change nothing.
+type Remind struct {
+	After  Duration `json:"after"`            // time from the step's first claim, or that of a round, to the first call
+	Every  Duration `json:"every,omitempty"`  // time between two calls; 0 means a single call
+	AtMost int      `json:"atMost,omitempty"` // number of calls; 0 means any number
+	// Agent is the agent of the call. "" means that the call Answer.Ask is repeated, and then the fields below are
+	// empty.
+	Agent     string          `json:"agent,omitempty"`
+	Operation string          `json:"operation,omitempty"`
+	Timeout   Duration        `json:"timeout,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"` // template of the input; see Expressions
+}
+
+// Due returns the time of the n-th call, which counts from the given time, or zero if there is no n-th call.
+func (m *Remind) Due(since Time, n int) Time {
+	if n < 1 || n > 1 && m.Every == 0 || m.AtMost > 0 && n > m.AtMost {
+		return 0
+	}
+	return since.Add(m.After + Duration(n-1)*m.Every)
+}
+
+// DueBy returns the number of calls that are due by a time.
+func (m *Remind) DueBy(since, at Time) int {
+	past := at.Sub(since) - m.After
+	switch {
+	case past < 0:
+		return 0
+	case m.Every == 0:
+		return 1
+	}
+	n := 1 + int(past/m.Every)
+	if m.AtMost > 0 {
+		n = min(n, m.AtMost)
+	}
+	return n
+}
+
 // Each is a step of child tasks (P40, a step can have child orders). The step's input evaluates to a list,
 // and the step starts one child for each element. Without an input, the step starts a single child.
 type Each struct {
@@ -231,6 +272,9 @@ type Each struct {
 	// Concurrency is the number of children that run at once, at most MaxConcurrency.
 	Concurrency int `json:"concurrency"`
 	Tolerate    int `json:"tolerate,omitempty"` // number of children that may fail
+	// Enough is the template of the number of children that must end well (P54, the first of several decides). The
+	// others are then undone. If it is absent, all children must, except those that Tolerate lets fail.
+	Enough json.RawMessage `json:"enough,omitempty"`
 	// Child is the definition of the child tasks. It is nil if it was not loaded with the parent's
 	// definition.
 	Child   *Definition `json:"-"`
@@ -305,9 +349,6 @@ type Answer struct {
 	Refuse string `json:"refuse,omitempty"`
 	// OnTimeout is the reaction if no answer comes in time. It is required if TimeoutValue is not set.
 	OnTimeout Policy `json:"onTimeout,omitempty"`
-	// Remind is the interval between repetitions of an open question (P37, a question has a time). 0 means no
-	// repetitions.
-	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the value of the decision if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
@@ -425,7 +466,7 @@ type Environment struct {
 	// Item is an element of the list of an Each, or the output of an iteration of a Repeat. Only Each.Order and
 	// Repeat.Until read it.
 	Item  json.RawMessage
-	Index int // index of Item, or of the iteration
+	Index int // index of Item, of the iteration, or number of the reminder
 }
 
 // Expressions evaluates the templates and conditions of one Definition. The methods are pure functions of
@@ -452,10 +493,14 @@ type Expressions interface {
 	// Items returns the number of elements in a step's list. It calls the function each with every element in
 	// order. It is called only if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
+	// Enough returns the number of children that must end well. It is called only if Each.Enough is set.
+	Enough(step int, env Environment) (int, error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
 	// Until is called only if Each.Repeat is set.
 	Until(step int, env Environment) (bool, error)
+	// Reminder is called only if Remind.Input is set.
+	Reminder(step int, env Environment) (json.RawMessage, error)
 }
 
 // Notifies reports whether tasks of this definition send that kind of status. A definition with "failed" in
@@ -474,3 +519,34 @@ func (f *Fail) Error() string { return f.Message }
 // AllAgents returns the agents that the step's call can use. All of them reach the same service (P44, several
 // agents can do one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// Reminders returns the agents that the reminders of a step can use.
+func (d *Definition) Reminders(s *StepDefinition) []string {
+	switch {
+	case s.Remind == nil:
+		return nil
+	case s.Remind.Agent != "":
+		return []string{s.Remind.Agent}
+	case s.Answer != nil:
+		for i := range d.Steps {
+			if d.Steps[i].Name == s.Answer.Ask {
+				return d.Steps[i].AllAgents()
+			}
+		}
+	}
+	return nil
+}
+
+// Operations returns the names of the operations that an agent executes for the step.
+func (d *StepDefinition) Operations(agent string) (names []string) {
+	if slices.Contains(d.AllAgents(), agent) {
+		names = append(names, d.Operation)
+		if d.Undo != nil {
+			names = append(names, d.Undo.Operation)
+		}
+	}
+	if d.Remind != nil && d.Remind.Agent == agent {
+		names = append(names, d.Remind.Operation)
+	}
+	return names
+}

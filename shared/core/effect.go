@@ -14,12 +14,12 @@ type SendRequest struct {
 	OrderID   string    `json:"task"`
 	Run       int       `json:"run"`
 	Step      string    `json:"step"`
-	Attempt   int       `json:"attempt"`
+	Attempt   int       `json:"attempt"` // 0 for a reminder, whose reply changes nothing
 	Operation Operation `json:"operation"`
 	Name      string    `json:"name"` // the agent's operation, such as "charge"
 	Grade     Grade     `json:"grade"`
 	// Key is the idempotency key (P2, attempts of a run share a key). An undo has the key of the do that it
-	// reverses. A reminder of a question has its own key.
+	// reverses. Each reminder of a step has its own key.
 	Key     string   `json:"key"`
 	Timeout Duration `json:"timeout"`
 	// MaxDuration is the longest time of an attempt that reports progress at least every Timeout (P43, long

@@ -14,7 +14,8 @@ const (
 	// Waiting is the state of a claimed step that waits for a time, an answer or its child tasks. No request
 	// of the step is in flight (P33, a waiting step asks no agent).
 	Waiting State = "Waiting"
-	// Settling is the state of an Any that is decided, while members that have lost are still undone (P54).
+	// Settling is the state of a step that is decided by its first members or children, while those that have lost are
+	// still undone (P54).
 	Settling     State = "Settling"
 	Failed       State = "Failed"       // a step that has failed for good; its call may have had an effect
 	UndoWait     State = "UndoWait"     // a step whose undo waits

@@ -39,9 +39,9 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	var err error
 	switch ev := m.Event.(type) {
 	case core.Reply:
-		err = e.notAsked(j.Definition, ev.Step, m.From)
+		err = e.notAsked(j.Definition, ev.Step, ev.Attempt, m.From)
 	case core.Progress: // long work reports progress (P43)
-		err = e.notAsked(j.Definition, ev.Step, m.From)
+		err = e.notAsked(j.Definition, ev.Step, ev.Attempt, m.From)
 	case core.Submitted:
 		ev.KnownHash = state.HashOf(j.Task)
 		in.event = ev

@@ -18,12 +18,19 @@ type Sender struct {
 // notAsked refuses a reply if its sender is not an agent of the step (P3, a reply names request and sender).
 // A refused reply goes to quarantine. notAsked accepts a role that belongs to no agent, because SQS does not
 // report the original sender of a redriven message.
-func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
+func (e *Engine) notAsked(def *core.Definition, step string, attempt int, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	// A step may use any of its agents (P44, several agents can do one step).
-	asked := def.Steps[def.Index(step)].AllAgents()
+	d := &def.Steps[def.Index(step)]
+	asked := d.AllAgents() // a step may use any of its agents (P44, several agents can do one step)
+	if attempt == 0 {
+		asked = def.Reminders(d)
+	}
+	if len(asked) == 0 {
+		return &core.Refusal{Code: message.CodeOtherAgent, Text: fmt.Sprintf("a reply for step %q names the attempt 0, "+
+			"which only a reminder has, and the step has none; fix: the attempt in the agent's replies", step)}
+	}
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.ofOthers(asked, from.Role) {
 		return nil
 	}

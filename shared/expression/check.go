@@ -94,6 +94,11 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 			return nil
 		}
 		return fail("unknown name result", "only the condition until of a repeat sees result")
+	case "reminder":
+		if c.scope.Reminder {
+			return nil
+		}
+		return fail("unknown name reminder", "only the input of remind sees reminder, the number of the reminder")
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":

@@ -123,7 +123,7 @@ func (e *evaluation) identifier(name string) (any, error) {
 		return e.document("value", e.env.Value)
 	case "item", "previous", "result":
 		return e.document("item", e.env.Item)
-	case "index":
+	case "index", "reminder":
 		return int64(e.env.Index), nil
 	}
 	return int64(e.env.Run), nil // name is "run", because the check refuses all other names

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -28,11 +29,13 @@ type Expressions struct {
 	undos  []*template
 	whens  []*program
 
-	untils   []*program // conditions that end a repeat, by step
-	refusals []*program
-	output   *template
-	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
-	order    *schema.Schema   // schema of orders; nil means that any order is valid
+	reminders []*template // inputs of reminders, by step
+	untils    []*program  // conditions that end a repeat, by step
+	enough    []*template // how many children must end well, by step
+	refusals  []*program
+	output    *template
+	schemas   []*schema.Schema // schemas of event values, by step; nil means that any value is valid
+	order     *schema.Schema   // schema of orders; nil means that any order is valid
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -52,7 +55,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	x := &Expressions{
 		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		schemas: make([]*schema.Schema, n),
+		reminders: make([]*template, n), enough: make([]*template, n), schemas: make([]*schema.Schema, n),
 	}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -77,7 +80,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 
 // MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
-	for _, t := range x.inputs {
+	for _, t := range slices.Concat(x.inputs, x.reminders) {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
 			return true
 		}
@@ -98,11 +101,26 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 			return err
 		}
 	}
+	if s.Remind != nil && len(s.Remind.Input) > 0 {
+		with := scope
+		with.Answered = answered
+		with.Reminder = true
+		x.reminders[i], err = parseTemplate(s.Remind.Input, with)
+		if err != nil {
+			return err
+		}
+	}
 	if s.Each != nil && len(s.Each.Order) > 0 {
 		with := scope
 		with.Item = s.Each.Repeat == nil
 		with.Repeat = s.Each.Repeat != nil
 		x.orders[i], err = parseTemplate(s.Each.Order, with)
+		if err != nil {
+			return err
+		}
+	}
+	if s.Each != nil && len(s.Each.Enough) > 0 {
+		x.enough[i], err = parseTemplate(s.Each.Enough, scope)
 		if err != nil {
 			return err
 		}
@@ -185,10 +203,28 @@ func (x *Expressions) Items(step int, env core.Environment,
 	return count, nil
 }
 
+// Enough evaluates how many children of a step must end well.
+func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
+	text, err := evaluate(x.enough[step], &env)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		return 0, errors.New("the value of enough is no whole number")
+	}
+	return n, nil
+}
+
 // ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child
 // orders.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.orders[step], &env)
+}
+
+// Reminder evaluates the input of a step's reminder. It returns nil if the reminder has no input.
+func (x *Expressions) Reminder(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.reminders[step], &env)
 }
 
 // UndoInput evaluates the input of a step's undo. It returns nil if the undo has no input of its own.

@@ -39,6 +39,8 @@ type Scope struct {
 	// Result reports whether the expression may read result and index. result is the output of the iteration that has
 	// ended.
 	Result bool
+	// Reminder reports whether the expression may read reminder, the number of the reminder.
+	Reminder bool
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
 	// Undo reports whether the expression is in the input of an undo. The expression may then read the output

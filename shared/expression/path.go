@@ -72,7 +72,7 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 		return env.Value
 	case "item", "previous", "result":
 		return env.Item
-	case "index":
+	case "index", "reminder":
 		return strconv.AppendInt(nil, int64(env.Index), 10)
 	case "run":
 		return strconv.AppendInt(nil, int64(env.Run), 10)

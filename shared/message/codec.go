@@ -326,8 +326,8 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 		return unreadable("run is %d; it counts from 0", run)
 	case !stepPattern.MatchString(step):
 		return unreadable("step %.60q is no step's name", step)
-	case attempt < 1:
-		return unreadable("attempt is %d; it counts from 1", attempt)
+	case attempt < 0: // a reminder and its reply have the attempt 0
+		return unreadable("attempt is %d; it counts from 1, and is 0 for a reminder", attempt)
 	case op != core.Do && op != core.UndoOp:
 		return unreadable("operation is %.40q; it must be do or undo", op)
 	}

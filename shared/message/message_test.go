@@ -709,7 +709,7 @@ func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
 		"request": {
-			`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`,
+			`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":-1`, `"operation":"redo"`,
 			`"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`,
 		},
 		"reply": {
@@ -829,10 +829,10 @@ func TestValuesAreUsedAsTheyAre(t *testing.T) {
 		t.Errorf("%p %v, want %p", got, err, reply)
 	}
 	bad := *reply
-	bad.Attempt = 0
+	bad.Attempt = -1
 	if _, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
 		message.ErrUnreadable) {
-		t.Errorf("a reply without an attempt: %v", err)
+		t.Errorf("a reply of no attempt: %v", err)
 	}
 	body, _ := reply.Encode()
 	if got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Body: body}}); err != nil ||

@@ -81,7 +81,7 @@ func (s step) afterFailure() {
 }
 
 func (s step) afterWait() {
-	if s.State == core.Waiting && !s.awaitsUndo() || s.State == core.Settling {
+	if (s.State == core.Waiting || s.State == core.Settling) && !s.awaitsUndo() {
 		s.kind().goOn(s)
 	}
 }
@@ -220,6 +220,7 @@ func (s step) claim(p prepared) {
 	default:
 		s.t.Hops++
 		s.kind().start(s, p)
+		s.scheduleReminder()
 		s.afterWait()
 	}
 }

@@ -48,33 +48,6 @@ func (s *Step) FirstCompleteBy(d *core.StepDefinition) core.Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or an
-// earlier time for a reminder (P37, a question has a time).
-func (s *Step) NextLook(d *core.StepDefinition) core.Time {
-	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != core.Waiting {
-		return s.Wait.At
-	}
-	return min(s.ReminderDue(d, s.Intervals(d)+1), s.Wait.At)
-}
-
-// Intervals returns the number of reminder intervals between the claim and the last reminder. The result can
-// differ from Answers.Reminded, because a Move may have changed the interval.
-func (s *Step) Intervals(d *core.StepDefinition) int {
-	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
-		return 0
-	}
-	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
-}
-
-// ReminderDue returns the time at which n reminder intervals have passed since the claim. It returns zero if
-// the question has no reminders.
-func (s *Step) ReminderDue(d *core.StepDefinition, n int) core.Time {
-	if d.Answer.Remind <= 0 {
-		return 0
-	}
-	return s.Claim.At.Add(core.Duration(n) * d.Answer.Remind)
-}
-
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for
 // ever. The agent's KeyRetention counts from one of these times:
 //
@@ -116,21 +89,4 @@ func (t *Task) NotDone(d *core.StepDefinition, s *Step) (agents []string) {
 		}
 	}
 	return agents
-}
-
-// ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
-// of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
-// (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
-func (t *Task) ReminderStopBy(def *core.Definition, i, ask int) core.Time {
-	s := &t.Steps[i]
-	q := &def.Steps[i]
-	d := &def.Steps[ask]
-	a := s.Answers
-	next := s.ReminderDue(q, s.Intervals(q)+1)
-	agent := def.Agents[d.Agent]
-	if agent.KeyRetention == 0 {
-		return next
-	}
-	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
-	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
 }

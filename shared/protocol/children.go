@@ -37,6 +37,9 @@ func (c *Children) Close(match func(OpenChild) bool) {
 
 // At returns the position in Open of the child with the index, or -1.
 func (c *Children) At(index int) int {
+	if c == nil {
+		return -1
+	}
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
@@ -56,14 +59,32 @@ func (c *Children) Fail(index int, code, message string) {
 	}
 }
 
+// Tolerates returns how many children may fail.
+func (c *Children) Tolerates(d *core.Each) int {
+	if c.Enough > 0 {
+		return c.Count - c.Enough
+	}
+	return d.Tolerate
+}
+
+// UndoesChildren reports whether the children that are open are asked for their undo.
+func (s *Step) UndoesChildren() bool { return s.Claim.Undo || s.State == core.Settling }
+
 // Output returns the output of a step that has a list of children. If collect is true, the output contains
-// the outputs of the children.
+// the outputs of the children, and which of them have decided the step, in the order in which they ended.
 func (c *Children) Output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`
 		Failed  int               `json:"failed"`
+		Won     []int             `json:"won,omitzero"`
 		Results []json.RawMessage `json:"results,omitzero"`
 	}{Count: c.Count, Failed: c.Failed}
+	if collect && c.Enough > 0 {
+		out.Won = []int{}
+		for _, have := range c.Results {
+			out.Won = append(out.Won, have.Index)
+		}
+	}
 	if collect {
 		out.Results = make([]json.RawMessage, c.Count)
 		for _, have := range c.Results {
@@ -84,7 +105,8 @@ func (c *Children) Running() bool {
 // OpenChildren returns the IDs of the children that the step waits for. Each of them got a request and has
 // not reported an end.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
-	if s.State != core.Waiting || s.Children == nil || t.Terminal() {
+	waits := s.State == core.Waiting || s.State == core.Settling
+	if !waits || s.Children == nil || t.Terminal() {
 		return nil
 	}
 	for _, o := range s.Children.Open {

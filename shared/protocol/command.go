@@ -223,6 +223,8 @@ func (r *decision) resume(e core.Command) {
 		if s.Attempted() && !s.Passed() && s.Withdrawn == 0 {
 			s.setLate(s.d, r.at.Now)
 		}
+		_ = s.emitReminder() // its handling may have died before the order stopped
+		s.scheduleReminder()
 		if s.State == core.Failed {
 			s.State = core.Pending
 			if !s.Attempted() { // an expression or rule that failed the step is evaluated again

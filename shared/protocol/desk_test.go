@@ -28,6 +28,8 @@ type expressions struct {
 	undo   map[int]func(core.Environment) (json.RawMessage, error)
 	output func(core.Environment) (json.RawMessage, error)
 	reads  map[int][]string // steps that an input reads
+	enough int              // number of children that must end well
+	unsent int              // number of the reminder whose input fails; 0: none
 	until  int              // index of the iteration about which Until is true; -1: it fails
 }
 
@@ -65,6 +67,14 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 	return len(list), nil
 }
 
+// Enough is the number that the test has set; it fails for a negative one.
+func (x *expressions) Enough(int, core.Environment) (int, error) {
+	if x.enough < 0 {
+		return 0, errors.New("no such field")
+	}
+	return x.enough, nil
+}
+
 // ChildOrder fails for the item "bad", and returns no object for the item "text".
 func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	if string(env.Item) == `"bad"` {
@@ -84,6 +94,14 @@ func (x *expressions) Until(_ int, env core.Environment) (bool, error) {
 		return false, errors.New("no such field")
 	}
 	return env.Index >= x.until, nil
+}
+
+// Reminder shows the number of the reminder, and fails for the number x.unsent.
+func (x *expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
+	if env.Index == x.unsent {
+		return nil, errors.New("no such field")
+	}
+	return json.RawMessage(fmt.Sprintf(`{"reminder":%d}`, env.Index)), nil
 }
 
 func (x *expressions) When(i int, env core.Environment) (bool, error) {
@@ -463,13 +481,13 @@ func liveTime(t *protocol.Task) core.Time {
 	}
 	for _, s := range t.Steps {
 		if t.ProcessState == core.Processing {
-			times = append(times, s.LateAt())
+			times = append(times, s.LateAt(), s.RemindAt())
 		}
 		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 		switch s.State {
 		case core.Processing, core.Compensating:
 			times = append(times, s.CompleteBy)
-		case core.Pending, core.Waiting, core.Failed, core.UndoWait:
+		case core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait:
 			if moving {
 				times = append(times, s.CompleteBy)
 			}

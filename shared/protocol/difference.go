@@ -191,8 +191,11 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add("enough is another one; where the step has begun, it stays", d.Each != nil && n.Each != nil &&
+		!bytes.Equal(d.Each.Enough, n.Each.Enough))
 	add("deadline is another one; it counts from the first claim, or from the last resubmit",
 		d.Deadline != n.Deadline || d.OnDeadline != n.OnDeadline)
+	add("reminders are others; those to come are sent", !sameReminders(d.Remind, n.Remind))
 	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
 		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)
 	add("condition is another one", d.When != n.When)
@@ -221,7 +224,16 @@ func sameChildren(e, n *core.Each) bool {
 
 // sameTimeout reports whether a and n react in the same way when the time for an answer ends.
 func sameTimeout(a, n *core.Answer) bool {
-	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
+	return a.OnTimeout == n.OnTimeout && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
+}
+
+// sameReminders reports whether a and n make the same calls at the same times.
+func sameReminders(a, n *core.Remind) bool {
+	if a == nil || n == nil {
+		return a == n
+	}
+	return a.After == n.After && a.Every == n.Every && a.AtMost == n.AtMost && a.Agent == n.Agent &&
+		a.Operation == n.Operation && a.Timeout == n.Timeout && bytes.Equal(a.Input, n.Input)
 }
 
 // order returns a difference for each predecessor in n.After that has not begun. The step n itself has begun.
@@ -262,13 +274,8 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
-		// The question may change, but the key of a sent reminder must not stand for two different questions.
-		if a := s.Answers; a != nil {
-			kept := *a
-			kept.Moved = true
-			s.Answers = &kept
-			s.CompleteBy = 0 // the new definition sets the time of the next reminder
-		}
+		// The key of a reminder that was sent must not stand for two different calls.
+		s.Reminded.Moved = s.Reminded.N > 0
 		if s.Attempted() {
 			s.moveLate(&from.Steps[from.Index(name)], &to.Steps[i])
 		}

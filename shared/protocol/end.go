@@ -151,8 +151,9 @@ func (r *decision) emitEnd() {
 	}
 	for i := range t.Steps {
 		// A closed task cancels its open children (P48, close ends an order as it stands).
-		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
-			t.Steps[i].Children.Running() {
+		s := &t.Steps[i]
+		waits := s.State == core.Waiting || s.State == core.Settling
+		if t.ProcessState == core.Closed && waits && s.Children.Running() {
 			r.step(i).askOpen("")
 		}
 	}
@@ -223,6 +224,9 @@ func (r *decision) causedStatus(n int) bool {
 // is emitted only after a restart, because the Supervisor sends it again.
 func (s step) emitAgain() {
 	restart := s.about.kind == restarted
+	if restart || s.about.kind == resubmit || s.about.kind == wakeStep && s.about.step == s.Name {
+		s.remindAgain()
+	}
 	switch {
 	case s.claimStands():
 		if restart || s.Claim.Cause == s.cause || s.Children.Opened(s.cause) {
@@ -243,6 +247,7 @@ func (s step) emitAgain() {
 // claimStands reports whether the messages of the step's claim are still needed. A forward claim stands
 // only while the task goes forward. A claim of an undo always stands.
 func (s step) claimStands() bool {
+	forward := s.State == core.Processing || s.State == core.Waiting || s.State == core.Settling
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
-		(s.State == core.Processing || s.State == core.Waiting) && s.t.ProcessState == core.Processing
+		forward && s.t.ProcessState == core.Processing
 }

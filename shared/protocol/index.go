@@ -12,8 +12,8 @@ const (
 )
 
 // Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due). This
-// is a resend time, the deadline, or the complete-by time of a step. Live returns zero if no such time is
-// set.
+// is a resend time, the deadline, or the complete-by time, the deadline or the next reminder of a step. Live returns
+// zero if no such time is set.
 func Live(t *Task) core.Time {
 	live := t.ResendTime()
 	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
@@ -26,16 +26,17 @@ func Live(t *Task) core.Time {
 			live = earliest(live, s.CompleteBy)
 		}
 		if t.ProcessState == core.Processing {
-			live = earliest(live, s.LateAt())
+			live = earliest(live, earliest(s.LateAt(), s.RemindAt()))
 		}
 	}
 	return live
 }
 
 // AwaitsWake reports whether a Wake can continue the step. Such a step was handed back, has failed, waits
-// for its undo, or is Waiting.
+// for its undo, is Waiting, or is Settling.
 func (s *Step) AwaitsWake() bool {
-	return s.HandedBack() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting
+	return s.HandedBack() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting ||
+		s.State == core.Settling
 }
 
 // OnlyWaits reports whether a running task waits only for times, answers and child orders. Such a task has no
@@ -48,7 +49,7 @@ func OnlyWaits(t *Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		switch {
-		case s.State == core.Waiting:
+		case s.State == core.Waiting || s.State == core.Settling:
 			waits = true
 		case s.InFlight() || s.AwaitsWake():
 			return false
@@ -111,13 +112,14 @@ func Settled(t *Task) *Task {
 }
 
 // SweepEvents returns the events that the Supervisor has to decide now. There is an event for each passed
-// complete-by time, for a passed deadline of the task or of a step, and for a passed resend time.
+// complete-by time or time of a reminder, for a passed deadline of the task or of a step, and for a passed resend time.
 func SweepEvents(def *core.Definition, t *Task, now core.Time) []core.Event {
 	var events []core.Event
 	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
+		reminds := t.ProcessState == core.Processing && s.RemindAt().Passed(now)
+		if reminds || s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
 			events = append(events, core.Overdue{Step: s.Name, Attempt: s.Attempt})
 		}
 		if t.ProcessState == core.Processing && s.LateAt().Passed(now) {

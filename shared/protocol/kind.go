@@ -17,7 +17,7 @@ type kind interface {
 	start(s step, p prepared)
 	// resend emits the messages of the step's claim again (P12, effects are emitted again).
 	resend(s step)
-	// goOn continues a Waiting step in a task that goes forward. It ends the step, or sets the time of the next
+	// goOn continues a Waiting or Settling step in a task that goes forward. It ends the step, or sets the time of the next
 	// Wake if that time has come. After a claim, a Resubmit or a Move, CompleteBy is zero, and the step has no
 	// Wake.
 	goOn(s step)
@@ -30,6 +30,7 @@ type prepared struct {
 	wakeAt   core.Time       // end of the wait, or of the time for an answer
 	answers  *Answers        // record of answers, for a step that waits for an answer
 	children int             // number of children to start
+	enough   int             // number of children that must end well, or 0
 	atOnce   bool            // true if the step ends with its claim
 }
 

@@ -49,32 +49,20 @@ func (answerKind) start(s step, p prepared) {
 		early = s.Answers.Votes
 	}
 	s.Wait = StepWait{At: p.wakeAt, Until: p.wakeAt}
+	s.Reminded = Reminded{}
 	s.Answers = p.answers
 	s.Output = nil
 	s.refuseEarly(early)
 }
 
-// resend emits the last reminder and the next Wake again.
-func (answerKind) resend(s step) {
-	s.emitReminder()
-	s.wake(s.NextLook(s.d))
-}
+func (answerKind) resend(s step) { s.wake(s.Wait.At) }
 
-// goOn ends a decided step, or sends what is due and sets the time of the next check. Without such a time, it also
-// sends the last reminder again, because the process may have ended before the reminder was sent (P12, effects
-// are emitted again).
+// goOn ends a decided step, or sets the time of the next check.
 func (answerKind) goOn(s step) {
 	s.look()
-	switch {
-	case s.State != core.Waiting || s.err != nil:
-		return
-	case s.remind():
-	case s.CompleteBy == 0:
-		s.emitReminder()
-	default:
-		return
+	if s.State == core.Waiting && s.err == nil && s.CompleteBy == 0 {
+		s.lookAt(s.Wait.At)
 	}
-	s.lookAt(s.NextLook(s.d))
 }
 
 func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {

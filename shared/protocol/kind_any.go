@@ -78,7 +78,9 @@ func (s step) countWinners() {
 	s.State = core.Settling
 }
 
-func (s *Step) endedWell() bool { return s.State == core.Processed && s.Withdrawn == 0 }
+func (s *Step) endedWell() bool {
+	return (s.State == core.Processed || s.State == core.Settling) && s.Withdrawn == 0
+}
 
 // failIfNoneLeft fails the step if fewer members than it needs have ended well, or still can.
 func (s step) failIfNoneLeft() {

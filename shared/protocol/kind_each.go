@@ -24,6 +24,10 @@ const (
 	codeChildInDoubt = "child-in-doubt"
 )
 
+// tooMuchCollected is the reason why no more children are started if their outputs have no room.
+var tooMuchCollected = fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no room in the "+
+	"order's document; let the child workflow return less", core.CodeOutputTooLarge, core.MaxCollected)
+
 // collectedSize is an upper limit of the bytes that {"index":9999,"output":} and a comma add to an output.
 const collectedSize = 26
 
@@ -42,7 +46,11 @@ func (eachKind) prepare(s step) (prepared, error) {
 		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: "+
 			"leave out collect, and let the children store what they find", count, core.MaxCollected)
 	}
-	return prepared{children: count, atOnce: count == 0}, nil
+	enough, err := s.enough(count)
+	if err != nil {
+		return prepared{}, err
+	}
+	return prepared{children: count, enough: enough, atOnce: count == 0}, nil
 }
 
 // readItems reads the step's list into s.items, and returns the length of the list. It keeps only the
@@ -88,7 +96,7 @@ func (s step) item(n int) (json.RawMessage, error) {
 
 func (eachKind) start(s step, p prepared) {
 	s.take(core.Waiting, Claim{})
-	c := &Children{Count: p.children}
+	c := &Children{Count: p.children, Enough: p.enough}
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
@@ -100,7 +108,7 @@ func (eachKind) start(s step, p prepared) {
 func (s step) fillChildren() {
 	c := s.OwnChildren()
 	d := s.d.Each
-	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
+	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= c.Tolerates(d) {
 		n := c.Next
 		order, err := s.childOrder(n)
 		c.Next++
@@ -162,7 +170,7 @@ func (s step) ask(n int, ask core.ChildAsk, order json.RawMessage) {
 func (s step) askOpen(cause string) {
 	ask := core.AskStart
 	switch {
-	case s.Claim.Undo:
+	case s.UndoesChildren():
 		ask = core.AskUndo
 	case s.Children.Stopped:
 		ask = core.AskCancel
@@ -189,8 +197,12 @@ func (eachKind) resend(s step) {
 // goOn starts more children, and ends the step if no child is open. When its time has come, it asks all open
 // children again, because a request or the report of an end may be lost.
 func (eachKind) goOn(s step) {
-	if s.Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
+	switch {
+	case s.Claim.Undo: // the step is undone alone (P42, orders can go on after failures)
 		s.undoChildren()
+		return
+	case s.State == core.Settling:
+		s.settleChildren()
 		return
 	}
 	again := s.Wait.At != 0 && s.due(s.at.Now)
@@ -214,7 +226,7 @@ func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
 		return !s.Attempted()
 	case core.Pending, core.Failed:
 		return !s.Attempted() || begun
-	case core.Waiting, core.Processed, core.UndoWait:
+	case core.Waiting, core.Settling, core.Processed, core.UndoWait:
 		return begun
 	case core.Compensated:
 		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
@@ -234,21 +246,22 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	switch {
 	case e.State == core.ChildError && c.Open[n].State == string(e.State):
 		return "it was reported before", nil
-	case e.State == core.ChildError, s.Claim.Undo &&
+	case e.State == core.ChildError, s.UndoesChildren() &&
 		(e.State == core.ChildClosed || e.State == core.ChildExpired):
 		c.Open[n].State = string(e.State)
 		s.childInDoubt(e)
 		return "", nil
-	case s.Claim.Undo && e.State != core.ChildCompensated:
+	case s.UndoesChildren() && e.State != core.ChildCompensated:
 		return "the child is to be undone, and is not yet", nil
 	}
 	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
 	switch {
-	case s.Claim.Undo:
+	case s.UndoesChildren():
 	case e.State == core.ChildProcessed && s.d.Each.Repeat != nil:
 		s.keepLast(e)
 	case e.State == core.ChildProcessed:
 		s.collect(e)
+		s.decideChildren()
 	default:
 		c.Fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}
@@ -275,21 +288,23 @@ func (s step) childInDoubt(e core.ChildEnded) {
 func (s step) collect(e core.ChildEnded) {
 	d := s.d.Each
 	single := s.d.Input == nil
-	if !d.Collect && !single || len(e.Output) == 0 {
+	c := s.Children
+	output := e.Output
+	if c.Enough > 0 && len(output) == 0 { // the list of those that have won needs it
+		output = json.RawMessage("null")
+	}
+	if !d.Collect && !single || len(output) == 0 {
 		return
 	}
-	c := s.Children
 	before := c.Results
 	size := 0
-	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: e.Output})
+	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: output})
 	for _, have := range c.Results {
 		size += len(have.Output) + collectedSize
 	}
 	if !single && size > core.MaxCollected || !s.at.SizeLimit.Fits(s.def, s.t) {
 		c.Results = before
-		s.stopChildren(fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
-			"room in the order's document; let the child workflow return less", core.CodeOutputTooLarge,
-			core.MaxCollected))
+		s.stopChildren(tooMuchCollected)
 	}
 }
 
@@ -314,7 +329,7 @@ func (s step) lookAtChildren() {
 	if !s.Children.Stopped {
 		s.fillChildren()
 	}
-	if s.err == nil && !s.Children.Stopped && s.Children.Failed > s.d.Each.Tolerate {
+	if s.err == nil && !s.Children.Stopped && s.Children.Failed > s.Children.Tolerates(s.d.Each) {
 		s.stopChildren(s.Children.Reason)
 	}
 	switch {
@@ -334,9 +349,9 @@ func (s step) failChildren() {
 	text := c.Reason
 	if s.d.Input == nil {
 		code, text, _ = strings.Cut(c.Reason, ": ")
-	} else if c.Failed > s.d.Each.Tolerate {
-		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count,
-			s.d.Each.Tolerate, c.FailedAt[0], c.Reason)
+	} else if most := c.Tolerates(s.d.Each); c.Failed > most {
+		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count, most,
+			c.FailedAt[0], c.Reason)
 	}
 	s.fail(code, text, s.Attempt)
 }

@@ -28,8 +28,7 @@ func (s *Step) moveLate(from, to *core.StepDefinition) {
 
 // LateAt returns the deadline of a step that goes forward, or zero.
 func (s *Step) LateAt() core.Time {
-	forward := s.State == core.Processing || s.HandedBack() || s.State == core.Waiting && !s.Claim.Undo
-	if !forward || s.Withdrawn != 0 {
+	if !s.goesForward() {
 		return 0
 	}
 	return s.Late.At

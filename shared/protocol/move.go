@@ -41,5 +41,8 @@ func (r *decision) pin(to *core.Definition) (refused string) {
 		r.def = def
 		return err.Error()
 	}
+	for i := range t.Steps {
+		r.step(i).scheduleReminder()
+	}
 	return ""
 }

@@ -8,9 +8,9 @@ import (
 
 const notYet = "its time has not passed"
 
-// overdue handles a step whose complete-by time has passed (P16, the Supervisor hands back and gives up). If no
-// reply came in time, the attempt counts as failed. A step that waits gets the Wake that was lost, or that was too
-// far ahead for a message, and its wait does not move.
+// overdue handles a step whose complete-by time, or the time of whose reminder, has passed (P16, the Supervisor hands back
+// and gives up). If no reply came in time, the attempt counts as failed. A step that waits or reminds gets the Wake that
+// was lost, or that was too far ahead for a message, and its wait does not move.
 func (s step) overdue(ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	counts := s.t.ProcessState == core.Processing || s.Claim.Undo && s.t.ProcessState != core.Error
@@ -18,9 +18,13 @@ func (s step) overdue(ev core.Event) (string, error) {
 	if s.Claim.Undo {
 		text = "no reply to the undo by the complete-by time"
 	}
+	reminds := s.wakeToRemind()
 	switch {
+	case !s.CompleteBy.Passed(s.at.Now) && reminds:
 	case !s.CompleteBy.Passed(s.at.Now):
 		return notYet, nil
+	case !s.InFlight() && reminds: // one Wake is enough
+		s.CompleteBy = s.Reminded.Next
 	case !s.InFlight():
 		s.wakeNow()
 	case s.Withdrawn != 0 && !s.Claim.Undo:
@@ -111,7 +115,7 @@ func (t *Task) onlyUndoes(def *core.Definition) bool {
 	return true
 }
 
-// woken lets the task go on. An early Wake ends the wait of a step whose agent can call its service again (P45, "not
+// woken sends the reminder that is due, and lets the task go on. An early Wake ends the wait of a step whose agent can call its service again (P45, "not
 // now" is not a failure).
 func (s step) woken(ev core.Event) (string, error) {
 	if ev.(core.Wake).Early && s.Uncalled() {
@@ -122,7 +126,10 @@ func (s step) woken(ev core.Event) (string, error) {
 	case !s.Attempted():
 		return notClaims, nil
 	case s.awaitsUndo(): // the Supervisor has withdrawn it (P58, a step has a deadline)
-	case s.at.Now < s.NextLook(s.d):
+	case s.remind():
+	case s.State == core.Processing:
+		return notNow, nil
+	case s.at.Now < s.Wait.At:
 		return "its wait is not over", nil
 	}
 	return "", nil
@@ -136,7 +143,7 @@ func sameStates(a, b *Task) bool {
 		x := &a.Steps[i]
 		y := &b.Steps[i]
 		if x.State != y.State || x.Attempt != y.Attempt || x.Wait.At != y.Wait.At ||
-			x.CompleteBy != y.CompleteBy {
+			x.CompleteBy != y.CompleteBy || x.Reminded != y.Reminded {
 			return false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -21,9 +23,11 @@ func reminding(timeout, remind core.Duration) *core.Definition {
 		OnFailure: core.OnFailureUndo,
 		Answer: &core.Answer{
 			Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo,
-			Remind: remind,
 		},
 	})
+	if remind > 0 {
+		def.Steps[1].Remind = &core.Remind{After: remind, Every: remind}
+	}
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
 	}}
@@ -110,16 +114,14 @@ func TestAMoveGivesAnOpenQuestionItsNewReminders(t *testing.T) {
 				d.decide(core.Wake{Step: "w", Attempt: 1})
 			}
 			wake := core.SendWake{OrderID: orderID, Step: "w", Attempt: 1, WakeAt: noon.Add(c.next)}
-			if dec := d.move(reminding(10*core.Second, c.is)); !slices.Contains(dec.Effects,
-				core.Effect(wake)) {
-				t.Errorf("the move sends %+v, want %+v", dec.Effects, wake)
+			effects := d.move(reminding(10*core.Second, c.is)).Effects
+			at := core.Time(0)
+			if c.is > 0 {
+				at = noon.Add(c.next)
+				require.Contains(t, effects, core.Effect(wake))
 			}
-			if by := d.task.Step("w").CompleteBy; by != noon.Add(c.next) {
-				t.Errorf("the question is looked at again at %s, want %s", by, noon.Add(c.next))
-			}
-			if late := protocol.SweepEvents(d.def, d.task, noon.Add(c.next-1)); len(late) > 0 {
-				t.Errorf("before that the Supervisor finds %+v", late)
-			}
+			require.Equal(t, at, d.task.Step("w").RemindAt())
+			require.Empty(t, protocol.SweepEvents(d.def, d.task, noon.Add(c.next-1)), "before it is due")
 			d.wait(c.next - 3*core.Hour)
 			if got := reminders(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); !slices.Equal(got,
 				c.after) {

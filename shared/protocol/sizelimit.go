@@ -59,6 +59,7 @@ const (
 	finishReserve   = 20       // number of the status "step finished"
 	codeReserve     = 150      // code of a failure after which the order goes on
 	lateReserve     = 60       // deadline of a step
+	remindReserve   = 1400     // record of the reminders of a step, with why the newest one was not sent
 	markReserve     = 45       // time since which a step is no longer wanted
 	progressReserve = 1320     // last progress
 	answerReserve   = 7 << 10  // people and verdicts of a step that waits for an answer
@@ -98,6 +99,9 @@ func Reserve(def *core.Definition) int {
 		}
 		if d.Deadline > 0 {
 			n += lateReserve
+		}
+		if d.Remind != nil {
+			n += remindReserve
 		}
 		switch {
 		case d.Any != nil:

@@ -185,8 +185,10 @@ func (s *story) step(name string, opts map[string]string) {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index":
 		case "enough":
-			d.Any.Enough = s.number(v)
-		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
+			if d.Any != nil {
+				d.Any.Enough = s.number(v)
+			}
+		case "answers", "ask", "event", "need", "who", "not", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
 			// value of a step that is answered
 		case "wait":
@@ -222,6 +224,11 @@ func (s *story) step(name string, opts map[string]string) {
 			d.OnDeadline = cmp.Or(d.OnDeadline, core.OnFailureContinue)
 		case "on-deadline":
 			d.OnDeadline = core.Policy(v)
+		case "remind": // AFTER, AFTER/EVERY or AFTER/EVERY/AT-MOST
+			d.Remind = s.remind(v, opts["by"])
+		case "by": // agent of the reminders
+		case "unsent":
+			s.expr.unsent = s.number(v)
 		case "long":
 			d.MaxDuration = s.span(v)
 		case "poll":
@@ -254,6 +261,29 @@ func (s *story) step(name string, opts map[string]string) {
 	s.def.Steps = append(s.def.Steps, d)
 }
 
+// remind makes reminders: those of an agent, or of a question's ask, which are unbounded.
+func (s *story) remind(times, by string) *core.Remind {
+	t := strings.Split(times, "/")
+	m := &core.Remind{After: s.span(t[0]), Agent: by}
+	switch {
+	case by == "":
+		m.Every = m.After
+	default:
+		m.AtMost = 1
+		m.Operation = "tell"
+		m.Timeout = 10 * core.Second
+		m.Input = json.RawMessage(`"template"`)
+	}
+	if len(t) > 1 {
+		m.Every = s.span(t[1])
+		m.AtMost = 100
+	}
+	if len(t) > 2 {
+		m.AtMost = s.number(t[2])
+	}
+	return m
+}
+
 // answerStep waits for an answer: one of its values, or an event.
 func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
 	d.Agent = ""
@@ -276,8 +306,6 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			question["who"] = strings.Split(v, ",")
 		case "not":
 			question["notSelf"] = v
-		case "remind":
-			d.Answer.Remind = s.span(v)
 		case "timeout":
 			question["timeout"] = v
 		case "on-timeout":
@@ -319,6 +347,9 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 			d.Each.Collect = true
 		case "tolerate":
 			d.Each.Tolerate = s.number(v)
+		case "enough":
+			d.Each.Enough = json.RawMessage(v)
+			s.expr.enough = s.number(v)
 		case "repeat":
 			d.Each.Order = json.RawMessage(`"template"`)
 			d.Each.Concurrency = 1
@@ -743,7 +774,7 @@ func describeStep(s *protocol.Step) string {
 	if len(s.Won) > 0 {
 		text += ", won: " + strings.Join(s.Won, ", ")
 	}
-	text += describeAnswers(s) + describeChildren(s.Children)
+	text += describeAnswers(s) + describeChildren(s.Children) + describeReminders(s)
 	if p := s.Claim.Progress; p != nil {
 		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
 	}
@@ -755,6 +786,19 @@ func describeStep(s *protocol.Step) string {
 	}
 	if s.CompleteBy != 0 {
 		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func describeReminders(s *protocol.Step) (text string) {
+	if s.Reminded.N > 0 {
+		text = fmt.Sprintf(", reminded %d", s.Reminded.N)
+	}
+	if s.Reminded.Unsent != "" {
+		text += " (unsent: " + s.Reminded.Unsent + ")"
+	}
+	if at := s.RemindAt(); at != 0 {
+		text += ", reminds by " + clock(at)
 	}
 	return text
 }
@@ -771,6 +815,9 @@ func describeChildren(c *protocol.Children) (text string) {
 		return ""
 	}
 	text = fmt.Sprintf(", next %d of %d", c.Next, c.Count)
+	if c.Enough > 0 {
+		text += fmt.Sprintf(", %d are enough", c.Enough)
+	}
 	for _, o := range c.Open {
 		text += strings.TrimRight(fmt.Sprintf(", open %d %s", o.Index, o.State), " ")
 	}

@@ -207,19 +207,19 @@ var stepRows = []stepRow{
 
 	{
 		[]eventKind{overdue},
-		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
 		[]mode{going, undoing},
 		onStep(step.overdue),
 	},
 	{
 		[]eventKind{overdue},
-		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
 		inError,
 		ignore(noTimes),
 	},
 	{
 		[]eventKind{overdue},
-		[]core.State{core.Skipped, core.Processed, core.Compensated, core.Settling},
+		[]core.State{core.Skipped, core.Processed, core.Compensated},
 		alive,
 		ignore(notNow),
 	},
@@ -228,34 +228,36 @@ var stepRows = []stepRow{
 	// forward.
 	{
 		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting, core.UndoWait},
+		[]core.State{core.Pending, core.Waiting, core.Settling, core.UndoWait},
 		[]mode{going, undoing},
 		onStep(step.woken),
 	},
+	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{going}, onStep(step.woken)}, // to remind
+	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{undoing, errForward, errUndo}, ignore(notNow)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{undoing}, onStep(step.woken)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
 	{
 		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
 		inError,
 		ignore(noTimes),
 	},
 	{
 		[]eventKind{wakeStep},
 		[]core.State{
-			core.Skipped, core.Processing, core.Processed, core.Compensating,
-			core.Compensated, core.Settling,
+			core.Skipped, core.Processed, core.Compensating,
+			core.Compensated,
 		},
 		alive,
 		ignore(notNow),
 	},
 
 	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
-	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, onStep(step.childEnded)},
+	{[]eventKind{childEnded}, []core.State{core.Waiting, core.Settling}, alive, onStep(step.childEnded)},
 	{[]eventKind{childEnded}, []core.State{
 		core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated, core.Settling,
+		core.Compensated,
 	}, alive, ignore(notOpen)},
 
 	// A deadline binds only a step that goes forward (P58, a step has a deadline).

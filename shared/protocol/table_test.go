@@ -26,7 +26,7 @@ func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// What docs/explanation/protocol.md, Events, says of every event of a step: the step's state afterwards,
+// What the rules in docs/explanation say of every event of a step: the step's state afterwards,
 // or "-" where nothing changes; "=" where the state stays and yet something happens. "new" is a step that was
 // never claimed in this run, "Pending" one that was handed back.
 //

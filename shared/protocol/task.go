@@ -153,6 +153,7 @@ type Step struct {
 	CompleteBy core.Time `json:"CompleteBy,omitzero"`
 	Wait       StepWait  `json:",embed"`
 	Late       Late      `json:",embed"`
+	Reminded   Reminded  `json:"reminded,omitzero"`
 	Stops      Stops     `json:",embed"`
 	Failures   Failures  `json:",embed"`
 	Finish     Finish    `json:",embed"`
@@ -238,6 +239,20 @@ type Late struct {
 	Seq int `json:"lateSeq,omitzero"`
 }
 
+// Reminded is the record of a step's reminders in this run, or in this round of a question (P59, a step can have
+// reminders).
+type Reminded struct {
+	N  int       `json:"n,omitzero"`  // number of the newest reminder
+	At core.Time `json:"at,omitzero"` // time when the newest reminder was first sent
+	// Next is the time at which the Supervisor wakes the Scheduler for the next reminder. It is zero if there is none.
+	Next core.Time `json:"next,omitzero"`
+	// Moved means that the task was moved, and no reminder followed. A reminder from before a move is not sent again.
+	Moved bool `json:"moved,omitzero"`
+	// Unsent is the reason why the newest reminder was not sent: its input could not be computed. It has at most MaxNote
+	// bytes.
+	Unsent string `json:"unsent,omitzero"`
+}
+
 // Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.
 type Stops struct {
 	Do   core.Time `json:"quietBy,omitzero"`
@@ -270,7 +285,9 @@ type StepProgress struct {
 // Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
 // any number of children.
 type Children struct {
-	Count   int         `json:"count"`
+	Count int `json:"count"`
+	// Enough is how many children must end well, as the claim has evaluated it; 0 means that Tolerate decides (P54).
+	Enough  int         `json:"enough,omitempty"`
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest value of Next in this run
 	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended
@@ -316,13 +333,6 @@ type Answers struct {
 	Need    int      `json:"need,omitempty"`
 	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
 	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
-	// Reminded is the number of the newest reminder of this round (P37, a question has a time).
-	Reminded int `json:"reminded,omitempty"`
-	// RemindedAt is the time when the newest reminder was first sent.
-	RemindedAt core.Time `json:"remindedAt,omitzero"`
-	// Moved means that the task was moved, and no reminder followed. A reminder from before a move is not
-	// sent again.
-	Moved bool `json:"moved,omitempty"`
 	// Votes holds the votes of this round in the order of arrival; at most MaxVoters.
 	Votes    []Vote    `json:"votes,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers of all runs

@@ -53,7 +53,7 @@ func (s *Step) awaitsUndo() bool { return s.Withdrawn != 0 && s.undoable() }
 // undoable reports whether the step's undo could begin: it has not begun, and is not over.
 func (s *Step) undoable() bool {
 	switch s.State {
-	case core.Pending, core.Processing, core.Processed, core.Failed:
+	case core.Pending, core.Processing, core.Settling, core.Processed, core.Failed:
 		return true
 	case core.Waiting:
 		return !s.Claim.Undo

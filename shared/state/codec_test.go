@@ -263,7 +263,7 @@ func TestUnreadableDocuments(t *testing.T) {
 		`{"verdicts":[{"at":"1969-01-01T00:00:00Z"}]}`:                         "years",
 		`{"erased":{"at":"1969-01-01T00:00:00Z"}}`:                             "years",
 		`{"Steps":[{"progress":{"at":"1969-01-01T00:00:00Z"}}]}`:               "years",
-		`{"Steps":[{"answers":{"remindedAt":"1969-01-01T00:00:00Z"}}]}`:        "years",
+		`{"Steps":[{"reminded":{"at":"1969-01-01T00:00:00Z"}}]}`:               "years",
 		`{"Steps":[{"answers":{"votes":[{"at":"1969-01-01T00:00:00Z"}]}}]}`:    "years",
 		`{"Steps":[{"answers":{"verdicts":[{"at":"1969-01-01T00:00:00Z"}]}}]}`: "years",
 	} {

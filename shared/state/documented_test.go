@@ -22,10 +22,14 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	got := map[string][]string{}
+	object := ""
 	for line := range strings.Lines(string(text)) {
-		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.HasPrefix(line, "| `") {
-			object := strings.Trim(cells[1], " `")
-			got[object] = append(got[object], strings.Trim(cells[2], " `"))
+		if heading, is := strings.CutPrefix(line, "### "); is {
+			object = strings.TrimSpace(heading)
+		}
+		if names, is := strings.CutPrefix(line, "- `"); is && object != "" {
+			names, _, _ = strings.Cut(names, ":")
+			got[object] = append(got[object], strings.Split(strings.Trim(names, "`\n"), "`, `")...)
 		}
 	}
 	want := map[string][]string{}
@@ -35,7 +39,8 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 		"error": protocol.StepError{}, "corrected": protocol.Corrected{},
 		"verdicts": protocol.Verdict{}, "closed": protocol.Closing{}, "erased": protocol.Erasure{},
 		"parent": core.Parent{}, "resolved": core.Resolved{}, "progress": protocol.StepProgress{},
-		"answers": protocol.Answers{}, "answers.votes": protocol.Vote{},
+		"reminded": protocol.Reminded{},
+		"answers":  protocol.Answers{}, "answers.votes": protocol.Vote{},
 		"children": protocol.Children{}, "children.open": protocol.OpenChild{},
 		"children.results": protocol.Collected{},
 	} {

@@ -46,8 +46,12 @@ func (noInput) InputReads(int) []string                                  { retur
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
-func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
-func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
+func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
+func (noInput) Reminder(int, core.Environment) (json.RawMessage, error) {
+	return nil, errors.New(worst)
+}
+func (noInput) CheckOrder(json.RawMessage) error       { return nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error { return nil }
 func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
@@ -168,6 +172,10 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 			Workflow: "leaf", Definition: strings.Repeat("d", 32),
 			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2,
 		}
+		if rapid.Bool().Draw(t, "enough children") { // P54
+			each.Tolerate = 0
+			each.Enough = json.RawMessage(`1`)
+		}
 		return core.StepDefinition{
 			Name: s.Name, After: s.After, OnFailure: s.OnFailure,
 			Input: json.RawMessage(`[]`), Each: each,
@@ -191,6 +199,11 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 	case 9, 10: // P58
 		s.Deadline = core.Minute
 		s.OnDeadline = []core.Policy{core.OnFailureContinue, s.OnFailure}[kind-9]
+	case 11: // P59; its input fails
+		s.Remind = &core.Remind{
+			After: core.Second, Every: core.Minute, Agent: "a", Operation: "tell", Timeout: core.Second,
+			Input: json.RawMessage(`{}`),
+		}
 	}
 	return s
 }
@@ -316,7 +329,7 @@ func (f *full) event() core.Event {
 		f.now = max(f.now, s.LateAt())
 		return core.StepLate{Step: s.Name, Run: f.task.Run, Seq: s.Late.Seq}
 	case 11, 12:
-		f.now = max(f.now, s.Wait.At)
+		f.now = max(f.now, s.Wait.At, s.RemindAt())
 		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}
 	default:
 		return f.reply(s, draw)
@@ -601,6 +614,10 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 			s.Withdrawn = born
 			s.FailureCode = strings.Repeat("x", core.MaxCode)
 		},
+		"a step with reminders": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Remind = &core.Remind{}
+			s.Reminded = protocol.Reminded{N: many, At: born, Next: born, Moved: true, Unsent: worst[:core.MaxNote]}
+		},
 		"an approval": func(d *core.StepDefinition, s *protocol.Step) {
 			value := strings.Repeat("v", 64)
 			d.Answer = &core.Answer{Values: []string{value}}
@@ -715,8 +732,8 @@ func longestStep(name string) protocol.Step {
 func longestAnswers(value json.RawMessage, votes int) *protocol.Answers {
 	name := strings.Repeat("x", core.MaxAnswerBy)
 	return &protocol.Answers{
-		Round: many, Need: core.MaxVoters, Who: persons(), NotSelf: name, Reminded: many, RemindedAt: born,
-		Moved: true, Votes: slices.Repeat([]protocol.Vote{{By: name, Value: value, At: born}}, votes),
+		Round: many, Need: core.MaxVoters, Who: persons(), NotSelf: name,
+		Votes: slices.Repeat([]protocol.Vote{{By: name, Value: value, At: born}}, votes),
 		Verdicts: slices.Repeat([]protocol.Verdict{{
 			ID: strings.Repeat("x", core.MaxID), Command: "answer", Reason: strings.Repeat("r", 36), At: born,
 		}}, protocol.MaxVerdicts),

@@ -16,6 +16,8 @@ type Children struct {
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
+	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
+	Losing   []string `json:"losing,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that enough others have overtaken, and that are not undone yet"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
@@ -35,6 +37,9 @@ type Repeat struct {
 	Last   json.RawMessage `json:"last,omitempty" doc:"output of the last iteration that ended Processed; absent after the end of the step, whose output holds it"`
 	Next   core.Time       `json:"next,omitzero" doc:"start of the next iteration; absent while one runs"`
 }
+
+// mostListed is the largest number of child orders in each list.
+const mostListed = 20
 
 // Parent is the step that a child task belongs to.
 type Parent struct {
@@ -68,6 +73,8 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		}
 	}
 	v.Failed = c.Failed
+	v.Enough = c.Enough
+	v.Tolerate = c.Tolerates(def)
 	v.Reason = c.Reason
 	v.Undo = s.Claim.Undo
 	v.Ended = c.Next - len(c.Open)
@@ -83,6 +90,9 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		v.FailedAs = append(v.FailedAs, id(index))
 	}
 	for _, o := range c.Open {
+		if s.State == core.Settling && len(v.Losing) < mostListed {
+			v.Losing = append(v.Losing, id(o.Index))
+		}
 		switch core.ChildState(o.State) {
 		case core.ChildError:
 			v.Stopped = append(v.Stopped, id(o.Index))

@@ -32,7 +32,10 @@ func everyKind() *core.Definition {
 				PointOfNoReturn: true,
 			},
 			{Name: "pause", Wait: &core.Wait{}},
-			{Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}},
+			{
+				Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}},
+				Remind: &core.Remind{After: core.Minute, Every: core.Minute, AtMost: 100},
+			},
 			{Name: "paid", Answer: &core.Answer{Event: "bought"}},
 			{Name: "never", Fail: &core.Fail{}},
 			{
@@ -121,9 +124,10 @@ func underWay() *protocol.Task {
 	}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").Wait.At = second(300)
 	at("agree").CompleteBy, at("agree").Wait.At = second(600), second(600)
+	at("agree").Reminded = protocol.Reminded{N: 1, At: second(75), Next: second(133), Unsent: "no such field"}
 	at("agree").Answers = &protocol.Answers{
 		Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
-		Reminded: 1, Votes: []protocol.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
+		Votes: []protocol.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
 		Verdicts: []protocol.Verdict{
 			{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)},
 			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},

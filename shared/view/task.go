@@ -94,6 +94,7 @@ type Step struct {
 	StopBy     core.Time              `json:"stopBy,omitzero" doc:"latest time at which a side effect of the present attempt can begin"`
 	LateAt     core.Time              `json:"lateAt,omitzero" doc:"time by which the step must have ended, while it goes forward"`
 	OnDeadline core.Policy            `json:"onDeadline,omitempty" enum:"undo,stop,continue" doc:"what happens then"`
+	Reminders  *Reminders             `json:"reminders,omitempty" doc:"reminders so far; for a step that has some"`
 	WakeAt     core.Time              `json:"wakeAt,omitzero" doc:"time until which the step waits"`
 	FinishedAt core.Time              `json:"finishedAt,omitzero" doc:"time when the step became Processed"`
 	Input      json.RawMessage        `json:"input,omitempty" doc:"input that the agent gets, once the step was attempted; present if a single order was requested without waiting; absent if the order was undone and then moved"`
@@ -109,6 +110,14 @@ type Step struct {
 	Progress   *protocol.StepProgress `json:"progress,omitempty" doc:"last progress that the attempt in flight reported; for a step with a maxDuration"`
 	Children   *Children              `json:"children,omitempty" doc:"child orders so far; for a step that has child orders"`
 	Any        *Any                   `json:"any,omitempty" doc:"members, and which of them have decided; for a step with any"`
+}
+
+// Reminders is the state of the reminders of a step, in this run or in this round of a question.
+type Reminders struct {
+	Sent   int       `json:"sent" doc:"number of the newest reminder; those that were missed count too"`
+	AtMost int       `json:"atMost,omitempty" doc:"how many there are at most; absent if there is no limit"`
+	Next   core.Time `json:"next,omitzero" doc:"time of the next one, while the step goes forward"`
+	Unsent string    `json:"unsent,omitempty" doc:"why the newest one was not sent"`
 }
 
 // Any is the state of a step that ends when the first of its members have ended.
@@ -132,14 +141,13 @@ const (
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
 type Answers struct {
-	Event    string          `json:"event,omitempty" doc:"name of the event"`
-	Values   []string        `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
-	Round    int             `json:"round" doc:"number of the round, from 1; an answer names it"`
-	Need     int             `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
-	Who      []string        `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
-	NotSelf  string          `json:"notSelf,omitempty" doc:"person who may not answer"`
-	Reminded int             `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
-	Votes    []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+	Event   string          `json:"event,omitempty" doc:"name of the event"`
+	Values  []string        `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
+	Round   int             `json:"round" doc:"number of the round, from 1; an answer names it"`
+	Need    int             `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
+	Who     []string        `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
+	NotSelf string          `json:"notSelf,omitempty" doc:"person who may not answer"`
+	Votes   []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned lists the latest accepted answers that gave a reason, of all rounds and runs.
 	Reasoned []protocol.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
 	// Uncounted lists answers that came before the step began and do not count, because their senders may
@@ -154,7 +162,6 @@ func answersOf(s *protocol.Step, def *core.Answer) *Answers {
 		v.Need = a.Need
 		v.Who = a.Who
 		v.NotSelf = a.NotSelf
-		v.Reminded = a.Reminded
 		v.Votes = a.Votes
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {
@@ -275,7 +282,8 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 		case s.State == core.Waiting && s.Children.Pauses(s):
 			w.For = WaitTime
 			w.Until = s.Wait.Until
-		case s.Children != nil && (s.State == core.Processing || s.State == core.Waiting):
+		case s.Children != nil &&
+			(s.State == core.Processing || s.State == core.Waiting || s.State == core.Settling):
 			w.For = WaitChildren
 		case s.State == core.Processing:
 			w.For = WaitAgent
@@ -446,6 +454,12 @@ func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
 		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
 		v.OnDeadline = def.OnDeadline
+		if m := def.Remind; m != nil && s.Attempted() {
+			v.Reminders = &Reminders{
+				Sent: s.Reminded.N, AtMost: m.AtMost, Next: s.NextReminder(def),
+				Unsent: s.Reminded.Unsent,
+			}
+		}
 		switch kind := def.Kind(); {
 		case def.Answer != nil:
 			v.Kind = KindApproval

@@ -130,6 +130,9 @@ func childText(s *core.StepDefinition) string {
 		return text
 	}
 	text += " for each of " + strings.Trim(string(s.Input), `"`)
+	if s.Each.Enough != nil {
+		text += ", the first " + strings.Trim(string(s.Each.Enough), `"`) + " are enough"
+	}
 	if s.Each.Tolerate > 0 {
 		text += fmt.Sprintf(", %d may fail", s.Each.Tolerate)
 	}

@@ -60,7 +60,8 @@ func Seal(d *core.Definition) error {
 	}
 	d.Schema = 1
 	if slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool {
-		return s.Any != nil || s.Deadline > 0 || s.Each != nil && s.Each.Repeat != nil
+		return s.Any != nil || s.Deadline > 0 || s.Remind != nil ||
+			s.Each != nil && (s.Each.Repeat != nil || s.Each.Enough != nil)
 	}) {
 		d.Schema = core.DefinitionSchema
 	}

@@ -108,7 +108,7 @@ class Call:
 
 _PATTERNS = {"task": r"[A-Za-z0-9._:~-]{1,128}", "step": r"[a-z][a-z0-9-]{0,39}", "operation": "do|undo",
              "name": r"(?s:.{1,1000})", "key": r"(?s:.{1,1000})"}
-_LEAST = {"run": 0, "attempt": 1, "timeout": 1}
+_LEAST = {"run": 0, "attempt": 0, "timeout": 1}
 
 
 def read_request(body: str) -> dict[str, Any]:

@@ -110,7 +110,7 @@ export function readRequest(body: string) {
   const resolved = m.resolved ? m.resolved as Members : undefined, stopBy = time(m, "stopBy");
   const identity = {
     task: text(m, "task", /^[A-Za-z0-9._:~-]{1,128}$/), run: whole(m, "run", 0),
-    step: text(m, "step", /^[a-z][a-z0-9-]{0,39}$/), attempt: whole(m, "attempt", 1), operation,
+    step: text(m, "step", /^[a-z][a-z0-9-]{0,39}$/), attempt: whole(m, "attempt", 0), operation,
   };
   return {
     identity, undo, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""),

@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // answer reads an approval step or an event step. Such a step waits for an answer from outside (P35, an
@@ -34,31 +33,8 @@ func (b *builder) answer(f field) core.StepDefinition {
 	if f.value.field(askMade) != nil {
 		s.Answer.Ask = f.key + askSuffix
 	}
-	s.Answer.Remind = b.duration(v, "remind", limitWait, 0)
-	b.reminders(v, &s)
+	b.remind(f, &s)
 	return s
-}
-
-const leastRemind = core.Minute
-
-// reminders checks the field remind, which repeats the call that asks for the answer (P37).
-func (b *builder) reminders(v *value, s *core.StepDefinition) {
-	remind := s.Answer.Remind
-	if remind == 0 {
-		return
-	}
-	at := v.field("remind").value.at
-	switch {
-	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s has remind but no ask, so it has no call to repeat", s.Name),
-			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
-	case remind < leastRemind:
-		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,
-			workflow.Short(remind), workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
-	case s.Timeout > 0 && remind >= s.Timeout:
-		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its timeout is %s",
-			s.Name, workflow.Short(remind), workflow.Short(s.Timeout)), "write a shorter time")
-	}
 }
 
 func isExpression(v *value) bool {

@@ -95,6 +95,7 @@ func (b *builder) any(f field) core.StepDefinition {
 	s := b.uncalled(f)
 	s.Any = &core.Any{Enough: b.whole(f.value, "enough", 1)}
 	b.deadline(f.value, &s)
+	b.remind(f, &s)
 	for _, m := range f.value.get("any").fields {
 		s.Any.Members = append(s.Any.Members, m.key)
 	}

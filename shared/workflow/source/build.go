@@ -129,6 +129,7 @@ func (b *builder) step(f field) core.StepDefinition {
 		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
 	}
 	b.deadline(v, &s)
+	b.remind(f, &s)
 	b.agentsOf(f, &s)
 	s.Undo = b.undo(v, &s)
 	return s
@@ -223,7 +224,8 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 func (b *builder) agents() {
 	settings := b.root.get("agents")
 	for i := range b.def.Steps {
-		for _, name := range b.def.Steps[i].AllAgents() {
+		s := &b.def.Steps[i]
+		for _, name := range append(s.AllAgents(), b.def.Reminders(s)...) {
 			if _, done := b.def.Agents[name]; done || name == "" {
 				continue
 			}

@@ -20,7 +20,7 @@ func (b *builder) each(f field) core.StepDefinition {
 	if c := v.get("collect"); c != nil {
 		s.Each.Collect = c.truth
 	}
-	for _, key := range []string{"concurrency", "tolerate", "collect"} {
+	for _, key := range []string{"concurrency", "tolerate", "collect", "enough"} {
 		if alone := v.field(key); alone != nil && v.field("each") == nil && v.field("repeat") == nil {
 			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child",
 				"write each: ${ order.items }, or remove "+key)
@@ -42,8 +42,32 @@ func (b *builder) each(f field) core.StepDefinition {
 		s.OnFailure = core.OnFailureStop
 	}
 	b.deadline(v, &s)
+	b.remind(f, &s)
 	b.repeat(f, &s)
+	b.enough(f, &s)
 	return s
+}
+
+// enough checks the field enough of a list of children (P54, the first of several decides). The method items reads it.
+func (b *builder) enough(f field, s *core.StepDefinition) {
+	v := f.value
+	enough := v.field("enough")
+	if enough == nil || v.field("each") == nil {
+		return
+	}
+	if s.PointOfNoReturn {
+		b.report.error(enough.at, "the children of step "+f.key+" have a point of no return, and could not be undone when "+
+			"others have decided", "remove enough, or put the point of no return into a step after "+f.key)
+	}
+	if tolerate := v.field("tolerate"); tolerate != nil {
+		b.report.error(tolerate.at, "step "+f.key+" has tolerate beside enough, which already says how many may fail",
+			"remove tolerate")
+	}
+	list := v.get("each")
+	if n := b.whole(v, "enough", 0); list.shape == isList && n > len(list.list) {
+		b.report.error(enough.value.at, fmt.Sprintf("step %s needs %d children that end well, and has %d", f.key, n,
+			len(list.list)), "lower enough, or lengthen the list")
+	}
 }
 
 func (b *builder) child(name *value, e *core.Each) {
@@ -96,6 +120,7 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 				"write an expression, as in each: ${ order.items }")
 		}
 		s.Input = b.template(list, "each", scope)
+		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
 		scope.Item = true
 		b.element = schema.Part{}
 		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {

@@ -111,7 +111,7 @@ func TestGraph(t *testing.T) {
 		"../../../examples/order/order.yaml", "../../../examples/order/provision.yaml", "testdata/good/full.yaml",
 		"testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml",
 		"testdata/good/asks.yaml", "testdata/good/continue.yaml", "testdata/good/any.yaml",
-		"testdata/good/block.yaml", "testdata/good/repeat.yaml",
+		"testdata/good/block.yaml", "testdata/good/repeat.yaml", "testdata/good/enough.yaml",
 	} {
 		d, problems := source.LoadFile(file, source.Options{})
 		if d == nil {

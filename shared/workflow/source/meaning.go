@@ -31,6 +31,7 @@ func (b *builder) meaning() {
 		b.goesOn(i)
 		b.unread(i)
 		b.late(i)
+		b.reminds(i)
 		b.member(i)
 		b.endless(i)
 	}

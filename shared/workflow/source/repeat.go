@@ -12,6 +12,7 @@ import (
 var besideRepeat = map[string]string{
 	"each":        "put the each into a block within this one: a step with each in its steps",
 	"concurrency": "remove it: one iteration runs after the other",
+	"enough":      "let until say when it ends",
 	"collect":     "return what is needed from one iteration to the next, as in total: ${ order.total + … }",
 }
 
@@ -26,7 +27,7 @@ func (b *builder) repeat(f field, s *core.StepDefinition) {
 		AtMost: b.whole(v, "atMost", 0), Every: b.duration(v, "every", limitPoll, 0),
 		OnExhausted: core.Policy(b.text(v, "onExhausted")),
 	}
-	for _, key := range []string{"each", "concurrency", "collect"} {
+	for _, key := range []string{"each", "concurrency", "enough", "collect"} {
 		if beside := f.value.field(key); beside != nil {
 			b.report.error(beside.at, "step "+f.key+" has "+key+" beside repeat", besideRepeat[key])
 		}

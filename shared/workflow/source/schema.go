@@ -316,6 +316,8 @@ func fixPattern(where string) string {
 		return fixDuration + ", or an expression in ${ }"
 	case strings.HasSuffix(where, "/name"), strings.HasSuffix(where, "/code"):
 		return fixName
+	case strings.HasSuffix(where, "/enoughChildren"):
+		return "write a whole number, or an expression in ${ }"
 	case strings.HasSuffix(where, "/need"), strings.HasSuffix(where, "/who"):
 		return "an expression stands in ${ }; write need as a whole number, and who in brackets"
 	}

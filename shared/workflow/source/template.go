@@ -35,6 +35,7 @@ func (b *builder) templates() {
 		}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
+		b.reminderInput(f, s, scope, answered)
 		if form := formOf(f.value); form != nil {
 			form.expressions(b, f, s, scope)
 			continue

@@ -16,10 +16,10 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether a request is a reminder (P37, a question has a time). The key of a reminder begins
-// with the key of the waiting step.
+// reminds reports whether a request is a reminder (P59, a step can have reminders). The key of a reminder begins with the
+// key of its step.
 func reminds(r *message.Request) bool {
-	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
+	return r.Attempt == 0 && strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, r.Step)+"/")
 }
 
 // Calls checks a call of the service before the agent makes it.

@@ -58,7 +58,7 @@ func Committed(w *world.Simulation, before, after *protocol.Task, record *port.R
 		w.Trace(w.Cur.P.Name, "store", world.Summary(after))
 	}
 	o.Seen.Dirty = true
-	if !m.reminds() {
+	if !m.remindsOnly() {
 		o.Seen.Writes++
 	}
 	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {

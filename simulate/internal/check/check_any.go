@@ -21,7 +21,9 @@ func (m *move) anys() {
 		m.did("23")
 		well := 0
 		for _, n := range m.def.Members(i) {
-			if s := &m.after.Steps[n]; s.State == core.Processed && s.Withdrawn == 0 {
+			s := &m.after.Steps[n]
+			ended := s.State == core.Processed || s.State == core.Settling
+			if ended && s.Withdrawn == 0 {
 				well++
 			}
 		}

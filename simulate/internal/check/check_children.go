@@ -29,11 +29,26 @@ func (m *move) children() {
 		switch {
 		case len(c.Open) > d.Each.Concurrency:
 			m.fail("P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
+		case c.Enough > 0 && (s.State == core.Processed || s.State == core.Settling):
+			m.enough(s)
 		case s.State == core.Processed && (len(c.Open) > 0 || c.Next < c.Count || c.Failed > d.Each.Tolerate):
 			m.fail("P40",
 				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
 				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
 		}
+	}
+}
+
+// enough checks a step that has ended by the first of its children: of a Processed one, all others are undone, and no
+// child that was ever asked is forgotten.
+func (m *move) enough(s *protocol.Step) {
+	c := s.Children
+	switch {
+	case c.Failed > c.Count-c.Enough:
+		m.fail("P54", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
+			c.Count, c.Enough)
+	case s.State == core.Processed && len(c.Open) > 0:
+		m.fail("P54", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
 	}
 }
 
@@ -87,7 +102,13 @@ func checkChildren(w *world.Simulation, t *protocol.Task) {
 				failed++
 			}
 		}
-		if stands && failed != s.Children.Failed {
+		if enough := s.Children.Enough; stands && enough > 0 {
+			w.Checks.Did("22")
+			if well := s.Children.Count - failed; well != enough {
+				w.Violate("22", "order %s is Processed, %d children of step %s stand, and %d have decided it", t.OrderID, well,
+					s.Name, enough)
+			}
+		} else if stands && failed != s.Children.Failed {
 			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
 				t.OrderID, failed, s.Name, s.Children.Failed)
 		}

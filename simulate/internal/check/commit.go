@@ -366,6 +366,6 @@ func (m *move) settling() bool {
 func stale(r *message.Reply, t *protocol.Task) bool {
 	s := t.Step(r.Step)
 	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
-	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&
+	return s == nil || r.Attempt == 0 || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&
 		s.Claim.Undo != (r.Operation == core.UndoOp)
 }

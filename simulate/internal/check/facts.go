@@ -68,7 +68,7 @@ func live(t *protocol.Task) core.Time {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		waits := s.State == core.Pending && s.Attempted() || s.State == core.Failed ||
-			s.State == core.UndoWait || s.State == core.Waiting
+			s.State == core.UndoWait || s.State == core.Waiting || s.State == core.Settling
 		if s.InFlight() || going && waits {
 			add(s.CompleteBy)
 		}

@@ -107,7 +107,7 @@ func takenReply(w *world.Simulation, o *world.Order, t *protocol.Task, r *messag
 	key := core.Key(r.OrderID, r.Run, r.Step)
 	known := o.Seen.Done[key]
 	switch {
-	case r.Operation != core.Do:
+	case r.Operation != core.Do || r.Attempt == 0:
 	case r.Outcome == core.OutcomeDone && known == 0 && s.State != core.Failed && w.Room.Limit == 0:
 		// A Failed step stays in doubt, and an output may be too large to store (P15, a late done counts).
 		o.Seen.Done[key] = core.Time(w.Start + w.Now + w.Skew())
@@ -168,6 +168,10 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 		w.Violate("P12", "a request of %s was sent before its task was stored", r.OrderID)
 		return
 	}
+	if reminds(r) {
+		sentReminder(w, o, t, r)
+		return
+	}
 	if t != nil {
 		if s := t.Step(r.Step); s == nil && t.Attempts.Removed[r.Step] < r.Attempt || s != nil &&
 			s.Attempt < r.Attempt && t.Run <= r.Run {
@@ -191,8 +195,8 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls returns the number of requests, without reminders. The number of reminders has no fixed bound,
-// because a question can stay open for a long time (P37, a question has a time).
+// calls returns the number of requests, without reminders. The number of reminders has no fixed bound, because a step can
+// go on for a long time.
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
 		// An ID consists of the step, the attempt and the key. The key of a reminder has one more part.

@@ -46,6 +46,7 @@ func (m *move) step(i int) {
 		m.goesOn(was, s)
 	}
 	m.progressed(was, s)
+	m.reminded(was, s, d)
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
 	}
@@ -248,19 +249,4 @@ func (m *move) claimed(was, s *protocol.Step, d *core.StepDefinition) {
 			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
 		}
 	}
-}
-
-// reminds reports whether the commit records a new reminder of an open question (P37, a question has a time).
-func (m *move) reminds() bool {
-	if m.before == nil {
-		return false
-	}
-	for i := range m.after.Steps {
-		s := &m.after.Steps[i]
-		was := m.before.Step(s.Name)
-		if s.Answers != nil && was != nil && was.Answers != nil && s.Answers.Reminded > was.Answers.Reminded {
-			return true
-		}
-	}
-	return false
 }

@@ -97,7 +97,11 @@ func putDefinitions(w *world.Simulation, all []*core.Definition) {
 func SetUp(w *world.Simulation) {
 	swarm(w)
 	for _, s := range w.AllSteps() {
-		for _, a := range s.AllAgents() {
+		all := s.AllAgents()
+		if s.Remind != nil {
+			all = append(all, s.Remind.Agent)
+		}
+		for _, a := range all {
 			if a != "" && !slices.Contains(w.Agents, a) {
 				w.Agents = append(w.Agents, a)
 			}

@@ -200,7 +200,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 // longStep returns the step of a call, or nil if the call may not last longer than the step's timeout.
 func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	t := w.Store.Task(c.OrderID)
-	if t == nil || c.Operation == core.UndoOp {
+	if t == nil || c.Operation == core.UndoOp || c.Attempt == 0 {
 		return nil
 	}
 	if _, d := w.StepOf(t, c.Step); d != nil && d.MaxDuration > 0 {
@@ -397,6 +397,11 @@ func refusal(w *world.Simulation, key string) error {
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
+	standing := s.Net
+	if c.Attempt == 0 { // a reminder
+		agent = w.Cur.P.Agent
+		standing = s.Applied
+	}
 	kept := w.Retention(agent)
 	if late := !w.Cur.P.Now().Before(c.Deadline); late || kept == 0 || w.Now-s.Since <= kept ||
 		s.Adrift > 0 || !s.Known && !s.Fenced {
@@ -404,7 +409,7 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 	}
 	w.Checks.Did("P18")
 	if declared := int64(w.Agent(agent).KeyRetention); c.Operation == core.Do && c.Grade != core.Plain &&
-		declared > 0 && s.Net > 0 && w.Now-s.Since > declared {
+		declared > 0 && standing > 0 && w.Now-s.Since > declared {
 		w.Violate("P18", "attempt %d of %s is called, and the service may have forgotten the key", c.Attempt, c.Key)
 	}
 	if f == world.KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
@@ -417,7 +422,7 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 
 func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
-		s.Grade != core.Fenced {
+		s.Grade != core.Fenced && c.Attempt > 0 {
 		w.Checks.Did("P48")
 		w.Violate("P48", "a call of %s takes effect after its order was closed", s.Key)
 	}
@@ -453,7 +458,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	}
 	w.Checks.Did("3")
 	w.Checks.Did("11")
-	if !check.NoEffect(w, w.Store.Task(c.OrderID), c.Step) {
+	// Nothing undoes a reminder (P59, a step can have reminders).
+	if c.Attempt > 0 && !check.NoEffect(w, w.Store.Task(c.OrderID), c.Step) {
 		s.Net++
 	}
 	w.Trace("service", "", "done: "+c.Key)

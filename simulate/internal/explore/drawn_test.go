@@ -52,18 +52,20 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	if n > 1 && d.chance(3) {
 		d.noReturn(def)
 	}
-	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)   //nolint:gosec // not for secrets
-	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)    //nolint:gosec // not for secrets
-	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def)  //nolint:gosec // not for secrets
-	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)     //nolint:gosec // not for secrets
-	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)     //nolint:gosec // not for secrets
-	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)     //nolint:gosec // not for secrets
-	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
-	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
-	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
-	putBlock(rand.New(rand.NewPCG(seed, 0xb10c)), def)    //nolint:gosec // not for secrets
-	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)      //nolint:gosec // not for secrets
-	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)     //nolint:gosec // not for secrets
+	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)    //nolint:gosec // not for secrets
+	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)     //nolint:gosec // not for secrets
+	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def)   //nolint:gosec // not for secrets
+	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)      //nolint:gosec // not for secrets
+	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)      //nolint:gosec // not for secrets
+	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)      //nolint:gosec // not for secrets
+	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)     //nolint:gosec // not for secrets
+	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)      //nolint:gosec // not for secrets
+	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def)  //nolint:gosec // not for secrets
+	putBlock(rand.New(rand.NewPCG(seed, 0xb10c)), def)     //nolint:gosec // not for secrets
+	putEnough(rand.New(rand.NewPCG(seed, 0xe209)), def)    //nolint:gosec // not for secrets
+	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)       //nolint:gosec // not for secrets
+	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)      //nolint:gosec // not for secrets
+	putReminders(rand.New(rand.NewPCG(seed, 0x4e31)), def) //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
 	def.Events = seed%7 == 3
 	if d.chance(4) {
@@ -283,7 +285,10 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 		s.After = append(slices.Clone(s.After), ask.Name)
 		s.Answer.Ask = ask.Name
 		if r.IntN(2) == 0 {
-			s.Answer.Remind = core.Duration(2+r.IntN(60)) * core.Second
+			every := core.Duration(2+r.IntN(60)) * core.Second
+			if ask.Grade != core.Plain {
+				s.Remind = &core.Remind{After: every, Every: every}
+			}
 		}
 		def.Steps = append(def.Steps, ask)
 	}
@@ -365,6 +370,19 @@ func putBlock(r *rand.Rand, def *core.Definition) {
 		if r.IntN(3) == 0 {
 			putRepeat(r, s)
 		}
+	}
+}
+
+// putEnough lets the first children of a list decide, in two of three workflows with one (P54, the first of several
+// decides).
+func putEnough(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Each == nil || s.Input == nil || r.IntN(3) == 0 {
+			continue
+		}
+		s.Each.Tolerate = 0
+		s.Each.Enough = json.RawMessage([]string{"1", "1", "2", `"${ order.missing ?? 1 }"`, "3"}[r.IntN(5)])
 	}
 }
 
@@ -590,6 +608,30 @@ func putLate(r *rand.Rand, def *core.Definition) {
 	}
 }
 
+// putReminders gives some steps reminders, in every third workflow: of an agent of their own, or of one that does a step
+// too, once or again and again (P59, a step can have reminders).
+func putReminders(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	agent := "mail-agent"
+	def.Agents[agent] = core.AgentDefinition{
+		QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second,
+		KeyRetention: core.Duration(r.IntN(2)) * 10 * core.Minute,
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		m := &core.Remind{
+			After: core.Duration(1+r.IntN(20)) * core.Second, Every: core.Duration(r.IntN(3)*(2+r.IntN(60))) * core.Second,
+			AtMost: 1 + r.IntN(20), Agent: agent, Operation: "tell", Timeout: core.Duration(2+r.IntN(10)) * core.Second,
+			Input: json.RawMessage(`{"n":"${ reminder }"}`),
+		}
+		if s.Wait == nil && s.Fail == nil && s.Remind == nil && r.IntN(2) == 0 {
+			s.Remind = m
+		}
+	}
+}
+
 // behindNoReturn reports whether a step comes after a point of no return, directly or not.
 func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
 	return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
@@ -629,10 +671,13 @@ func TestDrawnWorkflows(t *testing.T) {
 	t.Logf("%d orders, %d violations", total.Orders, bad)
 }
 
-// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an
+// An order whose question is open for up to 16 minutes sends hundreds of reminders (P59), which is no work without an
 // end.
 func TestManyReminders(t *testing.T) {
-	sc := simulate.Scenario{Definition: drawnWorkflow(8339)} // a reminder every 3 s, for up to 16 min
+	def := drawnWorkflow(8339)
+	def.Steps[def.Index("a-ask")].Grade = core.Idempotent
+	def.Steps[def.Index("a")].Remind = &core.Remind{After: 3 * core.Second, Every: 3 * core.Second}
+	sc := simulate.Scenario{Definition: sealed(def)}
 	sc.Prepare()
 	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
 		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {

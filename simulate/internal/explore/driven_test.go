@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"maps"
 	"strings"
 
@@ -53,6 +54,9 @@ func (d *Driver) Answered(iv *world.Invocation, c world.Call, subject string, wr
 	w := d.W
 	t := &on(iv).Trail
 	on(iv).Made++
+	if errors.Is(err, port.ErrConflict) {
+		err = port.ErrConflict // its text names versions, which no handler compares
+	}
 	// Earlier results do not count any more: see remembers.
 	if c == world.CallLoad && iv.P.Role == world.AScheduler {
 		on(iv).Trail, on(iv).Began = on(iv).Course, w.Now

@@ -110,7 +110,7 @@ func answers(h *Digest, s *protocol.Step) {
 	if a == nil {
 		return
 	}
-	for _, n := range [...]int{a.Round, a.Reminded, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
+	for _, n := range [...]int{a.Round, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
 		h.Number(int64(n))
 	}
 	h.Text(a.NotSelf)
@@ -162,11 +162,14 @@ func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 	if s.InFlight() {
 		h.Number(int64(s.Claim.At) - now)
 	}
-	// P37: when the next reminder is due, and whether the last is sent again
-	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 {
+	// P59: when the next reminder is due, and whether the last is sent again
+	if m := s.Reminded; m != (protocol.Reminded{}) {
+		h.Number(int64(s.FirstClaim()) - now)
 		h.Number(int64(s.Claim.At) - now)
-		h.Number(int64(a.RemindedAt.Sub(s.Claim.At)))
-		h.Yes(a.Moved)
+		h.Number(int64(m.N))
+		h.Number(int64(m.At) - now)
+		h.Yes(m.Moved, m.Unsent != "")
+		h.Moment(s.RemindAt(), now, 0)
 	}
 	if s.Error != nil && s.Error.Since != 0 {
 		h.Number(int64(s.Error.Since) - now)

@@ -239,5 +239,6 @@ func snapshotHistory(h *world.History) world.History {
 	c.Done = maps.Clone(h.Done)
 	c.Wakes = maps.Clone(h.Wakes)
 	c.Alone = maps.Clone(h.Alone)
+	c.Reminded = maps.Clone(h.Reminded)
 	return c
 }

@@ -44,8 +44,8 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	if s.Answer != nil { // two steps must not name the same call in ask
 		a := *s.Answer
 		a.Ask = ""
-		a.Remind = 0
 		s.Answer = &a
+		s.Remind = nil
 	}
 	return s
 }
@@ -68,6 +68,11 @@ func revised(d *core.Definition) {
 		}
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
+		}
+		if s.Remind != nil { // an earlier reminder is not sent again
+			remind := *s.Remind
+			remind.Every += core.Second
+			s.Remind = &remind
 		}
 		if s.Any != nil { // an order that is decided refuses it
 			s.Any = &core.Any{Members: s.Any.Members, Enough: 1}

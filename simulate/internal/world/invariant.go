@@ -44,6 +44,7 @@ var invariants = []Invariant{
 	{"23", "no more members of a step with any have ended well than decide it"},
 	{"24", "no iteration begins before the one before it has ended"},
 	{"25", "a step has no more iterations than it may have"},
+	{"27", "a reminder is decided once, when it is due, for a step that goes forward, and begins at most an hour later"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},

@@ -30,6 +30,7 @@ type History struct {
 	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
 	// failures)
 	Alone     map[string]bool
+	Reminded  map[string]core.Time // times at which reminders were decided, by key
 	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34, a wait ends at a fixed time)
 	ForwardAt int64                // time at which the task last began to go forward
 	Submitted bool                 // true if a test in simulate/internal/explore has submitted the order
@@ -43,7 +44,7 @@ func NewHistory() History {
 		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
 		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
 		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
-		Failed: map[string]bool{},
+		Failed: map[string]bool{}, Reminded: map[string]core.Time{},
 	}
 }
 

@@ -42,11 +42,11 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _,
 // quarantine.
 func givenUp(t *testing.T) (*memory.Queues, call) {
 	t.Helper()
-	return givenUpIn(t, func(q port.Queues) port.Queues { return q })
+	return givenUpIn(t, "no workflow <b>\x1b[31m", func(q port.Queues) port.Queues { return q })
 }
 
-// givenUpIn is like givenUp, with queues that are wrapped for the stack.
-func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
+// givenUpIn is like givenUp, with the reason of the quarantine, and with queues that are wrapped for the stack.
+func givenUpIn(t *testing.T, reason string, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
@@ -81,7 +81,7 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 			workflow, workflow)
 		put(port.Quarantine, port.Message{
 			Value: message.Quarantine(port.Intake,
-				port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1),
+				port.Delivery{Message: port.Message{Body: []byte(body)}}, reason, 1),
 		})
 	}
 	return queues, onStack(w, "")
@@ -215,7 +215,7 @@ func TestDeadLettersThatFail(t *testing.T) {
 		"a discard": {"discard", false, true, "failed (order o-1): "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			queues, c := givenUpIn(t, func(q port.Queues) port.Queues {
+			queues, c := givenUpIn(t, "refused", func(q port.Queues) port.Queues {
 				return &failing{q, x.sends, x.deletes, map[string]bool{}}
 			})
 			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over",

@@ -242,7 +242,7 @@ func TestRulesAreDefined(t *testing.T) {
 	}
 }
 
-// TestRulesSayWhy: each rule has a reason and tests, and a test of its own plays each hole that a rule closes.
+// TestRulesSayWhy: each rule has a reason and tests. A test plays each hole, and has its number.
 func TestRulesSayWhy(t *testing.T) {
 	text := pagesOf(documents(t), rulePages)
 	for _, section := range regexp.MustCompile(`(?m)^##+ `).Split(text, -1) {
@@ -250,18 +250,24 @@ func TestRulesSayWhy(t *testing.T) {
 		if !strings.HasPrefix(rule, "P") {
 			continue
 		}
-		if !strings.Contains(section, "\n- Why") || !strings.Contains(section, "\n- Tests: `Test") {
-			t.Errorf("%s has no reason or no tests", rule)
+		if !strings.Contains(section, "\n- Why") {
+			t.Errorf("%s has no reason", rule)
+		}
+		if !strings.Contains(section, "\n- Tests: `Test") && !hole.MatchString(section) {
+			t.Errorf("%s has no tests", rule)
 		}
 	}
+	d, err := names()
+	require.NoError(t, err)
 	closed := map[string]bool{}
 	for _, m := range hole.FindAllStringSubmatch(text, -1) {
 		if closed[m[1]] {
 			t.Errorf("H%s is the reason for two rules", m[1])
 		}
 		closed[m[1]] = true
-		if !regexp.MustCompile("`TestH" + m[1] + "[A-Z]").MatchString(text) {
-			t.Errorf("no rule names the test of H%s", m[1])
+		played := regexp.MustCompile("^TestH" + m[1] + "[A-Z]")
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(d.tests)), played.MatchString) {
+			t.Errorf("no test plays H%s", m[1])
 		}
 	}
 	if len(closed) < 20 {

@@ -52,17 +52,22 @@ func (p *pausable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// `aws pause` and `aws resume` print what was switched and what comes next.
-func TestPauseOfAStack(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "test")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
-	p := &pausable{outputs: map[string]string{
+// pausableOutputs returns the outputs of a stack with an external agent.
+func pausableOutputs() map[string]string {
+	return map[string]string{
 		"Version": "1", "OrdersTable": "o", "DefinitionsTable": "d",
 		"IntakeUrl": "https://x/i", "ControlUrl": "https://x/c", "QuarantineUrl": "https://x/q",
 		"Finished": "true", "ApplicationPolicy": "arn:app", "OperatorPolicy": "arn:op", "Shards": "8",
 		"Mappings": "intake=m-1,requests-mail=", "IntakeDeadUrl": "https://x/1",
 		"RequestsMailUrl": "https://x/2", "RequestsMailDeadUrl": "https://x/3", "ScheduleName": "Sweeps",
-	}}
+	}
+}
+
+// `aws pause` and `aws resume` print what was switched and what comes next.
+func TestPauseOfAStack(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	p := &pausable{outputs: pausableOutputs()}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	run := func(args ...string) result {

@@ -194,6 +194,9 @@ func (p Page) note(s view.Step, t view.Task) string {
 		notes = append(notes, p.atWork(s)...)
 	case core.Settling:
 		notes = append(notes, p.first(s, t))
+		if s.Children != nil {
+			notes = append(notes, Children(s.Children))
+		}
 	case core.Waiting:
 		if s.Any != nil {
 			notes = append(notes, fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")))
@@ -225,6 +228,10 @@ func (p Page) note(s view.Step, t view.Task) string {
 	if s.LateAt != 0 && t.State == core.Processing {
 		notes = append(notes, fmt.Sprintf("late %s (then %s)", Age(s.LateAt, p.Now), s.OnDeadline))
 	}
+	underWay := s.State == core.Pending || s.State == core.Processing || s.State == core.Waiting
+	if s.Reminders != nil && underWay && t.State == core.Processing {
+		notes = append(notes, p.reminders(s.Reminders))
+	}
 	notes = append(notes, effect(s)...)
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))
@@ -237,6 +244,28 @@ func (p Page) note(s view.Step, t view.Task) string {
 	}
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	return strings.Join(notes, ", ")
+}
+
+// reminders describes the reminders of a step that goes forward. It returns "" if there is nothing to tell.
+func (p Page) reminders(m *view.Reminders) string {
+	var parts []string
+	switch {
+	case m.Sent > 0 && m.AtMost > 0:
+		parts = append(parts, fmt.Sprintf("reminded %d of %d", min(m.Sent, m.AtMost), m.AtMost))
+	case m.Sent > 0:
+		parts = append(parts, fmt.Sprintf("reminded %d times", m.Sent))
+	}
+	if m.Unsent != "" {
+		parts = append(parts, "the last one was not sent ("+Clean(m.Unsent)+")")
+	}
+	switch next := Age(m.Next, p.Now); {
+	case m.Next == 0:
+	case m.Sent == 0:
+		parts = append(parts, "reminds "+next)
+	default:
+		parts = append(parts, "next "+next)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // first describes which members have decided a step, and which ones are still undone. It returns "" if none has.
@@ -314,8 +343,15 @@ func Children(c *view.Children) string {
 		done = "are undone"
 	}
 	text := fmt.Sprintf("%d of %d children %s, %d running", c.Ended, c.Count, done, c.Running)
-	if c.Repeat != nil && !c.Undo {
+	switch {
+	case c.Undo:
+	case c.Repeat != nil:
 		text = iteration(c)
+	case len(c.Losing) > 0:
+		text = fmt.Sprintf("%d have ended well, which are enough; undoing: %s", c.Enough,
+			strings.Join(c.Losing[:min(len(c.Losing), 3)], ", "))
+	case c.Enough > 0:
+		text += fmt.Sprintf(", %d are enough", c.Enough)
 	}
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
@@ -367,9 +403,6 @@ func open(s view.Step) string {
 	}
 	if a.Round > 1 {
 		text += fmt.Sprintf(", round %d", a.Round)
-	}
-	if a.Reminded > 0 {
-		text += fmt.Sprintf(", reminder %d was sent", a.Reminded)
 	}
 	return text
 }

@@ -318,8 +318,9 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 		Input: json.RawMessage(`{"question":"Pay\u001b[2J it?"}`),
 		Answers: &view.Answers{
 			Values: []string{"yes", "no"}, Round: 2, Need: 2, Who: []string{"ann", "bob"},
-			NotSelf: "cid", Reminded: 3, Votes: []protocol.Vote{{}},
+			NotSelf: "cid", Votes: []protocol.Vote{{}},
 		},
+		Reminders: &view.Reminders{Sent: 3},
 	}
 	answered := approval
 	answered.State = core.Processed
@@ -349,7 +350,25 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 				answered, late,
 				{
 					Name: "parts", Kind: view.KindEach, State: core.Waiting,
-					Children: &parcels,
+					Children: &parcels, Reminders: &view.Reminders{AtMost: 1, Next: at(1000)},
+				},
+				{
+					Name: "process", Agent: "work", Operation: "process", State: core.Processing, LateAt: at(65700),
+					OnDeadline: core.OnFailureContinue, Reminders: &view.Reminders{Sent: 3, AtMost: 5, Next: at(3300)},
+				},
+				{
+					Name: "mute", Agent: "work", Operation: "process", State: core.Processing,
+					Reminders: &view.Reminders{Sent: 9, AtMost: 5, Unsent: "no\x1b[2J field"},
+				},
+				{
+					Name: "quorum", Kind: view.KindEach, State: core.Waiting,
+					Children: &view.Children{Workflow: "parcel", Count: 5, Ended: 1, Running: 4, Enough: 3, Tolerate: 2},
+				},
+				{
+					Name: "decided", Kind: view.KindEach, State: core.Settling, FinishedAt: at(900),
+					Children: &view.Children{
+						Workflow: "parcel", Count: 5, Ended: 3, Running: 2, Enough: 3, Tolerate: 2, Losing: []string{"o-1", "o-4"},
+					},
 				},
 			},
 		},

@@ -1,0 +1,149 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+const (
+	leastRemind   = core.Minute
+	remindTimeout = 10 * core.Second // as of an ask
+	mostReminders = 100              // of a remind with every and without atMost
+	remindExample = "as in remind: {after: 3h, agent: mail, operation: tell}"
+)
+
+// remind reads the reminders of a step (P59, a step can have reminders). A question also has a short form, within
+// approval or event: a time after which, again and again, its ask is repeated.
+func (b *builder) remind(f field, s *core.StepDefinition) {
+	short := b.duration(f.value.get(answerForm(f.value)), "remind", limitWait, 0)
+	v := f.value.get("remind")
+	if short > 0 {
+		s.Remind = &core.Remind{After: short, Every: short}
+	}
+	if v == nil || v.shape != isMap {
+		return // the schema check reports the wrong type
+	}
+	every := b.duration(v, "every", limitWait, 0)
+	most := 1
+	if every > 0 {
+		most = mostReminders
+	}
+	s.Remind = &core.Remind{
+		After: b.duration(v, "after", limitWait, every), Every: every, AtMost: b.whole(v, "atMost", most),
+		Agent: b.text(v, "agent"), Operation: b.text(v, "operation"),
+	}
+	if s.Remind.Agent != "" {
+		s.Remind.Timeout = b.duration(v, "timeout", limitTimeout, remindTimeout)
+	}
+}
+
+// reminderInput reads the template of a reminder's input.
+func (b *builder) reminderInput(f field, s *core.StepDefinition, scope expression.Scope, answered map[string]bool) {
+	if s.Remind == nil || s.Remind.Agent == "" {
+		return
+	}
+	scope.Reminder = true
+	scope.Answered = answered
+	s.Remind.Input = b.template(f.value.get("remind").get("input"), "input", scope)
+}
+
+// reminds checks the reminders of a step.
+func (b *builder) reminds(i int) {
+	s := &b.def.Steps[i]
+	step := b.steps[i].value
+	if s.Remind == nil {
+		return
+	}
+	v := step.field("remind")
+	short := step.get(answerForm(step)).field("remind")
+	at := b.steps[i].at
+	switch {
+	case short != nil:
+		at = short.value.at
+	case v != nil:
+		at = v.value.at
+	}
+	switch {
+	case v != nil && short != nil:
+		b.report.error(v.at, "step "+s.Name+" has two kinds of reminders", "write remind once: as a time within "+
+			answerForm(step)+", or as a mapping beside it")
+	case s.Remind.After == 0:
+		b.report.error(at, "the reminders of step "+s.Name+" have no time", "write after, every or both, "+remindExample)
+	default:
+		b.remindTimes(s, at, v)
+		b.remindCall(s, at, v)
+	}
+}
+
+// remindTimes checks when a step reminds.
+func (b *builder) remindTimes(s *core.StepDefinition, at position, v *field) {
+	m := s.Remind
+	for _, t := range []core.Duration{m.After, m.Every} {
+		if t > 0 && t < leastRemind {
+			b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name, workflow.Short(t),
+				workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
+			return
+		}
+	}
+	if v != nil && m.Every == 0 && m.AtMost > 1 {
+		b.report.error(v.value.field("atMost").at, fmt.Sprintf("step %s reminds at most %d times, and says not how often",
+			s.Name, m.AtMost), "add every, as in every: 1h, or remove atMost")
+	}
+	ends := "timeout"
+	last := s.Timeout
+	if s.Answer == nil {
+		ends = "deadline"
+		last = s.Deadline
+	}
+	if last > 0 && m.After >= last {
+		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its %s is %s", s.Name,
+			workflow.Short(m.After), ends, workflow.Short(last)), "write a shorter time")
+	}
+}
+
+// remindCall checks the call of a reminder.
+func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
+	m := s.Remind
+	switch {
+	case m.Agent == "" && m.Operation == "" && s.Answer != nil && s.Answer.Ask != "":
+	case v == nil:
+		b.report.error(at, "step "+s.Name+" has remind but no ask, so it has no call to repeat",
+			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
+		return
+	case m.Agent == "" || m.Operation == "":
+		b.report.error(at, "the reminders of step "+s.Name+" need agent and operation", "write both, "+remindExample)
+		return
+	}
+	for _, agent := range b.def.Reminders(s) {
+		for n := range b.def.Steps {
+			if o := &b.def.Steps[n]; o.Grade == core.Plain && slices.Contains(o.AllAgents(), agent) {
+				b.report.error(at, fmt.Sprintf("step %s reminds through agent %s, whose service is plain (step %s), and a "+
+					"reminder may be sent twice", s.Name, agent, o.Name), "use a service that is at least idempotent")
+				return
+			}
+		}
+	}
+	if m.Agent == "" {
+		return
+	}
+	where := v.value.get("agent").at
+	if known := b.opts.KnownAgents; known != nil && !slices.Contains(known, m.Agent) {
+		known = slices.Sorted(slices.Values(known))
+		b.report.error(where, "there is no agent "+m.Agent,
+			suggest.DidYouMean(m.Agent, known, "known agents: "+strings.Join(known, ", ")))
+	}
+	if b.opts.MaxTimeout == nil {
+		return
+	}
+	if most := b.opts.MaxTimeout(m.Agent); most > 0 && m.Timeout > most {
+		b.report.error(where, fmt.Sprintf("the timeout of the reminders of step %s, %s, is longer than agent %s can work at "+
+			"a time, %s", s.Name, workflow.Short(m.Timeout), m.Agent, workflow.Short(most)),
+			"shorten it, or deploy the agent with a longer timeout")
+	}
+}
