@@ -69,7 +69,7 @@ func graphStep(b *strings.Builder, prefix string, s *core.StepDefinition) {
 	if s.PointOfNoReturn {
 		end = ":::noReturn\n"
 	}
-	fmt.Fprintf(b, "  %s"+d.box+end, node(prefix, s.Name), "<b>"+s.Name+"</b><br>"+d.label)
+	fmt.Fprintf(b, "  %s"+d.box+end, node(prefix, s.Name), "<b>"+s.Name+"</b><br>"+d.label+timesOf(s))
 	if s.Undo != nil && !s.PointOfNoReturn {
 		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(prefix, s.Name),
 			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
@@ -116,6 +116,34 @@ func stops(s *core.StepDefinition) string {
 		return "<br>goes on without it if it fails"
 	}
 	return ""
+}
+
+// timesOf describes the deadline and the reminders of a step.
+func timesOf(s *core.StepDefinition) (text string) {
+	switch {
+	case s.Deadline > 0:
+		text = "<br>late after " + Short(s.Deadline)
+	case s.DeadlineAt != nil:
+		text = "<br>late at " + escape(strings.Trim(string(s.DeadlineAt), `"`))
+	}
+	if s.HasDeadline() {
+		text += map[core.Policy]string{
+			core.OnFailureUndo: ", then undoes the order", core.OnFailureStop: ", then stops for the operator",
+			core.OnFailureContinue: ", then goes on without it",
+		}[s.OnDeadline]
+	}
+	m := s.Remind
+	if m == nil {
+		return text
+	}
+	text += "<br>reminds after " + Short(m.After)
+	if m.Every > 0 {
+		text += ", then every " + Short(m.Every)
+	}
+	if m.Every > 0 && m.AtMost > 0 {
+		text += fmt.Sprintf(", at most %d times", m.AtMost)
+	}
+	return text
 }
 
 func childText(s *core.StepDefinition) string {
