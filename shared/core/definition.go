@@ -48,8 +48,8 @@ func DefinitionHash(stored []byte) string {
 }
 
 // DefinitionSchema is the highest major version of the stored form that this code reads. Only a definition with
-// an Any, a Repeat, an Enough, Events, a deadline or reminders of a step has it. Every other one has the version 1, so that
-// older code can read it.
+// an Any, a Repeat, an Enough, Events, a deadline or reminders of a step has it. Every other one has the version 1, so
+// that older code can read it.
 const DefinitionSchema = 2
 
 // Definition is a compiled workflow. A task refers to its definition by hash, so that a deployment never

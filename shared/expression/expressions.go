@@ -91,6 +91,41 @@ func (x *Expressions) MakesTokens() bool {
 	return false
 }
 
+// compileChildren compiles what a step with child orders evaluates.
+func (x *Expressions) compileChildren(i int, e *core.Each, scope Scope) (err error) {
+	if len(e.Order) > 0 {
+		with := scope
+		with.Item = e.Repeat == nil
+		with.Repeat = e.Repeat != nil
+		x.orders[i], err = parseTemplate(e.Order, with)
+		if err != nil {
+			return err
+		}
+	}
+	x.passed[i] = make([]*schema.Schema, len(e.Events))
+	for n, event := range e.Events {
+		if event.Schema == nil {
+			continue
+		}
+		x.passed[i][n], err = schema.Compile(event.Schema)
+		if err != nil {
+			return fmt.Errorf("event %s: %w", event.Name, err)
+		}
+	}
+	if len(e.Enough) > 0 {
+		x.enough[i], err = parseTemplate(e.Enough, scope)
+		if err != nil {
+			return err
+		}
+	}
+	if e.Repeat != nil {
+		with := scope
+		with.Result = true
+		x.untils[i], err = parse(e.Repeat.Until, with)
+	}
+	return err
+}
+
 func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 	answered map[string]bool,
 ) (err error) {
@@ -119,37 +154,8 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 			return err
 		}
 	}
-	if s.Each != nil && len(s.Each.Order) > 0 {
-		with := scope
-		with.Item = s.Each.Repeat == nil
-		with.Repeat = s.Each.Repeat != nil
-		x.orders[i], err = parseTemplate(s.Each.Order, with)
-		if err != nil {
-			return err
-		}
-	}
 	if s.Each != nil {
-		x.passed[i] = make([]*schema.Schema, len(s.Each.Events))
-		for n, e := range s.Each.Events {
-			if e.Schema == nil {
-				continue
-			}
-			x.passed[i][n], err = schema.Compile(e.Schema)
-			if err != nil {
-				return fmt.Errorf("event %s: %w", e.Name, err)
-			}
-		}
-	}
-	if s.Each != nil && len(s.Each.Enough) > 0 {
-		x.enough[i], err = parseTemplate(s.Each.Enough, scope)
-		if err != nil {
-			return err
-		}
-	}
-	if s.Each != nil && s.Each.Repeat != nil {
-		with := scope
-		with.Result = true
-		x.untils[i], err = parse(s.Each.Repeat.Until, with)
+		err = x.compileChildren(i, s.Each, scope)
 		if err != nil {
 			return err
 		}

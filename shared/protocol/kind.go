@@ -17,8 +17,8 @@ type kind interface {
 	start(s step, p prepared)
 	// resend emits the messages of the step's claim again (P12, effects are emitted again).
 	resend(s step)
-	// goOn continues a Waiting or Settling step in a task that goes forward. It ends the step, or sets the time of the next
-	// Wake if that time has come. After a claim, a Resubmit or a Move, CompleteBy is zero, and the step has no
+	// goOn continues a Waiting or Settling step in a task that goes forward. It ends the step, or sets the time of the
+	// next Wake if that time has come. After a claim, a Resubmit or a Move, CompleteBy is zero, and the step has no
 	// Wake.
 	goOn(s step)
 	// validState reports whether the step may be in its present state.

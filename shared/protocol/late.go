@@ -10,8 +10,8 @@ import (
 // noDeadline is the error of an absolute deadline that cannot be computed.
 type noDeadline struct{ error }
 
-// readDeadline evaluates the absolute deadline of a step that is first claimed at the given time. It returns zero if the
-// step has none. A time that has passed makes the step late at the next sweep.
+// readDeadline evaluates the absolute deadline of a step that is first claimed at the given time. It returns zero if
+// the step has none. A time that has passed makes the step late at the next sweep.
 func (s step) readDeadline(claimed core.Time) (core.Time, error) {
 	if s.d.DeadlineAt == nil || !s.orderKnown() {
 		return 0, nil

@@ -77,8 +77,8 @@ func (s step) remind() bool {
 	return true
 }
 
-// remindAgain emits the newest reminder and the Wake for the next one again, because the handling that has sent them may
-// have died (P12, effects are emitted again).
+// remindAgain emits the newest reminder and the Wake for the next one again, because the handling that has sent them
+// may have died (P12, effects are emitted again).
 func (s step) remindAgain() {
 	if s.d.Remind == nil || s.t.ProcessState != core.Processing {
 		return
@@ -90,8 +90,8 @@ func (s step) remindAgain() {
 	}
 }
 
-// wakeToRemind wakes the Scheduler if the time of a reminder has passed. The Supervisor sends no request itself (P16, the
-// Supervisor hands back and gives up).
+// wakeToRemind wakes the Scheduler if the time of a reminder has passed. The Supervisor sends no request itself (P16,
+// the Supervisor hands back and gives up).
 func (s step) wakeToRemind() bool {
 	if s.t.ProcessState != core.Processing || !s.RemindAt().Passed(s.at.Now) {
 		return false
@@ -150,7 +150,7 @@ func (s step) reminder() core.SendRequest {
 	}
 	agent := s.def.Agents[q.Agent]
 	q.ClockSkew = agent.ClockSkew
-	if agent.KeyRetention > 0 { // after it, the service may have forgotten the key (P18, resubmit uses a remembered key)
+	if agent.KeyRetention > 0 { // after it, the service may have forgotten the key (P18, a remembered key)
 		known := m.At.Add(agent.KeyRetention - agent.ClockSkew)
 		q.StopBy = min(q.StopBy, max(known, m.At.Add(q.Timeout)))
 	}

@@ -253,8 +253,8 @@ type Reminded struct {
 	Next core.Time `json:"next,omitzero"`
 	// Moved means that the task was moved, and no reminder followed. A reminder from before a move is not sent again.
 	Moved bool `json:"moved,omitzero"`
-	// Unsent is the reason why the newest reminder was not sent: its input could not be computed. It has at most MaxNote
-	// bytes.
+	// Unsent is the reason why the newest reminder was not sent: its input could not be computed. It has at most
+	// MaxNote bytes.
 	Unsent string `json:"unsent,omitzero"`
 }
 

@@ -16,8 +16,8 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether a request is a reminder (P59, a step can have reminders). The key of a reminder begins with the
-// key of its step.
+// reminds reports whether a request is a reminder (P59, a step can have reminders). The key of a reminder begins with
+// the key of its step.
 func reminds(r *message.Request) bool {
 	return r.Attempt == 0 && strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, r.Step)+"/")
 }

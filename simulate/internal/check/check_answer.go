@@ -74,7 +74,8 @@ func (m *move) passed(s *protocol.Step) {
 		m.fail("26", "it takes the answer %s, which %s has taken", d.Value, other)
 	case d.By == workflows.Passer:
 		parent.Seen.Passed[string(d.Value)] = taker
-	case d.By == protocol.ByTimeout && m.after.Run == 0 && m.w.Room.Limit == 0 && parent.Seen.Carried[m.after.OrderID] > 0:
+	case d.By == protocol.ByTimeout && m.after.Run == 0 && m.w.Room.Limit == 0 &&
+		parent.Seen.Carried[m.after.OrderID] > 0:
 		m.fail("26", "step %s has waited in vain, and the order began with %d answers", s.Name,
 			parent.Seen.Carried[m.after.OrderID])
 	}

@@ -195,8 +195,8 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls returns the number of requests, without reminders. The number of reminders has no fixed bound, because a step can
-// go on for a long time.
+// calls returns the number of requests, without reminders. The number of reminders has no fixed bound, because a step
+// can go on for a long time.
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
 		// An ID consists of the step, the attempt and the key. The key of a reminder has one more part.

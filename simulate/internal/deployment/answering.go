@@ -54,8 +54,8 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// passing schedules events that the order passes on to its children (P56, answers pass through). Each has a value of its
-// own, by which its taker is known. Some come twice.
+// passing schedules events that the order passes on to its children (P56, answers pass through). Each has a value of
+// its own, by which its taker is known. Some come twice.
 func passing(w *world.Simulation, o *world.Order) {
 	if !slices.ContainsFunc(w.Def.Steps, func(s core.StepDefinition) bool {
 		return s.Each != nil && s.Each.Passes(workflows.Bought) >= 0

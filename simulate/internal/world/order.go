@@ -46,7 +46,8 @@ func NewHistory() History {
 		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
 		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
 		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
-		Failed: map[string]bool{}, Passed: map[string]string{}, Carried: map[string]int{}, Reminded: map[string]core.Time{},
+		Failed: map[string]bool{}, Passed: map[string]string{}, Carried: map[string]int{},
+		Reminded: map[string]core.Time{},
 	}
 }
 

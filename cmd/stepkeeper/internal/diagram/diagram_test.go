@@ -40,10 +40,10 @@ type rect struct{ x, y, width, height float64 }
 
 var (
 	frames = regexp.MustCompile(`<rect class="frame" x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
-	rects = regexp.MustCompile(`<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
-	paths = regexp.MustCompile(`<path class="edge" d="([^"]+)"`)
-	sizes = regexp.MustCompile(`viewBox="0 0 ([0-9]+) ([0-9]+)"`)
-	parts = regexp.MustCompile(`([MCL])([-0-9. ]+)`)
+	rects  = regexp.MustCompile(`<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
+	paths  = regexp.MustCompile(`<path class="edge" d="([^"]+)"`)
+	sizes  = regexp.MustCompile(`viewBox="0 0 ([0-9]+) ([0-9]+)"`)
+	parts  = regexp.MustCompile(`([MCL])([-0-9. ]+)`)
 )
 
 func numbers(texts []string) []float64 {

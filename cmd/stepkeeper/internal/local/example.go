@@ -135,7 +135,8 @@ func (e *example) startOne() error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: &exampleService{outputs: outputs, keys: map[string][]string{}}, ReadHeaderTimeout: time.Second}
+	service := &exampleService{outputs: outputs, keys: map[string][]string{}}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: time.Second}
 	ended := make(chan error)
 	go func() {
 		ended <- port.Guard(nil, "the example's service", func() error { return server.Serve(listener) })
