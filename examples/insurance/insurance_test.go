@@ -22,14 +22,9 @@ func applied(t *testing.T, group string) (*workflowtest.Workflow, *workflowtest.
 	return w, run
 }
 
-// open returns the iteration that waits.
-func open(run *workflowtest.Run) *workflowtest.Run {
-	return run.Child("check", run.Step("check").Children.Count-1)
-}
-
 func event(t *testing.T, w *workflowtest.Workflow, run *workflowtest.Run, name string) {
 	t.Helper()
-	v := open(run).Event(name, "web", "a driving licence")
+	v := run.Event(name, "web", "a driving licence")
 	require.True(t, v.Accepted, v.Reason)
 	w.Advance(time.Second)
 }
