@@ -24,10 +24,14 @@ type Query struct {
 	Step     string // step that failed or for which the order waits
 	Code     string // code of the order's error
 	IDPrefix string
+	Late     time.Duration // time within which a deadline of the order, or of one of its steps, passes; 0 means any
 }
 
-// Matches reports whether the order matches the fields Step, Code and IDPrefix.
-func (q *Query) Matches(s *Summary) bool {
+// matches reports whether the order matches the fields Step, Code, IDPrefix and Late.
+func (q *Query) matches(s *Summary) bool {
+	if q.Late > 0 && (s.LateAt == 0 || time.Until(s.LateAt.Std()) > q.Late) {
+		return false
+	}
 	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" &&
 		(s.Error == nil || s.Error.Code != q.Code) {
 		return false
@@ -47,7 +51,7 @@ func (c *Client) Page(ctx context.Context, q Query,
 	if err != nil {
 		return nil, "", err
 	}
-	return slices.DeleteFunc(page.Orders, func(s Summary) bool { return !q.Matches(&s) }), page.Next, nil
+	return slices.DeleteFunc(page.Orders, func(s Summary) bool { return !q.matches(&s) }), page.Next, nil
 }
 
 // List yields the selected orders, newest first. It reads pages as needed. After an error it yields nothing

@@ -245,6 +245,7 @@ type Summary struct {
 	EndedAt    core.Time  `json:"endedAt,omitzero"`
 	Error      *TaskError `json:"error,omitempty"`
 	Waits      []Wait     `json:"waits,omitempty" nullable:"false" doc:"first 8 things that the order's steps wait for now"`
+	LateAt     core.Time  `json:"lateAt,omitzero" doc:"earliest deadline of the order, or of one of its steps, while they go forward; absent if there is none"`
 	Damaged    string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; only the ID, workflow, state and creation time are known then"`
 }
 
@@ -400,8 +401,22 @@ func SummaryOf(t *protocol.Task) Summary {
 		Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
 		Created: t.Created, EndedAt: t.End.At,
-		Error: errorOf(t.Reason), Waits: waitsOf(t), Damaged: t.Damaged,
+		Error: errorOf(t.Reason), Waits: waitsOf(t), LateAt: lateAt(t), Damaged: t.Damaged,
 	}
+}
+
+func lateAt(t *protocol.Task) core.Time {
+	if t.ProcessState != core.Processing {
+		return 0
+	}
+	earliest := t.Deadline.At
+	for i := range t.Steps {
+		at := t.Steps[i].LateAt()
+		if at != 0 && (earliest == 0 || at < earliest) {
+			earliest = at
+		}
+	}
+	return earliest
 }
 
 // Listed returns a stored record as an element of a listing. If the document cannot be read, the element has

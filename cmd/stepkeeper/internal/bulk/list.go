@@ -42,7 +42,7 @@ type Action struct {
 type Where map[string]string
 
 // Keys lists the valid keys of a Where.
-var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
+var Keys = []string{"state", "workflow", "step", "code", "id", "older", "late"}
 
 // query returns the query for a command. Without the key state, it selects orders in Error. An empty Where is an
 // error.
@@ -85,6 +85,12 @@ func (w Where) Query(state core.State) (client.Query, error) {
 				return q, fmt.Errorf("older is %.40q: write a duration like 90m or 7d", value)
 			}
 			q.OlderThan = d.Std()
+		case "late":
+			d, ok := core.ParseDuration(value)
+			if !ok || d <= 0 {
+				return q, fmt.Errorf("late is %.40q: write the time within which a deadline passes, like 90m or 7d", value)
+			}
+			q.Late = d.Std()
 		default:
 			hint := ""
 			if near := suggest.Nearest(key, Keys); near != "" {
@@ -93,6 +99,9 @@ func (w Where) Query(state core.State) (client.Query, error) {
 			return q, fmt.Errorf("--where has no field %.40q%s; use one of %s", key, hint,
 				strings.Join(Keys, ", "))
 		}
+	}
+	if q.Late > 0 && w["state"] == "" { // no order in another state has a deadline that can pass
+		q.State = core.Processing
 	}
 	return q, nil
 }

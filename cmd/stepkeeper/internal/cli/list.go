@@ -34,11 +34,13 @@ var listText = app.Text{
 	Short: "List orders, newest first",
 	Examples: `  stepkeeper list --where state=Error,step=charge-payment,code=declined
   stepkeeper list --where state=Processing,older=10m
+  stepkeeper list --where late=2h
   stepkeeper list --where workflow=order --all --output json`,
 	Long: "It prints one page of --limit orders. Child orders appear only with --children, --damaged or the key id.\n" +
 		"With --output json each line is an order in the shape of GET /v1/orders.\n\n" +
 		"All keys of --where must match: `step` is where an order stopped or waits, `code` that of its error, `id` the\n" +
-		"beginning of its ID, and `older` how long ago it was received. The commands to many orders select with the\n" +
+		"beginning of its ID, `older` how long ago it was received, and `late` the time within which a deadline of it, or of\n" +
+		"one of its steps, passes. The commands to many orders select with the\n" +
 		"same words, for example `stepkeeper resubmit --where`.",
 	Reach: app.Reach{Server: true, Stack: true, Timeout: "how long to wait for an answer (default 30s; with --all no limit)"},
 }
@@ -163,6 +165,9 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 		}
 		if why == "" {
 			why = render.Wait(s.Waits, now)
+		}
+		if s.LateAt != 0 {
+			why = strings.TrimPrefix(why+"; late "+render.Age(s.LateAt, now), "; ")
 		}
 		if s.Damaged != "" {
 			state = state + " (damaged)"

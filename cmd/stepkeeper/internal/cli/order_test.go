@@ -203,6 +203,42 @@ func TestAnErasedOrderShowsCodes(t *testing.T) {
 	}
 }
 
+// list finds the orders of which a deadline, their own or that of a step, passes within a time.
+func TestListOfOrdersThatAreSoonLate(t *testing.T) {
+	b := newBackend(noon)
+	now := core.TimeOf(time.Now())
+	step := func(state core.State, at core.Time) []protocol.Step {
+		return []protocol.Step{{Name: "work", State: state, Attempt: 1, Late: protocol.Late{At: at, Seq: 1}}}
+	}
+	for id, task := range map[string]*protocol.Task{
+		"soon": {Steps: step(core.Processing, now.Add(core.Hour))},
+		"far":  {Steps: step(core.Processing, now.Add(50*core.Hour))},
+		"own":  {Deadline: protocol.Deadline{At: now.Add(90 * core.Minute)}, Steps: step(core.Processing, now.Add(core.Day))},
+		"done": {Steps: step(core.Processed, now.Add(core.Hour))},
+		"none": {},
+	} {
+		task.OrderID = id
+		task.Workflow = "order"
+		task.ProcessState = core.Processing
+		task.Created = now
+		b.put(task)
+	}
+	c := call{server: serve(t, b).URL}
+	for within, want := range map[string][]string{
+		"80m": {"soon"}, "2h": {"own", "soon"}, "3d": {"far", "own", "soon"}, "1m": nil,
+	} {
+		r := c.run(t, "list", "--where", "late="+within, "--output", "json")
+		r.want(t, failure.OK)
+		var ids []string
+		for _, o := range decodeLines(t, r.out) {
+			ids = append(ids, o["orderId"].(string))
+		}
+		require.ElementsMatch(t, want, ids, within)
+	}
+	c.run(t, "list", "--where", "late=2h,workflow=order").want(t, failure.OK, "late in ")
+	c.run(t, "list", "--where", "late=soon").want(t, failure.Usage, "write the time within which a deadline passes")
+}
+
 func TestList(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)

@@ -153,7 +153,9 @@ func TestRacesAndLoopsOfAnOrder(t *testing.T) {
 		{"name":"first-kept","state":"Compensated","kind":"event","withdrawn":"2026-03-01T12:00:02.000Z",
 			"firstAt":"2026-03-01T12:00:01.000Z","claimedAt":"2026-03-01T12:00:01.000Z"},
 		{"name":"first","state":"Settling","kind":"any","any":{"members":["one","two","kept"],"enough":1,"won":["one"]}},
-		{"name":"pages","state":"Waiting","kind":"block","after":["first"],"children":{"workflow":"w~pages","count":3,
+		{"name":"pages","state":"Waiting","kind":"block","after":["first"],
+			"lateAt":"2026-03-01T13:00:00.000Z","onDeadline":"continue",
+			"reminders":{"sent":2,"atMost":5,"next":"2026-03-01T12:30:00.000Z"},"children":{"workflow":"w~pages","count":3,
 			"ended":2,"running":1,"failed":0,"tolerate":0,"open":["o~pages~2.1"],"repeat":{"atMost":9,"until":"result.done"}}}]}`
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/orders/o" {
@@ -177,6 +179,8 @@ func TestRacesAndLoopsOfAnOrder(t *testing.T) {
 	require.Contains(t, p.byID("step-first-two"), "No longer wanted since 2026-03-01 12:00:02 UTC")
 	require.Contains(t, p.byID("step-pages"), "Iterations iteration 3 of at most 9; until: result.done Running o~pages~2.1")
 	require.Len(t, elements(p.tree, with("href", "/orders/o~pages~2.1")), 1)
+	require.Contains(t, p.byID("step-pages"), "Late 2026-03-01 13:00:00 UTC, then continue "+
+		"Reminders 2 of 5 sent, the next one 2026-03-01 12:30:00 UTC")
 }
 
 // Each step is shown with its service, its times, its data and the last failure.
