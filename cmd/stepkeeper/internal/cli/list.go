@@ -39,9 +39,9 @@ var listText = app.Text{
 	Long: "It prints one page of --limit orders. Child orders appear only with --children, --damaged or the key id.\n" +
 		"With --output json each line is an order in the shape of GET /v1/orders.\n\n" +
 		"All keys of --where must match: `step` is where an order stopped or waits, `code` that of its error, `id` the\n" +
-		"beginning of its ID, `older` how long ago it was received, and `late` the time within which a deadline of it, or of\n" +
-		"one of its steps, passes. The commands to many orders select with the\n" +
-		"same words, for example `stepkeeper resubmit --where`.",
+		"beginning of its ID, `older` how long ago it was received, and `late` the time within which a deadline of it,\n" +
+		"or of one of its steps, passes. The commands to many orders select with the same words, for example\n" +
+		"`stepkeeper resubmit --where`.",
 	Reach: app.Reach{Server: true, Stack: true, Timeout: "how long to wait for an answer (default 30s; with --all no limit)"},
 }
 
