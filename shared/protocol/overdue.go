@@ -9,8 +9,8 @@ import (
 const notYet = "its time has not passed"
 
 // overdue handles a step whose complete-by time, or the time of whose reminder, has passed (P16, the Supervisor hands
-// back and gives up). If no reply came in time, the attempt counts as failed. A step that waits or reminds gets the Wake
-// that was lost, or that was too far ahead for a message, and its wait does not move.
+// back and gives up). If no reply came in time, the attempt counts as failed. A step that waits or reminds gets the
+// Wake that was lost, or that was too far ahead for a message, and its wait does not move.
 func (s step) overdue(ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	counts := s.t.ProcessState == core.Processing || s.Claim.Undo && s.t.ProcessState != core.Error

@@ -17,8 +17,7 @@ began=$SECONDS
 target() {
 	local name="$*" log from=$SECONDS ended=passed TIMEFORMAT='%U %S'
 	log=$logs/$(tr -c 'a-zA-Z0-9\n' - <<<"$name").log
-	# shellcheck disable=SC2086 # several words, or none
-	{ time $priority "$@" </dev/null >"$log" 2>&1; } 2>"$log.cpu" || ended=FAILED
+	{ time "$@" </dev/null >"$log" 2>&1; } 2>"$log.cpu" || ended=FAILED
 	printf '%5d s  %s %s in %d s (processor %.0f s): %s\n' $((SECONDS - began)) "$name" "$ended" $((SECONDS - from)) \
 		"$(awk '{print $1 + $2}' "$log.cpu")" "$(grep -v '^[[:space:]]*$' "$log" | tail -1 | cut -c1-150)"
 	[[ $ended == passed ]] || {
@@ -39,10 +38,7 @@ for tool in node npm java curl; do
 	}
 done
 
-# The suites on emulators take the longest, although they compute little: they go before the others.
-priority="nice -n 5"
 emulators() {
-	local priority=
 	target make install-emulators
 	touch "$logs/installed"
 	target make integration SHORT=1
