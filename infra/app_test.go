@@ -209,7 +209,7 @@ func TestExampleRefuses(t *testing.T) {
 			map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"},
 			"context role-ids is",
 		},
-		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
+		"missing service": {map[string]any{"workflows": "../examples/order"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)
 		if err == nil || !strings.Contains(err.Error(), c.want) ||

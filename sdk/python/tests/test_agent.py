@@ -150,7 +150,7 @@ def test_an_unknown_operation_is_tried_later():
 
 @pytest.mark.parametrize("text", [
     "{", "[]", "7", "[" * 100_000, body(stopBy=None), body(stopBy="2026-11-21T12:00:00"), body(stopBy="soon"),
-    body(attempt=0), body(operation="redo"), body(task="a b"), body(timeout=True), body(step="../x"),
+    body(attempt=-1), body(operation="redo"), body(task="a b"), body(timeout=True), body(step="../x"),
     body(schema=0), body(key=""),
     body(resolved={"command": "x"}), body(input=json.loads("[" * 65 + "]" * 65)), body(timeout=10**400)])
 def test_what_cannot_be_read_goes_to_quarantine(text):

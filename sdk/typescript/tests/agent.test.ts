@@ -97,7 +97,7 @@ test("inputs that cannot be read, and operations that are not there", async () =
 
 test("what cannot be read goes to quarantine", async () => {
   for (const text of ["{", "[]", "7", "null", "[".repeat(100_000), body({ stopBy: null }), body({ stopBy: "soon" }),
-    body({ stopBy: "2026-11-21T12:00:00" }), body({ attempt: 0 }), body({ operation: "redo" }), body({ task: "a b" }),
+    body({ stopBy: "2026-11-21T12:00:00" }), body({ attempt: -1 }), body({ operation: "redo" }), body({ task: "a b" }),
     body({ timeout: true }), body({ step: "../x" }), body({ schema: 0 }), body({ key: "" }),
     body({ resolved: { command: "x" } }), body({ input: JSON.parse("[".repeat(65) + "]".repeat(65)) })]) {
     const bench = new Bench();
