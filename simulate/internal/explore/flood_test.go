@@ -102,10 +102,20 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 	t.Logf("%d orders, %d commits", orders, commits)
 }
 
-// nobodyLoses makes a step have no deadline, and an Any need all of its members. Otherwise steps are undone alone
-// although nothing goes wrong.
+// nobodyLoses makes a step have no deadline, and an Any or a list need all of its members or children. Otherwise
+// steps are undone alone although nothing goes wrong.
 func nobodyLoses(s *core.StepDefinition) {
 	s.Deadline = 0
+	s.DeadlineAt = nil
+	if s.Each != nil {
+		s.Each.Enough = nil
+		for k := range s.Each.Child.Steps { // no event comes
+			if a := s.Each.Child.Steps[k].Answer; a != nil {
+				a.Refuse = ""
+				a.TimeoutValue = json.RawMessage(`"yes"`)
+			}
+		}
+	}
 	s.OnDeadline = ""
 	if s.Any != nil {
 		s.Any.Enough = len(s.Any.Members)

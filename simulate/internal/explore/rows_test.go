@@ -61,6 +61,7 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	}
 	h.Text(t.Start.Cause)
 	h.Text(t.End.Cause)
+	passed(h, t)
 	h.Moment(t.Deadline.At, now, 0)
 	h.Moment(t.End.ResendAt, now, 0)
 	if t.End.ResendAt != 0 { // the next resend time depends on how long the end is ago (P11)
@@ -83,6 +84,28 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	}
 }
 
+// passed adds the answers that a task has from its parent, or passes on (P56, answers pass through).
+func passed(h *Digest, t *protocol.Task) {
+	h.Number(int64(len(t.Took)))
+	for _, id := range t.Took {
+		h.Text(id)
+	}
+	for i := range t.Steps {
+		p := t.Steps[i].Passing
+		h.Yes(p != nil)
+		if p == nil {
+			continue
+		}
+		for _, a := range p.Answers {
+			h.Text(a.ID)
+			h.Yes(a.Above)
+		}
+		for _, id := range p.Known {
+			h.Text(id)
+		}
+	}
+}
+
 // final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
 // again, or be refused.
 func final(d *Driver, h *Digest, t *protocol.Task) {
@@ -97,6 +120,7 @@ func final(d *Driver, h *Digest, t *protocol.Task) {
 	if len(t.Commands.Refused) > 0 {
 		h.Text(fmt.Sprint(t.Commands.Refused))
 	}
+	passed(h, t)
 	for i := range t.Steps {
 		h.Text(string(t.Steps[i].State))
 		h.Number(int64(t.Steps[i].Attempt))
