@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -18,10 +19,12 @@ func Below(ctx context.Context, c *client.Client, t *client.Task) ([]*client.Tas
 		for _, parent := range level {
 			for _, id := range openBlocks(parent) {
 				child, err := c.Get(ctx, id)
-				if err != nil {
+				if err != nil && !errors.Is(err, client.ErrNotFound) { // it was asked to start, and is not there yet
 					return nil, err
 				}
-				below = append(below, child)
+				if err == nil {
+					below = append(below, child)
+				}
 			}
 		}
 		all = append(all, below...)

@@ -161,7 +161,8 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 	}
 }
 
-// looping returns an order whose second iteration of a block waits for an answer.
+// looping returns an order whose second iteration of a block waits for an answer. Another one was asked to start, and is
+// not there yet.
 func looping(b *backend) (child string) {
 	at := core.TimeOf(noon)
 	b.put(&protocol.Task{
@@ -169,7 +170,7 @@ func looping(b *backend) (child string) {
 		Steps: []protocol.Step{{
 			Name: "card", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
 			Claim:    protocol.Claim{At: at},
-			Children: &protocol.Children{Count: 5, Next: 2, Started: 2, Open: []protocol.OpenChild{{Index: 1}}},
+			Children: &protocol.Children{Count: 5, Next: 3, Started: 3, Open: []protocol.OpenChild{{Index: 1}, {Index: 2}}},
 		}},
 	})
 	parent := core.Parent{OrderID: "looping", Step: "card", Index: 1, Attempt: 1}
