@@ -76,9 +76,8 @@ func (s step) keepPassed(a core.Passed) (refused string) {
 	case wrong != "":
 		return wrong
 	case len(p.Answers) >= core.MaxPassed:
-		return fmt.Sprintf("%d answers wait for the next iteration of step %s; send this one under a new ID when one "+
-			"of them was taken",
-			len(p.Answers), s.Name)
+		return fmt.Sprintf("step %s holds %d answers until its child order ends; send this one under a new ID then, or to "+
+			"the child order itself", s.Name, len(p.Answers))
 	}
 	p.Answers = append(slices.Clip(p.Answers), a)
 	p.Known = append(slices.Clip(p.Known), ShortHash(a.ID))

@@ -80,7 +80,7 @@ event answer data 9 id=a9
 
 event answer data 10 id=a10
 ----
-  answer a10 refused: 8 answers wait for the next iteration of step card; send this one under a new ID when one of them was taken
+  answer a10 refused: step card holds 8 answers until its child order ends; send this one under a new ID then, or to the child order itself
   due 12:00:30
 
 wait 1m
