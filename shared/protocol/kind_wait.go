@@ -45,8 +45,8 @@ func endOfWait(t *Task, s *Step, attempts int, until core.Time, spread core.Dura
 }
 
 // readEnd returns the end of a wait that is claimed at the given time, or a deadline. The text is what the step's
-// expression evaluates to: a length, such as "48h", or a time in RFC 3339. The errors name what it is, and contain no data
-// of the order.
+// expression evaluates to: a length, such as "48h", or a time in RFC 3339. The errors name what it is, and contain no
+// data of the order.
 func readEnd(what string, text json.RawMessage, claimed core.Time) (core.Time, error) {
 	errNoEnd := errors.New(what + ` is neither a length, like "48h", nor a time in RFC 3339, like ` +
 		`"2026-11-21T10:00:00Z"`)

@@ -115,8 +115,8 @@ func (t *Task) onlyUndoes(def *core.Definition) bool {
 	return true
 }
 
-// woken sends the reminder that is due, and lets the task go on. An early Wake ends the wait of a step whose agent can call its service again (P45, "not
-// now" is not a failure).
+// woken sends the reminder that is due, and lets the task go on. An early Wake ends the wait of a step whose agent can
+// call its service again (P45, "not now" is not a failure).
 func (s step) woken(ev core.Event) (string, error) {
 	if ev.(core.Wake).Early && s.Uncalled() {
 		s.Wait.At = min(s.Wait.At, s.at.Now)

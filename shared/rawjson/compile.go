@@ -16,19 +16,19 @@ import (
 // write appends an addressable value of one type as JSON. After an error, the library writes the whole value.
 type write func(b []byte, v reflect.Value) ([]byte, error)
 
-// types makes the functions that write some types.
-type types struct {
+// compiler makes the functions that write some types.
+type compiler struct {
 	writer *Writer
 	made   map[reflect.Type]*write // also of types that are not complete yet, because a type can contain itself
 }
 
-func (s types) of(t reflect.Type) *write {
-	if s.made[t] == nil {
+func (c compiler) of(t reflect.Type) *write {
+	if c.made[t] == nil {
 		w := new(write)
-		s.made[t] = w
-		*w = s.make(t)
+		c.made[t] = w
+		*w = c.make(t)
 	}
-	return s.made[t]
+	return c.made[t]
 }
 
 var (
@@ -50,15 +50,15 @@ func hasOwnForm(t reflect.Type) bool {
 	return t == reflect.TypeFor[std.Number]()
 }
 
-func (s types) make(t reflect.Type) write {
-	text, has := s.writer.texts[t]
+func (c compiler) make(t reflect.Type) write {
+	text, has := c.writer.texts[t]
 	switch {
 	case has:
 		return text
 	case t == rawMessage:
 		return writeRaw
 	case hasOwnForm(t):
-		return s.byLibrary
+		return c.byLibrary
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -68,26 +68,26 @@ func (s types) make(t reflect.Type) write {
 	case reflect.Int, reflect.Int64:
 		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(b, v.Int(), 10), nil }
 	case reflect.Pointer:
-		return s.pointer(t)
+		return c.pointer(t)
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 {
-			return s.list(t)
+			return c.list(t)
 		}
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String {
-			return s.mapping(t)
+			return c.mapping(t)
 		}
 	case reflect.Struct:
-		if fields, ok := s.fields(t); ok {
+		if fields, ok := c.fields(t); ok {
 			return fields.object
 		}
 	}
-	return s.byLibrary
+	return c.byLibrary
 }
 
 // byLibrary writes a value whose type is seldom written.
-func (s types) byLibrary(b []byte, v reflect.Value) ([]byte, error) {
-	text, err := json.Marshal(v.Addr().Interface(), s.writer.options)
+func (c compiler) byLibrary(b []byte, v reflect.Value) ([]byte, error) {
+	text, err := json.Marshal(v.Addr().Interface(), c.writer.options)
 	return append(b, text...), err
 }
 
@@ -98,8 +98,8 @@ func writeRaw(b []byte, v reflect.Value) ([]byte, error) {
 	return append(b, v.Bytes()...), nil
 }
 
-func (s types) pointer(t reflect.Type) write {
-	element := s.of(t.Elem())
+func (c compiler) pointer(t reflect.Type) write {
+	element := c.of(t.Elem())
 	return func(b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
 			return append(b, "null"...), nil
@@ -108,8 +108,8 @@ func (s types) pointer(t reflect.Type) write {
 	}
 }
 
-func (s types) list(t reflect.Type) write {
-	element := s.of(t.Elem())
+func (c compiler) list(t reflect.Type) write {
+	element := c.of(t.Elem())
 	return func(b []byte, v reflect.Value) (_ []byte, err error) {
 		if v.IsNil() {
 			return append(b, "null"...), nil
@@ -129,8 +129,8 @@ func (s types) list(t reflect.Type) write {
 }
 
 // mapping makes the function that writes a map, sorted by its keys.
-func (s types) mapping(t reflect.Type) write {
-	members := s.entries(t)
+func (c compiler) mapping(t reflect.Type) write {
+	members := c.entries(t)
 	return func(b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
 			return append(b, "null"...), nil
@@ -142,8 +142,8 @@ func (s types) mapping(t reflect.Type) write {
 }
 
 // entries makes the function that writes the members of a map.
-func (s types) entries(t reflect.Type) members {
-	element := s.of(t.Elem())
+func (c compiler) entries(t reflect.Type) members {
+	element := c.of(t.Elem())
 	return func(b []byte, first int, v reflect.Value) (_ []byte, err error) {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
@@ -212,7 +212,7 @@ func (all fields) optional() bool {
 }
 
 // fields returns the fields of a struct. It returns false for a struct with a rare option.
-func (s types) fields(t reflect.Type) (all fields, ok bool) {
+func (c compiler) fields(t reflect.Type) (all fields, ok bool) {
 	var last fields // the members of a map stand at the end
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -226,15 +226,15 @@ func (s types) fields(t reflect.Type) (all fields, ok bool) {
 		switch {
 		case embedded && f.Type.Kind() == reflect.Map:
 			made.omit = empty(f.Type)
-			made.members = s.entries(f.Type)
+			made.members = c.entries(f.Type)
 			last = append(last, made)
 			continue
 		case embedded:
-			ok = s.embed(&made, f.Type)
+			ok = c.embed(&made, f.Type)
 		default:
 			made.name, _ = jsontext.AppendQuote(nil, cmp.Or(name, f.Name)) // a name of this program
 			made.name = append(made.name, ':')
-			made.write = s.of(f.Type)
+			made.write = c.of(f.Type)
 			made.omit, ok = omission(f.Type, options)
 		}
 		if !ok {
@@ -246,7 +246,7 @@ func (s types) fields(t reflect.Type) (all fields, ok bool) {
 }
 
 // embed makes the field of an embedded struct, whose members stand among those of the outer struct.
-func (s types) embed(f *field, t reflect.Type) (ok bool) {
+func (c compiler) embed(f *field, t reflect.Type) (ok bool) {
 	isPointer := t.Kind() == reflect.Pointer
 	if isPointer {
 		t = t.Elem()
@@ -254,7 +254,7 @@ func (s types) embed(f *field, t reflect.Type) (ok bool) {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	inner, ok := s.fields(t)
+	inner, ok := c.fields(t)
 	f.members = inner.members
 	switch {
 	case isPointer:

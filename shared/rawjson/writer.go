@@ -94,7 +94,7 @@ func (w *Writer) of(t reflect.Type) *write {
 	if known, ok := w.writes.Load(t); ok {
 		return known.(*write)
 	}
-	made := types{writer: w, made: map[reflect.Type]*write{}}.of(t)
+	made := compiler{writer: w, made: map[reflect.Type]*write{}}.of(t)
 	w.writes.Store(t, made)
 	return made
 }

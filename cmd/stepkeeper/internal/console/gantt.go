@@ -67,11 +67,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 			continue
 		}
 		add(done, a.Began, "backoff", "backoff")
-		ended := "failed"
-		if a.Outcome == protocol.OutcomeSuperseded {
-			ended = "work"
-		}
-		add(a.Began, a.Ended, ended, fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
+		add(a.Began, a.Ended, kindOf(a), fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
 		done = a.Ended
 	}
 	kind, text := working(st)
@@ -108,6 +104,14 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(max(t.EndedAt, done), end, "operator", "waiting for the operator since "+render.Moment(t.EndedAt))
 	}
 	return all
+}
+
+// kindOf returns the kind of an attempt's bar. A call that was superseded has not failed.
+func kindOf(a view.Attempt) string {
+	if a.Outcome == protocol.OutcomeSuperseded {
+		return "work"
+	}
+	return "failed"
 }
 
 // struck returns the attribute that strikes out the name of a step that is no longer wanted.

@@ -199,21 +199,7 @@ func (p Page) note(s view.Step, t view.Task) string {
 				strings.Join(slices.Concat(c.Open, c.Stopped, c.InDoubt), ", ")))
 		}
 	case core.Waiting:
-		if s.Any != nil {
-			notes = append(notes, fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")))
-			notes = append(notes, p.first(s, t))
-			break
-		}
-		if s.Children != nil {
-			notes = append(notes, Children(s.Children))
-			break
-		}
-		if s.Answers != nil {
-			notes = append(notes, open(s))
-			notes = append(notes, fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
-			break
-		}
-		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
+		notes = append(notes, p.waiting(s, t)...)
 	case core.Processed, core.Compensated:
 		notes = append(notes, decided(s)...)
 		notes = append(notes, p.first(s, t))
@@ -245,6 +231,21 @@ func (p Page) note(s view.Step, t view.Task) string {
 	}
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	return strings.Join(notes, ", ")
+}
+
+// waiting describes what a Waiting step waits for.
+func (p Page) waiting(s view.Step, t view.Task) []string {
+	switch {
+	case s.Any != nil:
+		return []string{
+			fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")), p.first(s, t),
+		}
+	case s.Children != nil:
+		return []string{Children(s.Children)}
+	case s.Answers != nil:
+		return []string{open(s), fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now))}
+	}
+	return []string{fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now))}
 }
 
 // reminders describes the reminders of a step that goes forward. It returns "" if there is nothing to tell.
