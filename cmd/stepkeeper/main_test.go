@@ -215,7 +215,7 @@ const tutorials = "../../docs/tutorials/"
 // firstSubmit is the line of the first tutorial that submits its order.
 const firstSubmit = "stepkeeper submit --workflow booking --id o-1 --wait order.json"
 
-var minutes = regexp.MustCompile(`It takes (\d+) minutes`)
+var minutes = regexp.MustCompile(`It takes (?:about )?(\d+) minutes`)
 
 // told logs how long the lines so far took, beside the time that a tutorial names for reading and typing.
 func (x *terminal) told(t *testing.T, page string) {
