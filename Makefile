@@ -193,6 +193,7 @@ release: ## Build the files of a release into bin/release: make release VERSION=
 	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
 	VERSION="$(VERSION)" GORELEASER_CURRENT_TAG="$(VERSION)" GOFLAGS= $(GO) run $(RELEASER) release --clean \
 		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
+	GO="$(GO)" bash verify/ci/image.sh bin/release
 	bash verify/ci/release.sh bin/release
 	$(MAKE) --no-print-directory template ARGS="--context prebuilt=../bin/release"
 

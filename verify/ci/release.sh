@@ -45,17 +45,53 @@ python3 -c 'import json, sys; json.load(open(sys.argv[1]))["architecture"]["64bi
 mapfile -t lines < <(sed -n '/^    tar -xzf stepkeeper_/,/^$/s/^    //p' "$readme")
 [[ ${#lines[@]} == 2 ]] || fail "the README has ${#lines[@]} lines about the archive"
 cp "$release/stepkeeper_linux_amd64.tar.gz" "$work"
-clean() { (cd "$work" && exec env -i PATH=/usr/bin:/bin HOME="$work" bash -c "$*"); }
-clean '! command -v go >/dev/null' || fail "there is a Go in the PATH"
-clean "${lines[0]}"
-: >"$work/log"
-clean "exec ${lines[1]} --listen 127.0.0.1:0" >"$work/log" 2>&1 &
-for _ in $(seq 300); do
-	next=$(sed -n 's/^in another terminal: //p' "$work/log")
-	[[ -z $next ]] || break
-	sleep 0.1
-done
-[[ -n $next ]] || fail "it does not start: $(cat "$work/log")"
-clean "PATH=.:\$PATH; $next" >"$work/orders" || [[ $? == 6 ]] || fail "orders are not accepted: $(cat "$work/orders")"
-grep -q 'Processed' "$work/orders" || fail "no order is Processed: $(cat "$work/orders")"
+
+# processes runs the server of the README's line, and sends it orders by the line that it prints; the words after the
+# first call the program.
+processes() {
+	local log=$work/$1.log next=
+	shift
+	# shellcheck disable=SC2086 # its words are the command
+	"$@" ${lines[1]#./stepkeeper } --listen 127.0.0.1:0 >"$log" 2>&1 &
+	for _ in $(seq 300); do
+		next=$(sed -n 's/^in another terminal: stepkeeper //p' "$log")
+		[[ -z $next ]] || break
+		sleep 0.1
+	done
+	[[ -n $next ]] || fail "it does not start: $(cat "$log")"
+	# shellcheck disable=SC2086
+	"$@" $next >"$log.orders" || [[ $? == 6 ]] || fail "orders are not accepted: $(cat "$log.orders")"
+	grep -q 'Processed' "$log.orders" || fail "no order is Processed: $(cat "$log.orders")"
+	kill %%
+	wait %% || true
+}
+
+clean() { (cd "$work" && exec env -i PATH=/usr/bin:/bin HOME="$work" "$@"); }
+clean sh -c '! command -v go' >/dev/null || fail "there is a Go in the PATH"
+clean sh -c "${lines[0]}"
+processes archive clean ./stepkeeper
 echo "release: $archives archives are complete, and the lines of the README run without Go"
+
+# blob prints the path of a blob of the image, by members of its JSON: blob FILE manifests 0.
+blob() {
+	python3 -c '
+import json, sys
+value = json.load(open(sys.argv[1]))
+for key in sys.argv[2:]:
+    value = value[int(key) if key.isdigit() else key]
+print(value["digest"].removeprefix("sha256:"))' "$@" | sed "s|^|$release/image/blobs/sha256/|"
+}
+index=$(blob "$release/image/index.json" manifests 0)
+for arch in amd64 arm64; do
+	grep -q "\"architecture\": *\"$arch\"" "$index" || fail "the image has no program for $arch"
+done
+manifest=$(blob "$index" manifests 0)
+grep -q '"Entrypoint":\["/stepkeeper"\],.*"User":"65532:65532"' "$(blob "$manifest" config)" || fail "the image starts no program as user 65532"
+((EUID == 0)) || {
+	echo "release: SKIP: only root can run the image without an engine"
+	exit 0
+}
+mkdir "$work/image"
+tar -xf "$(blob "$manifest" layers 0)" -C "$work/image"
+processes image env -i HOME=/home/nonroot chroot --userspec=65532:65532 "$work/image" /stepkeeper
+echo "release: the image runs without an engine"
