@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -441,4 +442,22 @@ func TestSchedules(t *testing.T) {
 	r = c.run(t, "schedules", "--output", "json")
 	r.want(t, failure.OK)
 	golden.Assert(t, r.out, "schedules.jsonl")
+}
+
+// What scrolls away cannot be replaced: a picture that changes has no more lines than the terminal has rows.
+func TestWatchFitsTheTerminal(t *testing.T) {
+	b := newBackend(noon)
+	at := core.TimeOf(noon)
+	long := protocol.Task{OrderID: "long", Workflow: "order", ProcessState: core.Processing, Created: at}
+	for i := range 60 {
+		long.Steps = append(long.Steps, protocol.Step{Name: fmt.Sprintf("step-%d", i), State: core.Pending})
+	}
+	b.put(&long)
+	c := call{server: serve(t, b).URL, terminal: true, until: "more lines"}
+	r := c.run(t, "watch", "long")
+	picture, _, _ := strings.Cut(r.out, "\x1b[J")
+	require.Contains(t, picture, "step-1", "the first steps are not shown")
+	require.NotContains(t, picture, "step-59")
+	require.Less(t, strings.Count(picture, "\n"), 40, "more lines than rows")
+	require.Contains(t, picture, "a higher terminal has room for them")
 }

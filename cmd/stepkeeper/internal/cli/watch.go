@@ -1,14 +1,15 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -129,7 +130,12 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	case o.app.JSON():
 		return o.app.PrintLine(task)
 	case o.app.Streams.IsTerminal():
-		return s.frame(func(w io.Writer) { o.app.Page().Task(w, task) })
+		var picture strings.Builder
+		o.app.Page().Task(&picture, task)
+		if task.Ended {
+			return s.write(picture.String())
+		}
+		return s.frame(picture.String())
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
 			at := o.app.Now().UTC().Format("15:04:05.000 UTC")
@@ -226,11 +232,11 @@ func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Sum
 func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) error {
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
-		return s.frame(func(w io.Writer) {
-			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
-				a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
-			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
-		})
+		var picture strings.Builder
+		fmt.Fprintf(&picture, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
+			a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
+		render.Table(&picture, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
+		return s.frame(picture.String())
 	}
 	present := map[string]bool{}
 	for i := len(orders) - 1; i >= 0; i-- { // Print the oldest order first.
@@ -265,18 +271,33 @@ type screen struct {
 	begun bool
 }
 
-// frame writes a whole picture at once, so that the terminal does not flicker.
-func (s *screen) frame(draw func(io.Writer)) error {
-	var b bytes.Buffer
+// frame writes a picture that the next one replaces. It leaves out the lines for which the terminal has no row: the
+// next picture could not replace what has scrolled away.
+func (s *screen) frame(picture string) error {
+	lines := strings.SplitAfter(strings.TrimSuffix(picture, "\n"), "\n")
+	streams := s.app.Streams
+	room := streams.Height() - 2 // for the line about what is left out, and for the cursor
+	used := 0
+	for i, line := range lines {
+		used += max(1, (text.StringWidthWithoutEscSequences(line)+streams.Width()-1)/streams.Width())
+		if used > room && i < len(lines)-1 {
+			more := fmt.Sprintf("… %d more lines; a higher terminal has room for them\n", len(lines)-i)
+			return s.write(strings.Join(lines[:i], "") + streams.Style().Faint(more))
+		}
+	}
+	return s.write(picture)
+}
+
+// write writes a whole picture at once, so that the terminal does not flicker.
+func (s *screen) write(picture string) error {
+	var b strings.Builder
 	if !s.begun {
 		b.WriteString("\x1b[2J")
 		s.begun = true
 	}
 	b.WriteString("\x1b[H")
-	var picture bytes.Buffer
-	draw(&picture)
-	b.Write(bytes.ReplaceAll(picture.Bytes(), []byte("\n"), []byte("\x1b[K\n")))
+	b.WriteString(strings.ReplaceAll(picture, "\n", "\x1b[K\n"))
 	b.WriteString("\x1b[J")
-	_, err := s.app.Streams.Out.Write(b.Bytes())
+	_, err := io.WriteString(s.app.Streams.Out, b.String())
 	return app.Written(err)
 }

@@ -24,7 +24,7 @@ type Streams struct {
 
 	inTerminal, outTerminal, errTerminal bool
 	colour                               bool
-	width                                func() int
+	size                                 func() (columns, rows int)
 }
 
 // System returns the streams of the process. Colours are on if standard output is a terminal, NO_COLOR is not
@@ -35,7 +35,7 @@ func System() *Streams {
 		inTerminal:  isTerminal(os.Stdin),
 		outTerminal: isTerminal(os.Stdout),
 		errTerminal: isTerminal(os.Stderr),
-		width:       terminalWidth,
+		size:        terminalSize,
 	}
 	s.colour = s.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return s
@@ -45,14 +45,18 @@ func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
-func terminalWidth() int {
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
-		return w
+func terminalSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return defaultColumns, defaultRows
 	}
-	return defaultWidth
+	return columns, rows
 }
 
-const defaultWidth = 100
+const (
+	defaultColumns = 100
+	defaultRows    = 40
+)
 
 // Buffers holds the contents of a test's streams.
 type Buffers struct {
@@ -66,7 +70,7 @@ func Test(terminal bool) (*Streams, *Buffers) {
 	return &Streams{
 		In: &b.In, Out: &b.Out, Err: &locked{w: &b.Err},
 		inTerminal: terminal, outTerminal: terminal, errTerminal: terminal, colour: terminal,
-		width: func() int { return defaultWidth },
+		size: func() (int, int) { return defaultColumns, defaultRows },
 	}, b
 }
 
@@ -95,7 +99,16 @@ func (s *Streams) ErrIsTerminal() bool { return s.errTerminal }
 func (s *Streams) Interactive() bool { return s.inTerminal && s.errTerminal }
 
 // Width returns the number of columns of the terminal.
-func (s *Streams) Width() int { return s.width() }
+func (s *Streams) Width() int {
+	columns, _ := s.size()
+	return columns
+}
+
+// Height returns the number of rows of the terminal.
+func (s *Streams) Height() int {
+	_, rows := s.size()
+	return rows
+}
 
 // Confirm asks a question on standard error. It returns true if the user answers y or yes. Any other answer,
 // or the end of the input, means false.
