@@ -28,17 +28,19 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		}
 	}
 	header := []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}
-	if width := p.Style.Width(); width > 0 && width < fullWidth { // the timeline has the first times too
-		header = slices.Delete(header, 4, 5)
+	const indent = "  "
+	for _, spare := range []string{"FIRST", "AGENT"} { // the timeline has the one, the workflow the other
+		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= leastColumn {
+			break
+		}
+		at := slices.Index(header, spare)
+		header = slices.Delete(header, at, at+1)
 		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 4, 5)
+			rows[i] = slices.Delete(rows[i], at, at+1)
 		}
 	}
-	Table(w, p.Style, "  ", header, rows)
+	Table(w, p.Style, indent, header, rows)
 }
-
-// fullWidth is the width of a screen from which on the steps have all columns.
-const fullWidth = 130
 
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {

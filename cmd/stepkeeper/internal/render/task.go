@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -81,7 +83,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  child %d of step %s of %s\n", t.Parent.Index, t.Parent.Step, t.Parent.OrderID)
 	}
 	if t.UndoWait != nil {
-		fmt.Fprintf(w, "  %s\n", UndoWait(t, p.Now))
+		p.sentence(w, UndoWait(t, p.Now))
 	}
 }
 
@@ -198,10 +200,21 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	case e.Code != "":
 		code = " (" + e.Code + ")"
 	}
-	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(e.Message)), p.Style.Faint(code))
+	p.sentence(w, where+p.Style.Bad(Clean(e.Message))+p.Style.Faint(code))
 }
 
-func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
+// sentence writes an indented text, on a screen with line breaks between words.
+func (p Page) sentence(w io.Writer, s string) {
+	const indent = "  "
+	if p.Style.Width() > 0 {
+		s = text.WrapSoft(s, max(p.Style.Width()-len(indent), leastColumn))
+	}
+	for line := range strings.Lines(s) {
+		fmt.Fprintln(w, indent+strings.TrimRight(line, " \n"))
+	}
+}
+
+func (p Page) title(w io.Writer, title string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(title)) }
 
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string

@@ -291,6 +291,20 @@ func page(terminal bool) render.Page {
 	return render.Page{Style: s.Style(), Now: now, Program: "stepkeeper"}
 }
 
+// The commands of the last part are copied, and so stand on one line each, however long.
+func TestTaskPageFitsTheScreen(t *testing.T) {
+	for name, task := range stories() {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			page(true).Task(&b, task)
+			facts, _, _ := strings.Cut(b.String(), "What to do next")
+			for line := range strings.Lines(facts) {
+				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), 100, line)
+			}
+		})
+	}
+}
+
 func TestTaskPage(t *testing.T) {
 	for name, task := range stories() {
 		t.Run(name, func(t *testing.T) {
