@@ -128,7 +128,7 @@ func TestEveryFaultIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range simulate.Faults() {
-		if !strings.Contains(string(text), "| `"+f.String()+"` |") {
+		if !strings.Contains(string(text), "- `"+f.String()+"`: ") {
 			t.Errorf("docs/reference/simulator.md does not say how %s is played", f)
 		}
 	}

@@ -126,7 +126,6 @@ func TestHowTo(t *testing.T) {
 	submit("order-1004", "shop", `{"amount": 120, "to": "Elm St 1"}`, 6)
 	submit("last-too", "shop", `{"amount": 120, "to": "Elm St 1"}`, 6)
 	quiet("last-too")
-	page = folder + "correct-an-input.md"
 	correct := lines(t, page, "stepkeeper resolve")
 	x.recorded(t, page, strings.Join(correct, "\n"), x.run(t, correct[0]+" && "+correct[1], 0))
 	x.run(t, "stepkeeper watch order-1004", 0, "Processed")

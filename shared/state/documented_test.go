@@ -1,8 +1,6 @@
 package state_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"reflect"
 	"strings"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -62,12 +59,4 @@ func members(of reflect.Type) (names []string) {
 		}
 	}
 	return names
-}
-
-func TestAWholeDocumentIsShown(t *testing.T) {
-	recorded, err := os.ReadFile("testdata/schema2/goes-well-end.json")
-	require.NoError(t, err)
-	var example bytes.Buffer
-	require.NoError(t, json.Indent(&example, bytes.TrimSpace(recorded), "", "  "))
-	reference.Show(t, page, "example", "```json\n"+example.String()+"\n```")
 }

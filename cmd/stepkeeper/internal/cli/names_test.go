@@ -215,7 +215,7 @@ var rulesCited = []struct {
 	{regexp.MustCompile(`\bH([0-9]+)\b`), rulePages, hole},
 	{
 		regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reference/simulator.md",
-		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`),
+		regexp.MustCompile(`(?m)^- I([0-9]+): `),
 	},
 }
 

@@ -8,76 +8,15 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
-
-// TestFlagsPage checks that docs/reference/command-line.md lists the flags of each command with their defaults.
-func TestFlagsPage(t *testing.T) {
-	var b strings.Builder
-	for _, c := range commands(t) {
-		if c.Name() == "help" {
-			continue
-		}
-		flags := flagsOf(c)
-		if len(flags) == 0 {
-			continue
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "stepkeeper"), " ")
-		fmt.Fprintf(&b, "- `%s`: %s\n", cmp.Or(name, "every command"), strings.Join(flags, ", "))
-	}
-	reference.Show(t, filepath.Join(root, "docs/reference/command-line.md"), "flags", b.String())
-}
-
-// flagGroups are the flags that many commands share, by the word that stands for them on the page.
-var flagGroups = []struct {
-	word  string
-	flags []string
-}{
-	{"TARGET", []string{"region", "server", "stack"}},
-	{"VERDICT", []string{"by", "command-id", "reason", "timeout"}},
-	{"MANY", []string{"canary", "dry-run", "journal", "rate", "stop-at", "where", "yes"}},
-}
-
-// flagsOf returns a command's own flags as the page writes them.
-func flagsOf(c *cobra.Command) (flags []string) {
-	own := map[string]string{}
-	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		switch {
-		case f.Name == "help" || f.Name == "version":
-		case slices.Contains([]string{"", "0", "0s", "[]", "false"}, f.DefValue):
-			own[f.Name] = "`--" + f.Name + "`"
-		default:
-			own[f.Name] = "`--" + f.Name + "=" + f.DefValue + "`"
-		}
-	})
-	var words []string
-	for _, g := range flagGroups {
-		missing := slices.ContainsFunc(g.flags, func(name string) bool { return own[name] == "" })
-		if missing {
-			continue
-		}
-		words = append(words, g.word)
-		for _, name := range g.flags {
-			delete(own, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		flags = append(flags, own[name])
-	}
-	return append(flags, words...)
-}
 
 // TestLimitsPage checks that docs/reference/limits.md has the limits of the code. The first sentence of a
 // constant's comment defines it, and the others say what happens beyond it.
