@@ -1,4 +1,5 @@
-// Package examples holds the workflows of this folder. `stepkeeper dev --example=NAME` runs one example.
+// Package examples holds the workflows of this folder. `stepkeeper dev --example=NAME` runs one example, and
+// NAME_test.go tests it: copy the folder and its test.
 package examples
 
 import (

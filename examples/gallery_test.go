@@ -3,6 +3,10 @@ package examples_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,6 +24,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
+
+// The test of an example needs the folder of the example and nothing of the other tests, so that one can copy both.
+func TestEachTestStandsAlone(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		t.Run(name, func(t *testing.T) {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			require.NoError(t, err)
+			imported := func(name string) bool {
+				return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+					return path.Base(strings.Trim(i.Path.Value, `"`)) == name
+				})
+			}
+			for _, name := range file.Unresolved {
+				require.True(t, imported(name.Name) || types.Universe.Lookup(name.Name) != nil, "%s is declared elsewhere", name)
+			}
+		})
+	}
+}
 
 // answer is what a person or an application says when a step begins to wait.
 type answer struct {

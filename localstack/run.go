@@ -51,7 +51,7 @@ func Answers(ctx context.Context, endpoint string) error {
 }
 
 // run writes the scripts to the user's cache folder and runs one of them. The environment variable STATE
-// names the folder where the scripts install LocalStack. By default, run uses a folder beside the scripts.
+// names the folder of LocalStack's data and log. By default, run uses a folder beside the scripts.
 func run(ctx context.Context, out io.Writer, script string, args ...string) error {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

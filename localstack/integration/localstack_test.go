@@ -296,7 +296,7 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 		s.remote.on(flood[i].id, "write", "do", func(int, call) (int, string) {
 			select {
 			case <-passed:
-			case <-time.After(12 * time.Second): // the test has failed
+			case <-time.After(3 * visibility * time.Second): // the test has failed
 			}
 			return done()
 		})

@@ -78,7 +78,7 @@ func TestUsersProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := cdkapp.Delete(ctx, s.config, deployed.Stack); err != nil {
 			t.Error(err)
@@ -214,14 +214,14 @@ func TestPlainTemplate(t *testing.T) {
 		}),
 	)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := cdkapp.Delete(ctx, s.config, name); err != nil {
 			t.Error(err)
 		}
 	})
 	if err := cloudformation.NewStackCreateCompleteWaiter(stacks).Wait(t.Context(),
-		&cloudformation.DescribeStacksInput{StackName: &name}, 3*time.Minute); err != nil {
+		&cloudformation.DescribeStacksInput{StackName: &name}, 5*time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if out := run("submit", "--stack", name, "--workflow", "booking", "--id", "o-1", "--wait",
@@ -257,7 +257,7 @@ func (s *site) project(t *testing.T, dir string) func(args ...string) string {
 	state := t.TempDir()
 	return func(args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Dir = dir

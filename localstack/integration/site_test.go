@@ -121,8 +121,13 @@ func (s *site) synthesise(ctx context.Context) error {
 	if err := os.WriteFile(agents, []byte(text), 0o600); err != nil {
 		return err
 	}
-	workflows := []string{"../examples/order/order.yaml"}
+	patient, err := patientOrder()
+	if err != nil {
+		return err
+	}
+	var workflows []string
 	for name, text := range map[string]string{
+		"order.yaml":    patient,
 		"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking,
 		"linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing,
 		"family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"),
@@ -157,7 +162,6 @@ func (s *site) synthesise(ctx context.Context) error {
 		}
 		s.settings["reply-to"] = "events=" + s.bus
 	}
-	var err error
 	s.assembly, err = cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"),
 		filepath.Join(s.dir, "cdk.out"), s.backend, s.settings)
 	if err != nil {

@@ -13,6 +13,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// patientOrder is the example's workflow with longer times of its plain step: where the emulator takes longer
+// than that, nobody can know whether the call had an effect, and the order waits for the operator.
+func patientOrder() (string, error) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "order", "order.yaml"))
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	for _, change := range [][2]string{
+		{"  shipping: {queueAllowance: 2s,", "  shipping: {queueAllowance: 20s,"},
+		{"      shipTo: ${ order.shipTo }\n    timeout: 1s\n", "      shipTo: ${ order.shipTo }\n    timeout: 10s\n"},
+	} {
+		if strings.Count(text, change[0]) != 1 {
+			return "", fmt.Errorf("examples/order/order.yaml does not have %q once", change[0])
+		}
+		text = strings.Replace(text, change[0], change[1], 1)
+	}
+	return text, nil
+}
+
 // stopping stops for the operator where a step fails for good.
 const stopping = `workflow: stopping
 grace: 2s
@@ -107,7 +127,7 @@ const writing = `workflow: writing
 grace: 2s
 tellAfter: 2s
 steps:
-  write: {agent: notification, operation: settle, timeout: 15s, onFailure: stop, undo: none, grade: idempotent}
+  write: {agent: notification, operation: settle, timeout: 20s, onFailure: stop, undo: none, grade: idempotent}
 `
 
 // family has a child for each item, and one more that gets the order; theirs is leaf.

@@ -6,7 +6,8 @@
 #   start.sh stop     end the one that was started here, by its process ID
 #
 # Needs Python 3.10 or newer (named by PYTHON, or python3), openssl and curl.
-# STATE            where everything is kept that this script fetches or writes; default ../.state/ministack
+# STATE            where MiniStack keeps its data and its log; default ../.state/ministack
+# XDG_CACHE_HOME   where stepkeeper/ holds what was fetched, for all checkouts; default ~/.cache
 # MINISTACK_PORT   on 127.0.0.1; default 4577
 set -euo pipefail
 
@@ -15,7 +16,9 @@ state=${STATE:-$here/../.state/ministack}
 mkdir -p "$state"
 state=$(cd "$state" && pwd)
 port=${MINISTACK_PORT:-4577}
-venv=$state/venv
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/stepkeeper
+stamp=$(sha256sum <"$here/requirements.txt")
+venv=$cache/ministack-1.5.33-${stamp:0:12}
 pidfile=$state/pid
 log=$state/ministack.log
 certificate=$state/tmp/ministack-tls/server.crt # where it puts the one it makes
@@ -53,9 +56,8 @@ stop() {
 }
 
 install() {
-	local stamp python=${PYTHON:-} candidate
-	stamp=$(sha256sum <"$here/requirements.txt")
-	[[ $(cat "$venv/stamp" 2>/dev/null) != "$stamp" ]] || return 0
+	local new python=${PYTHON:-} candidate
+	[[ ! -d $venv ]] || return 0
 	for candidate in "$python" python3 python3.13 "$HOME"/.pyenv/versions/3.1[0-9].*/bin/python; do
 		if command -v "$candidate" >/dev/null 2>&1 &&
 			"$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
@@ -65,9 +67,12 @@ install() {
 	done
 	[[ -n $python ]] || fail "no Python 3.10 or newer found. Install one, or name it: PYTHON=/path/to/python3"
 	say "installing MiniStack 1.5.33 from PyPI into $venv (once)"
-	[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
-	echo "$stamp" >"$venv/stamp"
+	mkdir -p "$cache"
+	new=$(mktemp -d "$cache/ministack.XXXXXX")
+	"$python" -m venv "$new"
+	"$new/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
+	[[ -d $venv ]] || mv "$new" "$venv" # another checkout may have put one there meanwhile
+	rm -rf "$new"
 }
 
 start() {

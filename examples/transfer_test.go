@@ -1,0 +1,73 @@
+package examples_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+var transfer = map[string]any{"from": "DE1", "to": "PT2", "amount": 250}
+
+func transferBank(t *testing.T) (*workflowtest.Workflow, *workflowtest.Operation) {
+	w := workflowtest.New(t, "transfer/transfer.yaml")
+	w.Agent("debtor").On("withdraw").Return(nil)
+	w.Agent("debtor").On("refund").Return(nil)
+	return w, w.Agent("creditor").On("deposit")
+}
+
+func TestTheMoneyArrives(t *testing.T) {
+	w, deposit := transferBank(t)
+	deposit.FailTimes(2, workflowtest.Transient("busy", "not now")).Return(nil)
+	run := w.Submit(transfer).UntilEnd(time.Hour)
+	run.ExpectProcessed()
+	run.ExpectCalls("creditor.deposit", 3)
+}
+
+// A deposit that is refused refunds the withdrawal at once: it needs no undo of its own, and no wait.
+func TestARefusedDepositIsRefunded(t *testing.T) {
+	w, deposit := transferBank(t)
+	deposit.Fail(workflowtest.Permanent("closed", "the account is closed"))
+	began := w.Now()
+	run := w.Submit(transfer).UntilEnd(time.Hour)
+	run.ExpectCompensated()
+	run.ExpectUndone("deposit", "withdraw") // the deposit without a request
+	run.ExpectCalls("debtor.refund", 1)
+	if took := w.Now().Sub(began); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if s := run.Step("deposit"); s.NoEffect == 0 || s.State != core.Compensated {
+		t.Errorf("the deposit is shown as %s, without effect since %q", s.State, s.NoEffect)
+	}
+}
+
+// It is unknown whether a deposit without an answer has happened: nothing is refunded before the operator has
+// looked.
+func TestADepositInDoubtStops(t *testing.T) {
+	w, deposit := transferBank(t)
+	deposit.Silent()
+	run := w.Submit(transfer).UntilEnd(time.Hour)
+	run.ExpectError("deposit")
+	run.ExpectCalls("debtor.refund", 0)
+	if v := run.Undo(); v.Accepted {
+		t.Fatal("an undo is accepted while the deposit is in doubt")
+	}
+	w.Advance(time.Minute) // until no call can be under way any more
+	if v := run.Resolve("deposit", core.NotHappened); !v.Accepted {
+		t.Fatalf("not-happened is refused: %s", v.Reason)
+	}
+	if v := run.Undo(); !v.Accepted {
+		t.Fatalf("the undo is refused: %s", v.Reason)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectCompensated()
+	run.ExpectUndone("deposit", "withdraw")
+}
+
+// Against everything that can go wrong the money is moved once, or nothing is.
+func TestNeverBoth(t *testing.T) {
+	sim.Check(t, "transfer/transfer.yaml", sim.Order(`{"from":"DE1","to":"PT2","amount":250}`),
+		sim.With(sim.Services{"creditor": {Latency: 300, SlowLatency: 4000, Failures: 0.2, Refusals: 0.3}}))
+}

@@ -1,0 +1,62 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+func agency(t *testing.T) *workflowtest.Workflow {
+	w := workflowtest.New(t, "trip/trip.yaml")
+	w.Agent("flights").On("reserve").Return(map[string]any{"ticket": "T-1", "price": 120})
+	w.Agent("cars").On("reserve").Return(map[string]any{"price": 80})
+	w.Agent("payment").On("charge").Return(nil)
+	for _, operation := range []string{"cancel", "confirm"} {
+		w.Agent("flights").On(operation).Return(nil)
+		w.Agent("cars").On(operation).Return(nil)
+	}
+	w.Agent("payment").On("refund").Return(nil)
+	return w
+}
+
+func TestTheTripIsBooked(t *testing.T) {
+	run := agency(t).Submit(map[string]any{"to": "Porto"})
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectPath("flight", "car", "pay", "confirm-flight", "confirm-car")
+	run.ExpectOutput(map[string]any{"ticket": "T-1", "paid": 200})
+}
+
+// Wherever it fails, all before it is undone in reverse. The confirmations have nothing to undo, and wait for nothing.
+func TestEachFailureIsUndoneInReverse(t *testing.T) {
+	for _, c := range []struct {
+		agent, operation string
+		undone           []string
+	}{
+		{"flights", "reserve", []string{"flight"}},
+		{"cars", "reserve", []string{"car", "flight"}},
+		{"payment", "charge", []string{"pay", "car", "flight"}},
+		{"flights", "confirm", []string{"confirm-flight", "pay", "car", "flight"}},
+		{"cars", "confirm", []string{"confirm-flight", "confirm-car", "pay", "car", "flight"}},
+	} {
+		t.Run(c.agent+"trip/."+c.operation, func(t *testing.T) {
+			w := agency(t)
+			w.Agent(c.agent).On(c.operation).Fail(workflowtest.Permanent("refused", "it is not possible"))
+			run := w.Submit(map[string]any{"to": "Porto"})
+			run.UntilEnd(time.Hour)
+			run.ExpectCompensated()
+			run.ExpectUndone(c.undone...)
+		})
+	}
+}
+
+// Against everything that can go wrong: flight, car and payment, or none of them.
+func TestSimulatedTrip(t *testing.T) {
+	sim.Check(t, "trip/trip.yaml", sim.Order(`{"to":"Porto"}`), sim.Seeds(40), sim.With(sim.Services{
+		"flights": {Outputs: map[string][]json.RawMessage{"reserve": {json.RawMessage(`{"ticket":"T","price":1}`)}}},
+		"cars":    {Outputs: map[string][]json.RawMessage{"reserve": {json.RawMessage(`{"price":1}`)}}},
+	}))
+}
