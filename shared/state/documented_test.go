@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 const page = "../../docs/reference/document.md"
@@ -67,7 +68,10 @@ func members(of reflect.Type) (names []string) {
 func TestAWholeDocumentIsShown(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/schema2/goes-well-end.json")
 	require.NoError(t, err)
+	task, err := state.DecodeTask(recorded)
+	require.NoError(t, err)
+	task.Unknown = nil // members that are no longer written
 	var example bytes.Buffer
-	require.NoError(t, json.Indent(&example, bytes.TrimSpace(recorded), "", "  "))
+	require.NoError(t, json.Indent(&example, encode(t, task), "", "  "))
 	reference.Show(t, page, "example", "```json\n"+example.String()+"\n```")
 }
