@@ -83,10 +83,9 @@ type SubmitResult struct {
 
 // Rejected is a refused message that a client has sent in the protocol of SQS.
 type Rejected struct {
-	Queue string               // port.Intake or port.Control
-	Body  []byte               // body as it was sent
-	Order *message.SubmitOrder // readable part of the order; nil for a command
-	Err   error                // refusal that states the reason
+	Queue string // port.Intake or port.Control
+	Body  []byte // body as it was sent
+	Err   error  // refusal that states the reason
 }
 
 // BusyError refuses a new order because too many orders are active.

@@ -33,7 +33,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			continue
 		}
 		if err != nil {
-			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: body, Order: &o, Err: err})
+			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: body, Err: err})
 			continue
 		}
 		orders = append(orders, o)
@@ -44,10 +44,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			i := at[k]
 			errs[i] = result.Err
 			if isRefusal(result.Err) {
-				errs[i] = e.reject(ctx, Rejected{
-					Queue: port.Intake, Body: bodies[i], Order: &orders[k],
-					Err: result.Err,
-				})
+				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Err: result.Err})
 			}
 		}
 	}

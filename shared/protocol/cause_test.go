@@ -25,7 +25,7 @@ func unknownCause(before, after *protocol.Task) string {
 }
 
 func causesOf(t *protocol.Task) []string {
-	all := []string{t.Start.Cause, t.End.Cause}
+	var all []string
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		all = append(all, s.Claim.Cause, s.Finish.Cause)

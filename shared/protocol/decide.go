@@ -280,7 +280,7 @@ func tombstone(e core.Command, at At) Decision {
 		OrderID: e.OrderID, ProcessState: core.Cancelled,
 		Undo:     Reversal{Why: WhyCancel, CancelAsked: true},
 		Commands: Commands{Number: 1, Verdicts: []Verdict{v}}, Created: at.Now,
-		End: End{At: at.Now, Cause: "cancel/0"},
+		End: End{At: at.Now},
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }

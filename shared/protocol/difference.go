@@ -305,6 +305,5 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 		}
 	}
 	c.Definition = to.Hash
-	c.End.Cause = ""
 	return c
 }

@@ -19,7 +19,6 @@ func (r *decision) started() {
 	}
 	if r.t.notifies(r.def, core.StatusStarted) {
 		r.t.Start.Seq = nextSeq(r.t)
-		r.t.Start.Cause = r.cause
 		r.tell(r.t.StartedStatus())
 	}
 }
@@ -101,7 +100,7 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState = state
 	t.Phase = phase
-	t.End = End{At: r.at.Now, Cause: r.cause}
+	t.End = End{At: r.at.Now}
 	r.ended = true
 	status := r.def != nil && r.def.Notifies(EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {

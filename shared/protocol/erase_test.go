@@ -114,7 +114,6 @@ func TestErasedOrder(t *testing.T) {
 func TestErasedOrderTakesNoCommand(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	d.task = ended(core.Compensated)
-	d.task.End.Cause = "undo/3"
 	d.decide(erase("e1"))
 	for _, ev := range []core.Event{
 		core.Command{Name: core.Resubmit, ID: "c1", Number: 5},

@@ -202,8 +202,8 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 		dec.Task.Definition != "one" || dec.Task.Commands.Number != 5 {
 		t.Fatalf("%v %+v", err, dec.Task)
 	}
-	if dec.Task.End.Cause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
-		t.Errorf("it is %s, reported again by %q", dec.Task.ProcessState, dec.Task.End.Cause)
+	if dec.Task.ProcessState != core.Error || !dec.Task.Attention {
+		t.Errorf("it is %s", dec.Task.ProcessState)
 	}
 	if _, err := protocol.Decide(old, d.order, dec.Task, core.Settle{}, protocol.At{Now: d.now}); err == nil {
 		t.Error("it is decided by the definition that it no longer pins")
@@ -490,8 +490,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 	}
 	dec := d.command(t, core.Command{Name: core.Resubmit, ID: "m", Number: 4, To: &core.Target{Definition: to}},
 		0)
-	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 5 ||
-		dec.Task.End.Cause != d.task.End.Cause {
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 5 {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
 	}
 }
@@ -499,7 +498,6 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 // P12: an end that was reported before the Move is not reported again, whatever comes a second time.
 func TestMoveDoesNotReportAgain(t *testing.T) {
 	d := moving(t)
-	d.task.End.Cause = "reply/b/3/failed"
 	d.task.End.Seq = 1
 	d.task.Reason.Step = "b"
 	dec := d.command(t, core.Command{

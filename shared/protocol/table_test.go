@@ -188,7 +188,6 @@ func fixture(mode, state string, other core.State) *protocol.Task {
 	}
 	if phase != "" || t.Terminal() {
 		t.End.At = noon - 1000
-		t.End.Cause = "before"
 		t.End.Seq = 1
 		t.End.ResendAt = noon
 	}

@@ -102,9 +102,8 @@ type Attempts struct {
 
 // Start is the last start of the task: the beginning of a run, or a Resubmit.
 type Start struct {
-	Seq   int       `json:"startSeq,omitzero"`   // number of the status "started"; 0 if no such status was due
-	Cause string    `json:"startCause,omitzero"` // cause of the status "started" (P4, a cause is logical)
-	At    core.Time `json:"startAt,omitzero"`    // time of the start; zero means Task.Created
+	Seq int       `json:"startSeq,omitzero"` // number of the status "started"; 0 if no such status was due
+	At  core.Time `json:"startAt,omitzero"`  // time of the start; zero means Task.Created
 }
 
 // Reversal is the decision to undo the task.
@@ -126,9 +125,8 @@ type Reason struct {
 
 // End is the end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
-	At    core.Time `json:"endAt,omitzero"`
-	Cause string    `json:"endCause,omitzero"` // cause of the end (P4)
-	Seq   int       `json:"endSeq,omitzero"`   // number of the final status; 0 if no status is due
+	At  core.Time `json:"endAt,omitzero"`
+	Seq int       `json:"endSeq,omitzero"` // number of the final status; 0 if no status is due
 	// Command is Commands.Number in the alert about this end. A repeated alert has the same number (P12,
 	// effects are emitted again).
 	Command int `json:"endCommand,omitzero"`

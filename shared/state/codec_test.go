@@ -179,7 +179,9 @@ func TestRecordedDocumentsAreRead(t *testing.T) {
 			require.NoError(t, err)
 			task, err := state.DecodeTask(doc)
 			require.NoError(t, err)
-			require.Equal(t, string(doc), string(encode(t, task))+"\n")
+			require.JSONEq(t, string(doc), string(encode(t, task)))
+			delete(task.Unknown, "startCause") // later programs do not write these two, and keep them
+			delete(task.Unknown, "endCause")
 			if filepath.Base(file) != "full.json" { // a renamed member would be an unknown one
 				require.Empty(t, task.Unknown)
 			}

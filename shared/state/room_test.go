@@ -686,7 +686,6 @@ const many = 10_000_000
 func longestTask() *protocol.Task {
 	id := strings.Repeat("x", core.MaxID)
 	far := born
-	cause := "reply/" + id + "/10000000/retry-later"
 	reason := protocol.Reason{Step: id, Code: worst[:core.MaxCode], Text: worst[:core.MaxMessage]}
 	refused := map[string][]string{}
 	for _, command := range []string{"cancel", "answer"} {
@@ -712,9 +711,9 @@ func longestTask() *protocol.Task {
 		Undelivered: slices.Repeat([]core.Undelivered{{
 			ReplyTo: id, First: most, Reason: worst[:core.MaxNote], Since: far, ResendAt: far,
 		}}, 2),
-		Start:  protocol.Start{Seq: most, Cause: cause, At: far},
+		Start:  protocol.Start{Seq: most, At: far},
 		Undo:   protocol.Reversal{Why: protocol.WhyOperator, CancelAsked: true, Reason: reason},
-		Reason: reason, End: protocol.End{At: far, Cause: cause, Seq: most, Command: most, ResendAt: far},
+		Reason: reason, End: protocol.End{At: far, Seq: most, Command: most, ResendAt: far},
 		Closing: &protocol.Closing{By: worst[:core.MaxID], Reason: worst[:core.MaxMessage]},
 		Created: far, Deadline: protocol.Deadline{At: far, Seq: most}, Due: far, Attention: true,
 	}

@@ -223,9 +223,6 @@ func interfere(w *world.Simulation, o *world.Order) {
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
 		kind = message.Resubmit // no other command is useful for an undone order
 	}
-	if t == nil {
-		o.Early = true
-	}
 	ev := Command(w, o, t, kind)
 	if ev == nil {
 		return

@@ -59,8 +59,6 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 		h.Text(t.Commands.Verdicts[i].ID)
 		h.Yes(t.Commands.Verdicts[i].Accepted)
 	}
-	h.Text(t.Start.Cause)
-	h.Text(t.End.Cause)
 	passed(h, t)
 	h.Moment(t.Deadline.At, now, 0)
 	h.Moment(t.End.ResendAt, now, 0)
@@ -111,8 +109,6 @@ func passed(h *Digest, t *protocol.Task) {
 func final(d *Driver, h *Digest, t *protocol.Task) {
 	h.Text(t.Definition)
 	h.Number(int64(t.Run))
-	h.Text(t.Start.Cause)
-	h.Text(t.End.Cause)
 	for i := range t.Commands.Verdicts {
 		h.Text(t.Commands.Verdicts[i].ID)
 		h.Yes(t.Commands.Verdicts[i].Accepted)

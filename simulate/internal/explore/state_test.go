@@ -47,7 +47,7 @@ func stateHash(d *Driver) uint64 {
 		h.Number(int64(len(q.Dead)))
 	}
 	for _, o := range w.AllOrders {
-		h.Yes(o.Acked, o.Refused, o.Early, o.Seen.Submitted)
+		h.Yes(o.Acked, o.Refused, o.Seen.Submitted)
 		h.Number(int64(o.Commands))
 		history(d, &h, o)
 	}

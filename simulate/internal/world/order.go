@@ -65,7 +65,6 @@ type Order struct {
 	Api      bool // true if the application calls the Scheduler instead of sending a message
 	Acked    bool // true if a response has confirmed that the order is stored
 	Refused  bool
-	Early    bool // true if a command came before the order was stored
 	Commands int
 	Seen     History
 }
