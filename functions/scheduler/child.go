@@ -27,7 +27,7 @@ func newChildMessage(c *message.Control) *childMessage {
 // answer reports the refusal of a new child to its parent:
 //   - ChildExpired means that the record of the child has expired (P26, an ID never runs twice).
 //   - ChildError means that the definition of the child cannot be read. The parent asks again later.
-//   - ChildCompensated is the end in all other cases, because the child never begins.
+//   - ChildRefused is the end in all other cases, because the child never begins.
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return
@@ -42,7 +42,7 @@ func (in *childMessage) answer(s *Scheduler) {
 			Code: message.CodeExpired, Message: "the child ended long ago and its record has expired",
 		}}
 	default:
-		state := core.ChildCompensated
+		state := core.ChildRefused
 		if in.Refusal.Code == core.CodeDamaged {
 			state = core.ChildError
 		}

@@ -234,7 +234,7 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	}
 }
 
-// P41: a child that cannot be stored counts as undone. A stored child does not, even if its start comes again
+// P41: a child that cannot be stored is refused. A stored child does not, even if its start comes again
 // while the store refuses all writes.
 func TestAChildThatCannotBeStored(t *testing.T) {
 	for _, there := range []bool{false, true} {
@@ -250,8 +250,8 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 			t.Errorf("there %t: returned %v", there, failed)
 		}
 		all := reported(t, w)
-		if undone := len(all) == 1 && all[0].State == core.ChildCompensated && all[0].Code == "too-large" &&
-			strings.HasPrefix(all[0].Message, "the order's task does not fit"); undone == there || there &&
+		if refused := len(all) == 1 && all[0].State == core.ChildRefused && all[0].Code == "too-large" &&
+			strings.HasPrefix(all[0].Message, "the order's task does not fit"); refused == there || there &&
 			len(all) > 0 {
 			t.Errorf("there %t: reported %+v", there, all)
 		}

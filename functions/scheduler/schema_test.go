@@ -81,7 +81,7 @@ func TestChildrenThatDoNotMatchTheSchema(t *testing.T) {
 	}
 	w.Take(port.Tasks)
 	handled(t, w, childOf(w, core.AskStart, 1))
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildCompensated ||
+	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildRefused ||
 		all[0].Code != message.CodeInvalid || !strings.Contains(all[0].Message, `it lacks "sku"`) {
 		t.Errorf("it reported %+v", all)
 	}

@@ -191,6 +191,9 @@ const (
 	ChildClosed      ChildState = "closed" // an operator closed the child (P48); it can no longer be undone
 	// ChildExpired means that the child has ended and is no longer stored (P26, an ID never runs twice).
 	ChildExpired ChildState = "expired"
+	// ChildRefused means that the child was never created: its order does not match the schema of its workflow, or does
+	// not fit into the store (P28, what is too large fails once).
+	ChildRefused ChildState = "refused"
 )
 
 // ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,

@@ -28,9 +28,10 @@ func checkAsk(a core.AskChild) error {
 
 func checkEnded(e core.ChildEnded) error {
 	switch e.State {
-	case core.ChildProcessed, core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired:
+	case core.ChildProcessed, core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired,
+		core.ChildRefused:
 	default:
-		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", e.State)
+		return unreadable("state is %.40q; it must be processed, compensated, error, closed, expired or refused", e.State)
 	}
 	return checkParent(&e.Parent)
 }

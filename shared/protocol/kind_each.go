@@ -255,7 +255,7 @@ func (s step) childEnded(ev core.Event) (string, error) {
 		c.Open[n].State = string(e.State)
 		s.childInDoubt(e)
 		return "", nil
-	case s.UndoesChildren() && e.State != core.ChildCompensated:
+	case s.UndoesChildren() && e.State != core.ChildCompensated && e.State != core.ChildRefused:
 		return "the child is to be undone, and is not yet", nil
 	}
 	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
@@ -267,6 +267,8 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	case e.State == core.ChildProcessed:
 		s.collect(e)
 		s.decideChildren()
+	case e.State == core.ChildRefused && s.d.Each.Repeat != nil:
+		s.cannotBegin(e.Parent.Index, e.Code, e.Message)
 	default:
 		c.Fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}

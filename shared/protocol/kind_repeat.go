@@ -108,7 +108,7 @@ func (s step) startIteration() {
 			return
 		}
 		if err != nil {
-			c.Fail(n, "expression", err.Error())
+			s.cannotBegin(n, "expression", err.Error())
 			s.failChildren()
 			return
 		}
@@ -120,6 +120,18 @@ func (s step) startIteration() {
 	c.Rounds = 0
 	c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause, Ended: ended})
 	s.ask(n, core.AskStart, order)
+}
+
+// cannotBegin stops a step whose next iteration has no order, or one that was refused. No later iteration could begin
+// either, because the output of the last one stays. The iteration does not exist, so an undo must not ask it, and a
+// Resubmit asks it with its order.
+func (s step) cannotBegin(n int, code, message string) {
+	c := s.Children
+	c.Reason = "" // that of an iteration which was tolerated
+	c.Fail(n, code, message)
+	c.Stopped = true
+	c.Next = n
+	c.Started = n
 }
 
 // undoIterations prepares an undo in reverse. Only the last iteration may be open for the first time. One that was

@@ -559,6 +559,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		case core.ChildCompensated:
 			ev.Code = opts["code"]
 			ev.Message = "it was undone"
+		case core.ChildRefused:
+			ev.Code = opts["code"]
+			ev.Message = "it is too large"
 		}
 		return ev
 	case "parent": // its words are the ask and the attempt, and answers, like a1:bought:yes

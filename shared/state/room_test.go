@@ -297,7 +297,7 @@ func (f *full) event() core.Event {
 	if c := s.Children; c != nil && len(c.Open) > 0 && draw("child", 5) > 0 {
 		states := []core.ChildState{
 			core.ChildProcessed, core.ChildProcessed, core.ChildProcessed,
-			core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired,
+			core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired, core.ChildRefused,
 		}
 		return f.childEnded(s, c.Open[draw("open", len(c.Open))].Index, states[draw("state", len(states))],
 			draw("output", 1200))

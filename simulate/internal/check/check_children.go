@@ -26,6 +26,7 @@ func (m *move) children() {
 				m.fail("P40", "step %s has child %d open twice, or beyond its %d", s.Name, o.Index, c.Count)
 			}
 			open[o.Index] = true
+			m.inDoubt(s, o)
 		}
 		switch {
 		case len(c.Open) > d.Each.Concurrency:
@@ -37,6 +38,18 @@ func (m *move) children() {
 				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
 				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
 		}
+	}
+}
+
+// inDoubt checks that a child which is no longer stored has ever been stored (P41). Nothing of another one can be in
+// doubt, so it must not stop the order.
+func (m *move) inDoubt(s *protocol.Step, o protocol.OpenChild) {
+	if o.State != string(core.ChildExpired) {
+		return
+	}
+	id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index}.ChildID()
+	if !m.w.Store.Rows[id].Known() {
+		m.fail("P41", "step %s is in doubt about its child %s, which never existed", s.Name, id)
 	}
 }
 

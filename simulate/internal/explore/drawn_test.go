@@ -431,6 +431,11 @@ func putRepeat(r *rand.Rand, s *core.StepDefinition) {
 			}[r.IntN(4)],
 		},
 	}
+	if r.IntN(3) == 0 { // later iterations are refused
+		leaf.Order = json.RawMessage(`{"properties":{"n":{"maximum":1}}}`)
+		sealed(&leaf)
+		s.Each.Definition = leaf.Hash
+	}
 }
 
 // drawnLeaf returns the workflow of children: one or two calls.

@@ -87,7 +87,7 @@ var invariants = []Invariant{
 	{"P40", "a step has no more open children than allowed, and creates each child once; a Processed step " +
 		"has no more failed children than it tolerates"},
 	{"P41", "no effect of a child remains if its parent, or the parent's step, is undone; the children of " +
-		"a Processed parent have ended"},
+		"a Processed parent have ended; a child in doubt has existed"},
 	{"P42", "a failed step that does not stop the task is never claimed again and keeps its failure, and " +
 		"the steps after it wait until it is undone"},
 	{"P43", "progress reports extend an attempt, never past its stopBy, which does not move; an agent " +
