@@ -23,7 +23,7 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 // notify adds a status for the reply-to, if the reply-to exists. If the lookup of the reply-to fails,
 // the message comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
-	if replyTo == "" || status.OrderID == "" {
+	if replyTo == "" {
 		return
 	}
 	switch _, err := s.cfg.Queues.ReplyTo(replyTo); {

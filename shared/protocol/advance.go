@@ -19,9 +19,7 @@ func (r *decision) advance() {
 	case modeOf(r.t) == errForward && !r.bySupervisor():
 		r.decideAny()
 	}
-	if r.err == nil && r.t.ProcessState == core.Compensating {
-		r.advanceUndo()
-	}
+	r.advanceUndo()
 }
 
 // advanceForward goes on with the failed and the waiting steps, and claims the ready steps. It does so again if a

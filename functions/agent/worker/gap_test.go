@@ -93,3 +93,25 @@ func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// lastMoment is a context whose deadline is now, and which has not ended yet.
+type lastMoment struct{ context.Context }
+
+func (lastMoment) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// A request whose turn comes in the last moment of its function returns to the queue: it is neither called nor deleted.
+func TestTheLastMomentOfAFunction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls++
+				return nil, nil
+			}),
+		})
+		v := b.worker.Handle(lastMoment{t.Context()}, delivery(request(time.Now())))
+		if v.Delete || calls > 0 || len(b.replies()) > 0 {
+			t.Errorf("verdict %+v, %d calls", v, calls)
+		}
+	})
+}
