@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/internal/reference"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -242,49 +241,46 @@ func between(t *testing.T, text, begin, end string) string {
 	return text
 }
 
-// TestConstructPage checks that docs/reference/construct.md lists each property with the first sentence of
-// its comment.
+// TestConstructPage checks that docs/reference/construct.md names each property, with the default that its comment
+// states.
 func TestConstructPage(t *testing.T) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), "props.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
+	require.NoError(t, err)
+	text := strings.Join(strings.Fields(page(t, "construct.md")), " ") // the page wraps its lines
+	shown := 0
 	for _, d := range parsed.Decls {
 		declared, ok := d.(*ast.GenDecl)
 		if !ok || declared.Tok != token.TYPE {
 			continue
 		}
 		spec := declared.Specs[0].(*ast.TypeSpec)
-		object, ok := spec.Type.(*ast.StructType)
-		if !ok || !slices.Contains([]string{"Props", "Agent", "Mapping", "Tuning"},
-			spec.Name.Name) {
+		_, section, found := strings.Cut(text, "## "+spec.Name.Name+" ")
+		if !found {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| property | meaning |\n|---|---|\n", spec.Name.Name)
-		for _, f := range object.Fields.List {
-			if text := firstSentence(f); text != "" && len(f.Names) > 0 {
-				fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(namesOf(f), "`, `"), text)
+		shown++
+		section, _, _ = strings.Cut(section, "## ")
+		for _, f := range spec.Type.(*ast.StructType).Fields.List {
+			for i, name := range namesOf(f) {
+				want := "`" + name + "`"
+				if preset := presetOf(f); preset != "" && i == len(f.Names)-1 {
+					want += " (" + preset + ")"
+				}
+				require.Contains(t, section, want, spec.Name.Name)
 			}
 		}
 	}
-	reference.Show(t, "../docs/reference/construct.md", "properties", b.String())
+	require.Equal(t, 4, shown, "types of properties")
 }
 
-// firstSentence returns the first sentence of a field's comment without its subject, the names. A field
-// without a comment belongs to the field above.
-func firstSentence(f *ast.Field) string {
+// presetOf returns the default that a property's comment states.
+func presetOf(f *ast.Field) string {
 	text := strings.Join(strings.Fields(f.Doc.Text()+" "+f.Comment.Text()), " ")
-	if first, _, more := strings.Cut(text, ". "); more {
-		text = first
+	found := regexp.MustCompile(`\(default ([^)]*)\)`).FindStringSubmatch(text)
+	if found == nil {
+		return ""
 	}
-	names := strings.Join(namesOf(f), ", ")
-	if last := strings.LastIndex(names, ", "); last > 0 {
-		names = names[:last] + " and " + names[last+2:]
-	}
-	text = strings.TrimPrefix(strings.TrimSuffix(text, "."), names+" ")
-	text = regexp.MustCompile(`^(is|are) (the )?`).ReplaceAllString(text, "")
-	return strings.NewReplacer("|", "\\|", "*", "\\*", "<", "\\<").Replace(text)
+	return found[1]
 }
 
 func namesOf(f *ast.Field) (names []string) {

@@ -208,7 +208,7 @@ type Throughput struct{ Writes, Reads int }
 type Tuning struct {
 	// Intake, Replies and Control are the mappings of three of the Scheduler's queues.
 	Intake, Replies, Control Mapping
-	// SchedulerMemory and SupervisorMemory are the memory of the two functions in MB (default 256). Lambda
+	// SchedulerMemory and SupervisorMemory are the memory of the two functions in MB (default 256 MB). Lambda
 	// allots CPU in proportion to memory.
 	SchedulerMemory, SupervisorMemory int
 	// SchedulerTimeout is the time limit of one batch, 5 s to 15 m (default 30 s).
@@ -265,7 +265,7 @@ type Mapping struct {
 	// agents). See rule 4.
 	Batch          int
 	Window         time.Duration // maximum wait for a full batch, in whole seconds up to 5 m (default 0)
-	MaxConcurrency int           // maximum of concurrent invocations, 2 to 1000 (default 5; see rule 33)
+	MaxConcurrency int           // maximum of concurrent invocations, 2 to 1000 (default 5); see rule 33
 }
 
 // taken returns the maximum number of messages that the function handles at the same time. A queue with more
@@ -308,7 +308,7 @@ type Agent struct {
 	// Timeout is the time limit of one batch, 5 s to 15 m (default 1 m). A step's timeout must be at least 3
 	// s shorter (rule 3).
 	Timeout time.Duration
-	Memory  int // memory in MB (default 128; for a Folder in Python or TypeScript 256)
+	Memory  int // memory in MB (default 128 MB; for a Folder in Python or TypeScript 256 MB)
 	// Reserved is the function's reserved concurrency, at least MaxConcurrency (default none). Reserved is
 	// invalid with Function.
 	Reserved    int
