@@ -23,7 +23,7 @@ func firstOf(enough int, members ...string) []core.StepDefinition {
 	return append(steps, s, step("c", after("s")))
 }
 
-// P54: before the decision a move can change how many decide. What has ended well too often is undone.
+// P54: before the decision a move can change how many decide. What has ended well too often is withdrawn (P53).
 func TestMoveOfAnAny(t *testing.T) {
 	for _, c := range []struct {
 		name    string

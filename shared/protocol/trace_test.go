@@ -134,7 +134,7 @@ func TestH9PointOfNoReturnCountsFromItsClaim(t *testing.T) {
 	d.refused(cancel("c3"))
 }
 
-// H10. Broken by: askFor, or anything but a claim, moves StopBy; or CompleteBy goes past it.
+// H10, P6. Broken by: askFor, or anything but a claim, moves StopBy; or CompleteBy goes past it.
 func TestH10NothingMovesStopBy(t *testing.T) {
 	d := begun(t, step("a"), step("b"))
 	stopBy := d.task.Steps[0].Claim.StopBy
