@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/infra"
@@ -274,7 +274,7 @@ func inside(v any, path string) any {
 	return v
 }
 
-// settings are those whose resources need more than the policy has; a row of the page says what.
+// settings are those whose resources need more than the policy has.
 var settings = map[string]func(awscdk.Stack, *infra.Props){
 	"Account":            printerElsewhere,
 	"Billing":            provisioned,
@@ -405,15 +405,13 @@ func TestDeployPolicy(t *testing.T) {
 			}
 		}
 	}
+	more := optional(t)
+	more["Canary"] = append(more["Canary"], more["Versions"]...)
 	for setting, change := range settings {
-		row := rowOf(t, setting)
-		if setting == "Canary" {
-			row = append(row, rowOf(t, "Versions")...)
-		}
 		for call := range needed(t, template(t, change), schemas) {
 			if action := call[0]; !whole[call] && !policy.allows(t, action, call[1], contextOf(action)) &&
-				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
-				t.Errorf("aws-permissions.md does not say that %s needs %s", setting, action)
+				!slices.ContainsFunc(more[setting], func(a string) bool { return covers(a, action) }) {
+				t.Errorf("aws-deploy-options.json does not allow %s, which %s needs", action, setting)
 			}
 		}
 	}
@@ -475,6 +473,7 @@ func TestPartition(t *testing.T) {
 	for name, text := range map[string]string{
 		"template":             file(t, "infra", "testdata", "shop.template.json"),
 		"policy for deploying": page(t, "aws-deploy-policy.json"),
+		"policies of settings": page(t, "aws-deploy-options.json"),
 		"permissions": strings.ReplaceAll(page(t, "aws-permissions.md"),
 			"arn:aws:iam::111122223333:policy/StepkeeperDeploy", ""),
 	} {
@@ -498,15 +497,17 @@ func TestConditionsOfPermissions(t *testing.T) {
 	}
 }
 
-// rowOf are the actions in the row of a setting: `kms:CreateKey`, `PutKeyPolicy` are two of one service.
-func rowOf(t *testing.T, setting string) (actions []string) {
+// optional are the actions that settings need besides the policy for deploying, by the setting.
+func optional(t *testing.T) map[string][]string {
 	t.Helper()
-	row := between(t, page(t, "aws-permissions.md"), "| `"+setting+"`", "\n")
-	service := ""
-	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row,
-		-1) {
-		service = cmp.Or(word[1], service)
-		actions = append(actions, service+word[2])
+	var statements map[string][]struct{ Action any }
+	require.NoError(t, json.Unmarshal([]byte(page(t, "aws-deploy-options.json")), &statements))
+	actions := map[string][]string{}
+	for setting, all := range statements {
+		require.Contains(t, settings, setting)
+		for _, s := range all {
+			actions[setting] = append(actions[setting], texts(s.Action)...)
+		}
 	}
 	return actions
 }

@@ -121,7 +121,7 @@ func TestHowTo(t *testing.T) {
 	bankDown.Store(false)
 	const many = `stepkeeper resubmit --where step=charge-payment,code=http-503 --reason "the bank was down"`
 	x.shows(t, page, many+" --dry-run", 0)
-	confirm(many)
+	x.run(t, many+" --yes", 0, "1 fixed: order-1003")
 
 	submit("order-1004", "shop", `{"amount": 120, "to": "Elm St 1"}`, 6)
 	submit("last-too", "shop", `{"amount": 120, "to": "Elm St 1"}`, 6)

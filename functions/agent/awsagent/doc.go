@@ -25,6 +25,15 @@
 //	                finds none, StartExecution
 //	  express       StartSyncExecution            the execution's output
 //
+// A step is done when the function has returned, when the execution has succeeded, or when the service has the
+// event or message. A step can declare these grades:
+//
+//	invoke, express         what the function or the execution keeps
+//	startExecution          idempotent, with a keyRetention of 90 days or less
+//	putEvents,              plain; idempotent with deduplicates: true, if every consumer acts once for each
+//	publish, send           idempotencyKey; to a FIFO topic or queue idempotent with a keyRetention of 5
+//	                        minutes or less
+//
 // The Region comes from the ARN. The SDK sends each request once, and package worker repeats calls.
 //
 // A function finds these values in its client context: the operation (do or undo), the name of the

@@ -86,8 +86,6 @@ func TestDeadLettersPage(t *testing.T) {
 	c.printed(t, page, "stepkeeper dead-letters list quarantine --stack Shop", failure.OK)
 	c.printed(t, page, `stepkeeper dead-letters redrive quarantine --all --reason "the workflow is deployed now"`+
 		" --stack Shop", failure.Refused, "--yes")
-	c.printed(t, page, `stepkeeper dead-letters discard quarantine --all --reason "sent again, corrected"`+
-		" --stack Shop", failure.OK, "--yes")
 }
 
 // The pages about a stack show what their commands print.
