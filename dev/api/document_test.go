@@ -28,11 +28,16 @@ func TestHTTPPage(t *testing.T) {
 	var rows []string
 	for path, operations := range doc.Paths {
 		for method, o := range operations {
-			rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", path, strings.ToUpper(method),
-				o.Summary))
+			rows = append(rows, fmt.Sprintf("- `%s %s`: %s\n", strings.ToUpper(method), path, o.Summary))
 		}
 	}
-	slices.Sort(rows)
-	reference.Show(t, "../../docs/reference/http.md", "paths",
-		"| path | method | what it does |\n|---|---|---|\n"+strings.Join(rows, ""))
+	slices.SortFunc(rows, func(a, b string) int { return strings.Compare(pathOf(a)+a, pathOf(b)+b) })
+	reference.Show(t, "../../docs/reference/http.md", "paths", strings.Join(rows, ""))
+}
+
+// pathOf returns the path of a row.
+func pathOf(row string) string {
+	_, path, _ := strings.Cut(row, " /")
+	path, _, _ = strings.Cut(path, "`")
+	return path
 }

@@ -60,8 +60,7 @@ func newMetrics(s *Runtime) *telemetry {
 		}, []string{"workflow", "step"}),
 		replies: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "stepkeeper_replies_total",
-			Help: "Replies of agents by outcome; those that are not done are attempts that will be made " +
-				"again, or failures.",
+			Help: "Replies of agents by outcome; all but done are repeated, or failures.",
 		}, []string{"agent", "operation", "outcome"}),
 		commits: with.NewHistogram(prometheus.HistogramOpts{
 			Name:    "stepkeeper_commit_duration_seconds",
@@ -175,7 +174,7 @@ var (
 	lagNow = prometheus.NewDesc("stepkeeper_sweep_lag_seconds",
 		"How long the most overdue order has been due.", nil, nil)
 	panicsNow = prometheus.NewDesc("stepkeeper_panics_total",
-		"Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil,
+		"Caught panics; the log has the stack of each. Report them.", nil,
 		nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended",
 		"Queues of requests without a consumer.", nil, nil)

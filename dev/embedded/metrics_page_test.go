@@ -36,15 +36,14 @@ func TestMetricsPage(t *testing.T) {
 		if labels := strings.Join(texts[2:], ","); labels != "" {
 			name += "{" + labels + "}"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", name, strings.TrimSuffix(texts[1], ".")))
+		rows = append(rows, fmt.Sprintf("- `%s`: %s\n", name, strings.TrimSuffix(texts[1], ".")))
 		return false
 	})
 	if len(rows) < 20 {
 		t.Fatalf("metrics.go has only %d metrics", len(rows))
 	}
 	slices.Sort(rows)
-	reference.Show(t, "../../docs/reference/metrics.md", "metrics",
-		"| metric | what it shows |\n|---|---|\n"+strings.Join(rows, ""))
+	reference.Show(t, "../../docs/reference/metrics.md", "metrics", strings.Join(rows, ""))
 }
 
 // textsOf returns the texts of an expression in order. Parts that are joined by + are one text.

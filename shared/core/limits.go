@@ -13,9 +13,8 @@ func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
-// operation returns a larger output, its attempt ends as a permanent failure with `output-too-large`. The
-// operation is not called again.
+// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. An
+// attempt with a larger output ends as a permanent failure with `output-too-large`. It is not called again.
 const MaxOutput = 48 << 10
 
 // Bounds of parts of a stored task.

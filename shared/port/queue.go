@@ -10,8 +10,7 @@ import (
 )
 
 // MaxMessage is the largest message that Stepkeeper sends, in bytes: SQS bills 64 KiB as one request. A step
-// whose request is larger fails with `input-too-large`, in `dev` and on AWS. A status that is larger is sent
-// without its output.
+// with a larger request fails with `input-too-large`. A larger status is sent without its output.
 const MaxMessage = 64 << 10
 
 // Limits of SQS, which apply to every queue.

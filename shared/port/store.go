@@ -7,11 +7,9 @@ import (
 )
 
 // MaxDocument is the largest document of a task that a Store accepts, in bytes: DynamoDB's item limit of 400
-// KB, less space for the index attributes. Part of the document is reserved for data that the order may have
-// to store later. If an output does not fit, the step fails with `output-too-large` while the order goes
-// forward. A stopped or undoing order drops the output. Stepkeeper shortens error texts to their codes if the
-// texts take too much space. Stepkeeper refuses a workflow that needs a larger reserve than the whole
-// document (about 300 steps).
+// KB, less space for the index attributes. A step whose output does not fit fails with `output-too-large`. A
+// stopped or undoing order drops the output, and shortens error texts to their codes. Part of the document is
+// a reserve for later data. Stepkeeper refuses a workflow whose reserve is too large (about 300 steps).
 const MaxDocument = 396 << 10
 
 // MaxOrder is the largest order, in bytes: SQS bills 64 KiB as one request. The Scheduler refuses a larger

@@ -24,8 +24,7 @@ func TestDependenciesHaveTheirReasons(t *testing.T) {
 }
 
 func TestMissingAndStaleReasonsAreFound(t *testing.T) {
-	const text = "| module | why |\n|---|---|\n| a.org/x, a.org/y | sums |\n| b.org/z | none |\n| a.org/w " +
-		"| |\n"
+	const text = "- a.org/x, a.org/y: sums\n- b.org/z: none\n- a.org/w:\n- not a module (a.org/v): prose\n"
 	got := reasons(text, []string{"a.org/x/v2", "a.org/y", "a.org/w", "a.org/xy"})
 	want := []string{"no reason for a.org/xy", "no reason for a.org/w", "b.org/z is no requirement of go.mod"}
 	for _, w := range want {
@@ -38,7 +37,7 @@ func TestMissingAndStaleReasonsAreFound(t *testing.T) {
 	}
 }
 
-var reasonLine = regexp.MustCompile(`(?m)^\| ([^|]*\.[^|]*) \|([^|]*)\|$`)
+var reasonLine = regexp.MustCompile(`(?m)^- ([^ :]+/[^ :]+(?:, [^ :]+)*):(.*)$`)
 
 // reasons lists the modules without a line, and the lines without a module. A line names modules by
 // their first elements, so that one line stands for all services of an SDK.
