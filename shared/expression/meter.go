@@ -14,11 +14,11 @@ const (
 	MaxSource = 4096
 	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template
-	// MaxSteps is the largest number of metered steps in one evaluation, see charge. Beyond this limit, the
-	// workflow step with the expression fails.
+	// MaxSteps is the largest number of metered steps in one evaluation, see charge. Beyond it the workflow step
+	// fails.
 	MaxSteps = 1_000_000
-	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. Beyond this limit, the
-	// workflow step with the expression fails.
+	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. Beyond it the workflow step
+	// fails.
 	MaxResult = 64 << 10
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.

@@ -22,7 +22,6 @@ import (
 // constant's comment defines it, and the others say what happens beyond it.
 func TestLimitsPage(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| object | limit | beyond it |\n|---|---|---|\n")
 	for _, limit := range [][3]string{
 		{"an order, as JSON", "port/store.go", "MaxOrder"},
 		{"levels of any JSON", "rawjson/check.go", "MaxLevels"},
@@ -50,7 +49,7 @@ func TestLimitsPage(t *testing.T) {
 			}
 		}
 		_, beyond, _ := strings.Cut(comment, ". ")
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", limit[0], shown, beyond)
+		fmt.Fprintf(&b, "- **%s: %s.** %s\n", limit[0], shown, beyond)
 	}
 	reference.Show(t, filepath.Join(root, "docs/reference/limits.md"), "limits", b.String())
 }
