@@ -75,7 +75,7 @@ func main() {
 }
 `
 
-var goBlock = regexp.MustCompile("(?s)```go\n(// Command deploy.*?)```")
+var goBlock = regexp.MustCompile("(?s)```go\n(package main.*?)```")
 
 // userModule is a folder as a user of the construct has it.
 func userModule(t *testing.T) string {
