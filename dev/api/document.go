@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -157,8 +158,7 @@ func responses(doc huma.API, by map[int]*huma.Response, problems []int) map[stri
 // because message.DecodeSubmit reads the body. The refusals are therefore the same as for messages in the
 // intake queue.
 func (e *edge) documentSubmit(doc huma.API) {
-	ref := schemaOf[SubmitOrder](doc)
-	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not = &huma.Schema{Enum: []any{".", ".."}}
+	ref := schemaOf[message.SubmitOrder](doc)
 	doc.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
 		Summary: "Submit one order, or a stream of them",
@@ -191,15 +191,4 @@ func (e *edge) documentSubmit(doc huma.API) {
 			},
 		}, []int{400, 403, 409, 413, 415, 429, 500, 503}),
 	})
-}
-
-// SubmitOrder is the schema of message.SubmitOrder. It is exported because huma requires exported types.
-type SubmitOrder struct {
-	Schema   int       `json:"schema" enum:"1"`
-	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"your own ID for the order; with it, sending the same order again is harmless"`
-	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
-	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
-	Priority string    `json:"priority,omitempty" enum:"normal,high"`
-	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue or bus that gets the status messages"`
-	Deadline core.Time `json:"deadline,omitempty"`
 }

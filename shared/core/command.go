@@ -29,16 +29,16 @@ const noNumber = -1
 // Each command has a Name, an ID and a Sender, and uses some of the other fields.
 type Command struct {
 	Name   string `json:"-"`
-	ID     string `json:"id,omitempty"`
-	Number int    `json:"command"`       // the task's command number as last seen; a Cancel has none
-	Run    int    `json:"run,omitempty"` // run to cancel
+	ID     string `json:"id,omitempty" required:"true" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict"`
+	Number int    `json:"command" required:"false" minimum:"0" doc:"the task's command number as last seen; another one refuses the command; a cancel has none"`
+	Run    int    `json:"run,omitempty" minimum:"0" doc:"cancel: the run to cancel; a cancel of an older run changes nothing"`
 
-	Deadline   Time            `json:"deadline,omitzero"`    // of a Resubmit
-	Definition string          `json:"definition,omitempty"` // of a Move or a Resubmit: a hash, or message.Latest
-	Step       string          `json:"step,omitempty"`       // of a Resolve, or of a Resubmit with an input
-	Fact       Fact            `json:"fact,omitempty"`       // of a Resolve
-	Output     json.RawMessage `json:"output,omitempty"`     // of a Resolve; nil if the operator did not state it
-	Input      json.RawMessage `json:"input,omitempty"`      // of a Resubmit
+	Deadline   Time            `json:"deadline,omitzero" doc:"resubmit: the new deadline; without it the order has none"`
+	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"move: hash of the definition that the order runs from now on, or latest; resubmit: the same, if the order does not stay at its own"`
+	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"resolve: the step in doubt; resubmit: the step that gets the input"`
+	Fact       Fact            `json:"fact,omitempty" enum:"happened,not-happened,undone" doc:"resolve: what the operator knows"`
+	Output     json.RawMessage `json:"output,omitempty" doc:"resolve: what a step that happened returned, any value but null of at most 49152 bytes"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"resubmit: input of the step in place of the definition's, any value but null of at most 32768 bytes"`
 	Sender
 
 	// The actor that decides sets the fields below.
@@ -57,8 +57,8 @@ type Command struct {
 // Sender names the sender of a command, and the reason in the sender's words. The verdict stores both
 // fields. Both fields may be empty.
 type Sender struct {
-	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
-	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
+	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender; close and erase need it"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history; close and erase need it"`
 }
 
 // MarshalJSON leaves the number of a Cancel out.

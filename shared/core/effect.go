@@ -10,31 +10,25 @@ type Effect interface{ effect() }
 // SendRequest is a request to an agent. The message to the agent contains these fields (P3, a reply names
 // request and sender).
 type SendRequest struct {
-	Agent     string    `json:"agent"`
-	OrderID   string    `json:"task"`
-	Run       int       `json:"run"`
-	Step      string    `json:"step"`
-	Attempt   int       `json:"attempt"` // 0 for a reminder, whose reply changes nothing
-	Operation Operation `json:"operation"`
-	Name      string    `json:"name"` // the agent's operation, such as "charge"
-	Grade     Grade     `json:"grade"`
-	// Key is the idempotency key (P2, attempts of a run share a key). An undo has the key of the do that it
-	// reverses. Each reminder of a step has its own key.
-	Key     string   `json:"key"`
-	Timeout Duration `json:"timeout"`
-	// MaxDuration is the longest time of an attempt that reports progress at least every Timeout (P43, long
-	// work reports progress).
-	MaxDuration Duration        `json:"maxDuration,omitempty"`
-	ClaimedAt   Time            `json:"claimedAt"`
-	CompleteBy  Time            `json:"completeBy"`
-	StopBy      Time            `json:"stopBy"`
-	ClockSkew   Duration        `json:"clockSkew,omitempty"`
-	Input       json.RawMessage `json:"input,omitempty"`
-	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn makes the agent keep a ledger of the key, so that the agent can prove a refusal (P22a,
-	// a proven refusal permits undo).
-	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
-	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
+	Agent           string          `json:"agent"`
+	OrderID         string          `json:"task" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"ID of the order"`
+	Run             int             `json:"run" minimum:"0" doc:"how often the order was started from the beginning: 0, and one more each time it is resubmitted after its undo"`
+	Step            string          `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$"`
+	Attempt         int             `json:"attempt" minimum:"0" doc:"number of the claim; 0 for a reminder, whose reply changes nothing"`
+	Operation       Operation       `json:"operation" enum:"do,undo"`
+	Name            string          `json:"name" minLength:"1" doc:"the agent's operation, such as charge"`
+	Grade           Grade           `json:"grade" required:"false" enum:"fenced,idempotent,plain" doc:"what the remote service promises"`
+	Key             string          `json:"key" minLength:"1" doc:"idempotency key, the same for every attempt of a run (P2); an undo has the key of its do, and each reminder its own"`
+	Timeout         Duration        `json:"timeout" minimum:"1" doc:"time for one attempt, in milliseconds"`
+	MaxDuration     Duration        `json:"maxDuration,omitempty" minimum:"1" doc:"longest time of an attempt that reports progress at least every timeout, in milliseconds (P43)"`
+	ClaimedAt       Time            `json:"claimedAt" required:"false"`
+	CompleteBy      Time            `json:"completeBy" required:"false" doc:"from then on the attempt may count as failed (P6)"`
+	StopBy          Time            `json:"stopBy" doc:"no side effect may begin, and no reply be sent, after this time less clockSkew (P6)"`
+	ClockSkew       Duration        `json:"clockSkew,omitempty" minimum:"0" doc:"largest difference between the clocks of Scheduler and agent, in milliseconds"`
+	Input           json.RawMessage `json:"input,omitempty" doc:"any JSON"`
+	Resolved        *Resolved       `json:"resolved,omitempty" doc:"fact that the operator stated about this step"`
+	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty" doc:"the agent keeps a ledger of the key, so that it can prove a refusal with noEffect (P22a)"`
+	Trace           string          `json:"trace" required:"false" doc:"W3C traceparent, derived from task, run, step and attempt"`
 }
 
 // SendWake wakes the Scheduler for a step at a time (P9a, a waiting step has two times).

@@ -101,12 +101,10 @@ type ResendDue struct{}
 
 // Wake asks the Scheduler to continue a step.
 type Wake struct {
-	Step    string `json:"step,omitempty"`
-	Run     int    `json:"run,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
-	// Early means that the step's agent can call its service again. It ends the wait of a step that was handed
-	// back because the agent could not call (P45, "not now" is not a failure).
-	Early bool `json:"early,omitempty"`
+	Step    string `json:"step,omitempty" required:"true" pattern:"^[a-z][a-z0-9-]{0,39}$"`
+	Run     int    `json:"run,omitempty" minimum:"0"`
+	Attempt int    `json:"attempt,omitempty" required:"true" minimum:"1"`
+	Early   bool   `json:"early,omitempty" doc:"the step's agent can call its service again: ends the wait of a step that was handed back because it could not (P45)"`
 }
 
 // Settle asks the Scheduler to send all messages about the task's unsettled end, such as the final status
@@ -124,17 +122,16 @@ type Unsent struct {
 // Answered is an answer from a person or an application (P35, an answer decides a round). The answer is for
 // Step. If Step is empty, the answer is for every step that waits for the event Name.
 type Answered struct {
-	ID    string          `json:"id,omitempty"`
-	Run   int             `json:"run,omitempty"`
-	Step  string          `json:"step,omitempty"`
-	Name  string          `json:"event,omitempty"`
-	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
-	Value json.RawMessage `json:"value,omitempty"`
-	By    string          `json:"by,omitempty"`
-	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
-	// Token determines Run, Step and By if it is set. The task does not store the refusal of an answer with a
-	// token (P39, a token is an answer's permission).
-	Token string `json:"token,omitempty"`
+	ID    string          `json:"id,omitempty" required:"true" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the answer; an answer sent again with the same ID gets the same verdict"`
+	Run   int             `json:"run,omitempty" minimum:"0"`
+	Step  string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that is answered; an answer names a step with its round, or an event"`
+	Name  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"name of an event, for every step of the order that waits for it or will"`
+	Round int             `json:"round,omitempty" minimum:"0" doc:"how often the step was asked in this run, from 1; another round refuses the answer"`
+	Value json.RawMessage `json:"value,omitempty" required:"true" doc:"one of the values of an approval, or the value of an event"`
+	By    string          `json:"by,omitempty" maxLength:"128" doc:"name of the person, without control characters and < > & and quotation marks"`
+	Note  string          `json:"reason,omitempty" maxLength:"512" doc:"reason in the words of the person"`
+	// The task does not store the refusal of an answer with a token (P39, a token is an answer's permission).
+	Token string `json:"token,omitempty" doc:"token of the order that determines run, step and by"`
 }
 
 // ChildAsk is a step's request to a child task.

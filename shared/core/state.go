@@ -64,8 +64,8 @@ const (
 
 // Resolved is a fact that an operator stated. Later requests of the step in the same run contain the fact.
 type Resolved struct {
-	Fact    Fact `json:"fact"`
-	Command int  `json:"command"`
+	Fact    Fact `json:"fact" enum:"happened,not-happened,undone"`
+	Command int  `json:"command" minimum:"0" doc:"number of the command"`
 	At      Time `json:"at,omitzero"` // time at which the operator stated the fact
 }
 

@@ -35,36 +35,32 @@ const (
 // Status is a message to the application's own queue. A final status summarises the whole order, so that the
 // loss of earlier statuses does no harm (P11).
 type Status struct {
-	Kind    StatusKind `json:"status"`
-	OrderID string     `json:"orderId"`
-	// Seq is the number of the status. It is 0 for received, refused, command-refused, undoing and progress.
-	Seq      int             `json:"seq,omitempty"`
-	Run      int             `json:"run"`
-	Workflow string          `json:"workflow,omitempty"`
-	At       Time            `json:"at"`
-	Step     string          `json:"step,omitempty"`
-	Until    Time            `json:"until,omitzero"`    // time when the undo is requested; only for undoing
-	Percent  int             `json:"percent,omitempty"` // percentage that is done; only for progress
-	Note     string          `json:"note,omitempty"`    // free text; only for progress
-	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
-	Code     string          `json:"code,omitempty"`
-	Message  string          `json:"message,omitempty"`
-	// Notes lists parts of the submission that have no effect; only for received.
-	Notes []string `json:"notes,omitempty"`
-	// Command is the name of the refused command, such as "cancel"; only for command-refused.
-	Command   string `json:"command,omitempty"`
-	CommandID string `json:"commandId,omitempty"` // ID of the refused command; only for command-refused
-	// By is the name of the operator who closed the order; only for closed.
-	By     string        `json:"by,omitempty"`
-	Reason string        `json:"reason,omitempty"` // reason for the close; only for closed
-	Steps  []StepSummary `json:"steps,omitempty"`  // summaries of all steps; only for a final status
+	Kind      StatusKind      `json:"status" enum:"received,started,step-finished,reminder,undoing,progress,completed,failed,undone,cancelled,closed,refused,command-refused,superseded" doc:"completed, failed, undone, cancelled and closed are complete summaries of an end"`
+	OrderID   string          `json:"orderId"`
+	Seq       int             `json:"seq,omitempty" doc:"grows by one with each numbered status of an order, without gaps; a number may come twice: keep the first; received, refused, command-refused, undoing and progress have none"`
+	Run       int             `json:"run" minimum:"0" doc:"how often the order was started from the beginning: 0, and one more each time it is resubmitted after its undo"`
+	Workflow  string          `json:"workflow,omitempty"`
+	At        Time            `json:"at" doc:"time when it happened"`
+	Step      string          `json:"step,omitempty"`
+	Until     Time            `json:"until,omitzero" doc:"undoing: time when the undo is requested"`
+	Percent   int             `json:"percent,omitempty" doc:"progress: percentage that is done"`
+	Note      string          `json:"note,omitempty" doc:"progress: text of the agent"`
+	Output    json.RawMessage `json:"output,omitempty" doc:"output of the step or of the workflow"`
+	Code      string          `json:"code,omitempty" doc:"short, stable word for what went wrong"`
+	Message   string          `json:"message,omitempty" doc:"the same for people"`
+	Notes     []string        `json:"notes,omitempty" nullable:"false" doc:"received: parts of the submission that have no effect"`
+	Command   string          `json:"command,omitempty" doc:"command-refused: name of the command"`
+	CommandID string          `json:"commandId,omitempty" doc:"command-refused: ID of the command"`
+	By        string          `json:"by,omitempty" doc:"closed: name of the operator"`
+	Reason    string          `json:"reason,omitempty" doc:"closed: why"`
+	Steps     []StepSummary   `json:"steps,omitempty" nullable:"false" doc:"at an end: all steps"`
 }
 
 // StepSummary is one step in a final status.
 type StepSummary struct {
 	Step     string `json:"step"`
 	State    State  `json:"state"`
-	Attempts int    `json:"attempts"`
+	Attempts int    `json:"attempts" doc:"number of claims, of dos and undos"`
 }
 
 // SendStatus is a status message to the application.

@@ -280,13 +280,16 @@ func (m *Reply) checkFields() error {
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
 		return err
 	}
-	if m.Outcome == Progress {
-		return m.checkProgress()
-	}
 	switch {
 	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed &&
-		m.Outcome != core.OutcomeRetryLater:
-		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
+		m.Outcome != core.OutcomeRetryLater && m.Outcome != Progress:
+		return unreadable("outcome is %.40q; it must be done, failed, retry-later or progress", m.Outcome)
+	case m.Outcome == Progress && m.Operation != core.Do:
+		return unreadable("progress belongs to a do; this is of %s", m.Operation)
+	case m.Percent < 0 || m.Percent > 100:
+		return unreadable("percent is %d; it must be 0 to 100", m.Percent)
+	case m.Until < 0 || m.Until > maxDeadline:
+		return unreadable("until must be between the years 1970 and 9999")
 	case m.NoEffect && (m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp):
 		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s",
 			m.Outcome, m.Operation)
@@ -297,20 +300,6 @@ func (m *Reply) checkFields() error {
 			len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; it must be a short word")
-	}
-	return nil
-}
-
-func (m *Reply) checkProgress() error {
-	switch {
-	case m.Operation != core.Do:
-		return unreadable("progress belongs to a do; this is of %s", m.Operation)
-	case m.Percent < 0 || m.Percent > 100:
-		return unreadable("percent is %d; it must be 0 to 100", m.Percent)
-	case m.Until < 0 || m.Until > maxDeadline:
-		return unreadable("until must be between the years 1970 and 9999")
-	case m.Waited < 0:
-		return unreadable("waited is milliseconds from 0")
 	}
 	return nil
 }

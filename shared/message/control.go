@@ -122,11 +122,11 @@ func (m Control) ForApplications() bool {
 func (m Control) ForTasks() bool { return m.Kind() == AskChild || m.Kind() == ChildEnded }
 
 type head struct {
-	Schema  int         `json:"schema"`
+	Schema  int         `json:"schema" enum:"1"`
 	Kind    ControlKind `json:"kind"`
-	OrderID string      `json:"task"`
-	ReplyTo string      `json:"replyTo,omitempty"`
-	Tries   int         `json:"tries,omitempty"`
+	OrderID string      `json:"task" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"ID of the order"`
+	ReplyTo string      `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue or bus for a refusal; without it, the order's own"`
+	Tries   int         `json:"tries,omitempty" minimum:"0" doc:"how often an answer was sent again because the order did not exist yet"`
 }
 
 // Encode returns the control message as JSON.
@@ -277,10 +277,16 @@ func checkID(id string) error {
 }
 
 func checkCommand(c core.Command) error {
-	if err := cmp.Or(checkCounts(c.Number, c.Run), checkID(c.ID)); err != nil {
+	if err := cmp.Or(checkCounts(c.Number, c.Run), checkID(c.ID), checkName(c.Step)); err != nil {
 		return err
 	}
 	switch {
+	case c.Definition != "" && !IsDefinition(c.Definition):
+		return checkDefinition(c.Definition)
+	case c.Fact != "" && c.Fact != core.Happened && c.Fact != core.NotHappened && c.Fact != core.Undone:
+		return unreadable("fact %.40q must be happened, not-happened or undone", c.Fact)
+	case c.Deadline < 0 || c.Deadline > maxDeadline:
+		return unreadable("deadline must be between the years 1970 and 9999")
 	case len(c.By) > MaxBy:
 		return badBy(c.By)
 	case len(c.Reason) > core.MaxMessage:
@@ -334,15 +340,7 @@ func CheckTexts(by, reason string) error {
 }
 
 func checkResubmit(c core.Command) error {
-	if err := checkName(c.Step); err != nil {
-		return err
-	}
-	if c.Definition != "" && !IsDefinition(c.Definition) {
-		return checkDefinition(c.Definition)
-	}
 	switch {
-	case c.Deadline < 0 || c.Deadline > maxDeadline:
-		return unreadable("deadline must be between the years 1970 and 9999")
 	case c.Step == "" && len(c.Input) == 0:
 		return nil
 	case c.Step == "" || len(c.Input) == 0:
@@ -352,14 +350,11 @@ func checkResubmit(c core.Command) error {
 }
 
 func checkResolve(c core.Command) error {
-	if err := checkName(c.Step); err != nil {
-		return err
-	}
 	switch {
 	case c.Step == "":
 		return unreadable("step is missing; a resolve names the step in doubt")
-	case c.Fact != core.Happened && c.Fact != core.NotHappened && c.Fact != core.Undone:
-		return unreadable("fact %.40q must be happened, not-happened or undone", c.Fact)
+	case c.Fact == "":
+		return unreadable("fact is missing; it must be happened, not-happened or undone")
 	case len(c.Output) == 0:
 		return nil
 	case c.Fact != core.Happened:
@@ -388,9 +383,9 @@ func checkAnswer(a core.Answered) error {
 		return unreadable("an answer names a step, or an event, and not both")
 	case a.Name != "" && !stepPattern.MatchString(a.Name):
 		return unreadable("event %.60q is no event's name", a.Name)
-	case a.Step != "" && a.Round < 1:
+	case a.Round < 0 || a.Step != "" && a.Round < 1:
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", a.Round)
-	case a.Token == "" && !core.PersonName(a.By):
+	case (a.Token == "" || a.By != "") && !core.PersonName(a.By):
 		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control "+
 			"characters and < > & \" \\", len(a.By), core.MaxAnswerBy)
 	case len(a.Value) == 0:
