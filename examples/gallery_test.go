@@ -59,7 +59,7 @@ var answers = map[string][]answer{
 	"invoice":      {{"approved~0/approve", "mary", "review"}, {"approved~0/review", "bob", "clarified"}, {"approved~1/approve", "mary", "approve"}},
 	"kyc":          {{"checked", "", map[string]any{"status": "passed"}}},
 	"papers":       {{"contract", "", true}, {"deed", "", true}, {"receipt-came", "", true}},
-	"phone":        {{"verified~0/typed", "", 4711}},
+	"phone":        {{"typed", "code", 4711}},
 	"reminders":    {{"second-week", "", true}},
 	"sign-off":     {{"legal", "ann", "sign"}, {"finance", "bob", "sign"}, {"security", "eve", "sign"}},
 	"signup":       {{"confirmed", "ann@shop.example", "that is me"}},

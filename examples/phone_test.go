@@ -33,7 +33,6 @@ func TestTheThirdTryIsRight(t *testing.T) {
 	typed(t, w, run, 4711)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
-	run.ExpectOutput(map[string]any{"verified": true, "tries": 3})
 	run.ExpectCalls("sms.challenge", 1)
 }
 
@@ -43,8 +42,7 @@ func TestFourTriesAreAll(t *testing.T) {
 		typed(t, w, run, 1)
 	}
 	run.UntilEnd(time.Minute)
-	run.ExpectProcessed()
-	run.ExpectOutput(map[string]any{"verified": false, "tries": 4})
+	run.ExpectCompensated()
 	require.False(t, run.Event("code", "app", 4711).Accepted)
 }
 
@@ -54,8 +52,7 @@ func TestTheTimeIsOver(t *testing.T) {
 	w.Advance(80 * time.Second)
 	typed(t, w, run, 1)
 	run.UntilEnd(time.Minute)
-	run.ExpectProcessed()
-	run.ExpectOutput(map[string]any{"verified": false, "tries": nil})
+	run.ExpectCompensated()
 	require.Less(t, w.Now().Sub(workflowtest.Start), 100*time.Second)
 	require.False(t, run.Event("code", "app", 4711).Accepted)
 }

@@ -111,13 +111,13 @@ func (s step) voteOf(e core.Answered) (vote *Vote, note, refused string) {
 	if !known {
 		note = fmt.Sprintf("step %s has not begun; the answer counts if %s may answer it then", s.Name, e.By)
 	}
-	vote, refused = s.newVote(e.By, value)
+	vote, refused = s.newVote(e.ID, e.By, value)
 	return vote, note, refused
 }
 
 // newVote returns the vote of a person on an undecided step. vote is nil if this answer is already stored, or
 // if the vote is refused. refused is the reason of a refusal. It is "" for an accepted vote.
-func (s step) newVote(by string, value json.RawMessage) (vote *Vote, refused string) {
+func (s step) newVote(id, by string, value json.RawMessage) (vote *Vote, refused string) {
 	event := s.d.Answer.Event != ""
 	a := s.Answers
 	if a == nil {
@@ -140,6 +140,9 @@ func (s step) newVote(by string, value json.RawMessage) (vote *Vote, refused str
 			s.Name)
 	}
 	vote = &Vote{By: by, Value: value, At: s.at.Now}
+	if event && s.d.Answer.Attempts > 1 {
+		vote.ID = ShortHash(id)
+	}
 	if event && !s.holdsVote(vote) {
 		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the order's document "+
 			"beside the outputs of its steps; store the data elsewhere and send a reference", len(value))

@@ -185,6 +185,8 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		"question is another one; where it was asked, who may answer, how many are needed, and until "+
 			"when, stays", d.Answer != nil && n.Answer != nil &&
 			(!bytes.Equal(d.Input, n.Input) || !sameTimeout(d.Answer, n.Answer)))
+	add("attempts are others; answers that were refused count", d.Answer != nil && n.Answer != nil &&
+		d.Answer.Attempts != n.Answer.Attempts)
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
 	add("children have another definition, which holds for those that have not started, and for those that "+
 		"start again", d.Each != nil && n.Each != nil && d.Each.Workflow == n.Each.Workflow &&

@@ -85,10 +85,17 @@ func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
 // look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
 // time for an answer has passed. An answer takes precedence over the time (P36).
 func (s step) look() {
+	for more := true; more; {
+		more = s.lookOnce()
+	}
+}
+
+// lookOnce reports whether a refused answer has opened the next round, which answers may have come for already.
+func (s step) lookOnce() (again bool) {
 	decided, complete := s.Answers.Complete()
 	if !complete {
 		if s.t.ProcessState != core.Processing || s.at.Now < s.Wait.At {
-			return
+			return false
 		}
 		decided = Decided{Value: s.d.Answer.TimeoutValue, By: ByTimeout}
 		if decided.Value == nil {
@@ -97,15 +104,48 @@ func (s step) look() {
 				Code:    core.CodeAnswerTimeout,
 				Message: "no answer came in time",
 			})
-			return
+			return false
 		}
 	}
 	switch failed := s.refusedAnswer(decided); {
 	case s.err != nil:
 	case failed != nil && s.t.ProcessState == core.Error: // the decision waits for the Resubmit (P36)
+	case failed != nil && failed.Code == core.CodeAnswerRefused && complete && s.attemptsLeft() > 1:
+		s.askAgain(failed)
+		return true
 	default:
 		s.decide(decided, failed)
 	}
+	return false
+}
+
+// attemptsLeft returns how many answers may still decide the step: one, unless its definition has attempts.
+func (s step) attemptsLeft() int {
+	if s.Answers == nil {
+		return max(1, s.d.Answer.Attempts)
+	}
+	return max(1, s.d.Answer.Attempts-s.Answers.Refused)
+}
+
+// askAgain opens the next round after an answer that the workflow refuses. The step's claim, and with it its time, stay.
+func (s step) askAgain(failed *StepError) {
+	a := *s.Answers
+	votes := a.Votes
+	a.Round++
+	a.Refused++
+	a.Votes = nil
+	if s.d.Answer.Event != "" {
+		first := votes[0]
+		s.t.tookPassed(first.Passed)
+		if first.ID != "" { // of before a Move
+			s.t.Commands.rememberHash(first.ID, "answer")
+		}
+		if len(votes) > 1 { // the parent has passed on more (P56)
+			a.Votes = votes[1:]
+		}
+	}
+	s.Answers = &a
+	s.recordFailure(failed.Code, failed.Message, s.Attempt)
 }
 
 func (s step) refusedAnswer(decided Decided) *StepError {
@@ -121,20 +161,21 @@ func (s step) refusedAnswer(decided Decided) *StepError {
 		return &StepError{Code: "expression", Message: "refuse: " + err.Error()}
 	case !refused:
 		return nil
-	case decided.By == ByTimeout:
-		return &StepError{
-			Code: core.CodeAnswerRefused,
-			Message: "no answer came in time, which counts as " +
-				string(decided.Value),
-		}
-	case d.Event != "":
-		return &StepError{
-			Code:    core.CodeAnswerRefused,
-			Message: "the event " + d.Event + " came with a value that the workflow refuses",
-		}
 	}
-	return &StepError{Code: core.CodeAnswerRefused, Message: decided.By + " answered " +
-		string(decided.Value)}
+	failed := &StepError{Code: core.CodeAnswerRefused}
+	switch {
+	case decided.By == ByTimeout:
+		failed.Message = "no answer came in time, which counts as " + string(decided.Value)
+		return failed
+	case d.Event != "":
+		failed.Message = "the event " + d.Event + " came with a value that the workflow refuses"
+	default:
+		failed.Message = decided.By + " answered " + string(decided.Value)
+	}
+	if d.Attempts > 1 {
+		failed.Message += fmt.Sprintf(", attempt %d of %d", s.Answers.Refused+1, d.Attempts)
+	}
+	return failed
 }
 
 // decide ends the round. The decision becomes the step's output, even if the step fails.
@@ -146,8 +187,8 @@ func (s step) decide(decided Decided, failed *StepError) {
 		return
 	}
 	if s.d.Answer.Event != "" { // the value may be large, and the output contains it
-		for _, v := range s.Answers.Votes {
-			s.t.tookPassed(v.Passed)
+		if len(s.Answers.Votes) > 0 { // the first one decides
+			s.t.tookPassed(s.Answers.Votes[0].Passed)
 		}
 		a := *s.Answers
 		a.Votes = nil

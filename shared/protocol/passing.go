@@ -240,10 +240,11 @@ func (r *decision) refusePassed(i int, a core.Passed, reason string) {
 	r.verdict = sent
 }
 
-// awaitsEvent reports whether the first answer to the step's event has not come yet.
+// awaitsEvent reports whether an answer to the step's event may still decide it. With attempts, the next one decides if
+// those before it are refused.
 func (s step) awaitsEvent() bool {
 	open := s.State == core.Waiting || s.State == core.Pending && !s.Decided()
-	return open && s.Withdrawn == 0 && (s.Answers == nil || len(s.Answers.Votes) == 0)
+	return open && s.Withdrawn == 0 && (s.Answers == nil || len(s.Answers.Votes) < s.attemptsLeft())
 }
 
 func passedSize(answers []core.Passed) (n int) {

@@ -131,7 +131,7 @@ func (s step) reminder() core.SendRequest {
 	q := core.SendRequest{
 		OrderID: s.t.OrderID, Run: s.t.Run, Step: s.Name, Operation: core.Do,
 		Agent: d.Agent, Name: d.Operation, Timeout: d.Timeout, Grade: core.Idempotent,
-		Key:       core.Key(s.t.OrderID, s.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(m.N),
+		Key:       core.Key(s.t.OrderID, s.t.Run, s.Name) + "/" + strconv.Itoa(s.FirstRound()) + "." + strconv.Itoa(m.N),
 		ClaimedAt: d.Due(since, n), StopBy: m.At.Add(longestReminder),
 		Trace: core.AttemptTrace(s.t.OrderID, s.t.Run, s.Name, m.N),
 	}
@@ -156,6 +156,15 @@ func (s step) reminder() core.SendRequest {
 	}
 	q.CompleteBy = q.StopBy
 	return q
+}
+
+// FirstRound returns the number of the round with which the present claim began, from 1. It stays while refused answers
+// open further rounds, and so do the keys of reminders.
+func (s *Step) FirstRound() int {
+	if s.Answers == nil {
+		return 1
+	}
+	return s.Round() - s.Answers.Refused
 }
 
 // asks returns the index of the call that the step's reminders repeat, or -1.

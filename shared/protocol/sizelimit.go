@@ -151,7 +151,7 @@ func answersReserve(d *core.Answer) int {
 	for _, v := range d.Values {
 		value = max(value, 2+quoted(v))
 	}
-	votes := 1
+	votes := max(1, d.Attempts) // of an event, those to come too (P56, answers pass through)
 	if d.Event == "" {
 		votes = core.MaxVoters
 	}

@@ -190,7 +190,7 @@ func (s *story) step(name string, opts map[string]string) {
 			if d.Any != nil {
 				d.Any.Enough = s.number(v)
 			}
-		case "answers", "ask", "event", "need", "who", "not", "on-timeout", "timeout-value",
+		case "answers", "ask", "event", "attempts", "need", "who", "not", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
 			// value of a step that is answered
 		case "wait":
@@ -320,6 +320,8 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			d.Answer.TimeoutValue = json.RawMessage(`"` + v + `"`)
 		case "refuse":
 			d.Answer.Refuse = "value == 'no'"
+		case "attempts":
+			d.Answer.Attempts = s.number(v)
 		case "reads": // results of steps: only by its claim it is known who may answer
 			s.expr.reads[i] = strings.Split(v, ",")
 		case "schema":

@@ -344,6 +344,9 @@ type Answers struct {
 	Need    int      `json:"need,omitempty"`
 	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
 	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
+	// Refused is the number of rounds since the claim that ended with an answer which the workflow refuses. Only a step
+	// with Attempts counts them.
+	Refused int `json:"refused,omitempty"`
 	// Votes holds the votes of this round in the order of arrival; at most MaxVoters.
 	Votes    []Vote    `json:"votes,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers of all runs
@@ -356,6 +359,8 @@ type Vote struct {
 	At    core.Time       `json:"at"`
 	// Passed is the short hash of the ID of an answer that came from the parent (P56). It is "" for every other vote.
 	Passed string `json:"passed,omitempty" doc:"short hash of the ID of an answer that the order's parent passed on"`
+	// ID is the short hash of the ID of an event for which the step has several attempts. It is "" for every other vote.
+	ID string `json:"id,omitempty" doc:"short hash of the ID of an event that may come several times"`
 }
 
 // Decided is the output of a step that waited for an answer. An answer came, or the time for an answer ended.

@@ -92,7 +92,9 @@ func (v *Verdict) Drop() {
 // carry no number. The task then refuses each copy in the same run, even after it has dropped the verdict. A full
 // list of cancels stays: the task then refuses every cancel of the run (P17, a cancel is kept). A full list of
 // answers loses the oldest hash (P36, answers may come early, late or twice).
-func (c *Commands) Remember(id, command string) {
+func (c *Commands) Remember(id, command string) { c.rememberHash(ShortHash(id), command) }
+
+func (c *Commands) rememberHash(hash, command string) {
 	all := c.Refused[command]
 	if len(all) == MaxRefused {
 		if command == "cancel" {
@@ -104,6 +106,6 @@ func (c *Commands) Remember(id, command string) {
 	if refused == nil {
 		refused = map[string][]string{}
 	}
-	refused[command] = append(slices.Clip(all), ShortHash(id))
+	refused[command] = append(slices.Clip(all), hash)
 	c.Refused = refused
 }

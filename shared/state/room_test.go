@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,7 +66,11 @@ func (noInput) Items(_ int, _ core.Environment, item func(int, json.RawMessage))
 	}
 	return items, nil
 }
-func (noInput) Refused(int, core.Environment) (bool, error)        { return false, nil }
+
+// Refused refuses the second value of an approval, and a third of all events.
+func (noInput) Refused(_ int, env core.Environment) (bool, error) {
+	return bytes.HasPrefix(env.Value, []byte(`"w`)) || len(env.Value)%3 == 0, nil
+}
 func (e noInput) Output(core.Environment) (json.RawMessage, error) { return e.output, nil }
 
 // persons are as many as may answer, with the longest names.
@@ -218,12 +223,14 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 	s := core.StepDefinition{
 		Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour,
-		Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)},
+		Input: json.RawMessage(`{}`), Answer: &core.Answer{
+			Event: "bought", TimeoutValue: text(100), Refuse: "refused", Attempts: core.MaxAttempts,
+		},
 	}
 	if approval {
 		s.Answer = &core.Answer{
 			Values:    []string{strings.Repeat("v", 64), strings.Repeat("w", 64)},
-			OnTimeout: core.OnFailureStop,
+			OnTimeout: core.OnFailureStop, Refuse: "refused", Attempts: 2,
 		}
 	}
 	return s
@@ -638,8 +645,8 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 			})
 		},
 		"an event": func(d *core.StepDefinition, s *protocol.Step) {
-			d.Answer = &core.Answer{Event: "paid"}
-			s.Answers = longestAnswers(text(8000), 1)
+			d.Answer = &core.Answer{Event: "paid", Attempts: core.MaxAttempts}
+			s.Answers = longestAnswers(text(1000), core.MaxAttempts)
 			s.Output, _ = json.Marshal(protocol.Decided{Value: text(8000), By: persons()[0], At: born})
 		},
 		"children": func(d *core.StepDefinition, s *protocol.Step) {
@@ -742,8 +749,10 @@ func longestStep(name string) protocol.Step {
 func longestAnswers(value json.RawMessage, votes int) *protocol.Answers {
 	name := strings.Repeat("x", core.MaxAnswerBy)
 	return &protocol.Answers{
-		Round: many, Need: core.MaxVoters, Who: persons(), NotSelf: name,
-		Votes: slices.Repeat([]protocol.Vote{{By: name, Value: value, At: born}}, votes),
+		Round: many, Need: core.MaxVoters, Who: persons(), NotSelf: name, Refused: core.MaxAttempts,
+		Votes: slices.Repeat([]protocol.Vote{{
+			By: name, Value: value, At: born, Passed: protocol.ShortHash(""), ID: protocol.ShortHash(""),
+		}}, votes),
 		Verdicts: slices.Repeat([]protocol.Verdict{{
 			ID: strings.Repeat("x", core.MaxID), Command: "answer", Reason: strings.Repeat("r", 36), At: born,
 		}}, protocol.MaxVerdicts),

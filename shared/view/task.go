@@ -141,13 +141,16 @@ const (
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
 type Answers struct {
-	Event   string          `json:"event,omitempty" doc:"name of the event"`
-	Values  []string        `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
-	Round   int             `json:"round" doc:"number of the round, from 1; an answer names it"`
-	Need    int             `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
-	Who     []string        `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
-	NotSelf string          `json:"notSelf,omitempty" doc:"person who may not answer"`
-	Votes   []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+	Event   string   `json:"event,omitempty" doc:"name of the event"`
+	Values  []string `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
+	Round   int      `json:"round" doc:"number of the round, from 1; an answer names it"`
+	Need    int      `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
+	Who     []string `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
+	NotSelf string   `json:"notSelf,omitempty" doc:"person who may not answer"`
+	// Attempts and Refused say how many answers may decide the step, and how many were refused.
+	Attempts int             `json:"attempts,omitempty" doc:"how many answers may decide the step; absent if only one"`
+	Refused  int             `json:"refused,omitempty" doc:"how many of the attempts were refused since the step began"`
+	Votes    []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned lists the latest accepted answers that gave a reason, of all rounds and runs.
 	Reasoned []protocol.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
 	// Uncounted lists answers that came before the step began and do not count, because their senders may
@@ -156,12 +159,13 @@ type Answers struct {
 }
 
 func answersOf(s *protocol.Step, def *core.Answer) *Answers {
-	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
+	v := &Answers{Event: def.Event, Values: def.Values, Round: 1, Attempts: def.Attempts}
 	if a := s.Answers; a != nil {
 		v.Round = max(1, a.Round)
 		v.Need = a.Need
 		v.Who = a.Who
 		v.NotSelf = a.NotSelf
+		v.Refused = a.Refused
 		v.Votes = a.Votes
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {

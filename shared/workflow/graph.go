@@ -187,6 +187,9 @@ func answerText(s *core.StepDefinition) string {
 	if s.Timeout > 0 {
 		text += " for " + Short(s.Timeout)
 	}
+	if a.Attempts > 1 {
+		text += fmt.Sprintf(", at most %d times", a.Attempts)
+	}
 	if a.TimeoutValue != nil {
 		return text + ", then takes " + string(a.TimeoutValue)
 	}

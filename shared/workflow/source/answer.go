@@ -30,6 +30,7 @@ func (b *builder) answer(f field) core.StepDefinition {
 		b.people(f.key, v)
 	}
 	b.onTimeout(f.key, v, s.Answer)
+	b.attempts(f.key, v, s.Answer)
 	if f.value.field(askMade) != nil {
 		s.Answer.Ask = f.key + askSuffix
 	}
@@ -91,6 +92,15 @@ func (b *builder) people(step string, v *value) {
 	if need := b.whole(v, "need", 1); need > len(names) && len(names) > 0 {
 		b.report.error(v.get("need").at, fmt.Sprintf("step %s needs %d people, and who lists %d", step, need,
 			len(names)), "lower need, or list more people")
+	}
+}
+
+// attempts reads how many answers may decide the step. Only one that is refused lets another one decide.
+func (b *builder) attempts(step string, v *value, a *core.Answer) {
+	a.Attempts = b.whole(v, "attempts", 0)
+	if a.Attempts > 0 && v.get("refuse") == nil {
+		b.report.error(v.field("attempts").at, fmt.Sprintf("step %s has %d attempts, and no answer is refused", step,
+			a.Attempts), `write refuse, as in refuse: value == "reject", or remove attempts`)
 	}
 }
 

@@ -47,8 +47,28 @@ func (m *move) answers(was, s *protocol.Step) {
 	if s.State == core.Processed && !decided {
 		m.fail("P35", "step %s is Processed, and nothing was decided", s.Name)
 	}
+	m.attempts(was, s)
 	m.votes(was, s, decided)
 	m.decidedInTime(was, s, &d, decided)
+}
+
+// attempts checks the rounds that refused answers have opened: each by one, only while there are attempts, in the same
+// time.
+func (m *move) attempts(was, s *protocol.Step) {
+	most := max(1, m.def.Steps[m.def.Index(s.Name)].Answer.Attempts)
+	if s.Answers.Refused >= most && !m.o.Seen.Moved {
+		m.fail("P35", "step %s has opened %d rounds after refusals, and has %d attempts", s.Name, s.Answers.Refused, most)
+	}
+	if was.Answers == nil || was.Attempt != s.Attempt || m.before.Run != m.after.Run || was.State != core.Waiting {
+		return
+	}
+	if more := s.Answers.Refused - was.Answers.Refused; more < 0 || more != s.Answers.Round-was.Answers.Round {
+		m.fail("P35", "step %s went from round %d to %d, with %d refusals and before %d", s.Name, was.Answers.Round,
+			s.Answers.Round, s.Answers.Refused, was.Answers.Refused)
+	}
+	if s.State == core.Waiting && s.Wait.Until != was.Wait.Until {
+		m.fail("P37", "the time of step %s was %s and is %s", s.Name, was.Wait.Until, s.Wait.Until)
+	}
 }
 
 // passed checks the decision of a child by an answer that its parent has passed on (invariant 26). One child takes it,
@@ -75,7 +95,7 @@ func (m *move) passed(s *protocol.Step) {
 	case d.By == workflows.Passer:
 		parent.Seen.Passed[string(d.Value)] = taker
 	case d.By == protocol.ByTimeout && m.after.Run == 0 && m.w.Room.Limit == 0 &&
-		parent.Seen.Carried[m.after.OrderID] > 0:
+		parent.Seen.Carried[m.after.OrderID] > s.Answers.Refused:
 		m.fail("26", "step %s has waited in vain, and the order began with %d answers", s.Name,
 			parent.Seen.Carried[m.after.OrderID])
 	}
@@ -89,7 +109,7 @@ func (m *move) votes(was, s *protocol.Step, decided bool) {
 	}
 	people := map[string]bool{}
 	for _, v := range s.Answers.Votes {
-		if people[v.By] {
+		if people[v.By] && v.Passed == "" {
 			m.fail("P35", "%s has two votes on step %s", v.By, s.Name)
 		}
 		people[v.By] = true

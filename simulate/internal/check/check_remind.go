@@ -26,7 +26,7 @@ func (m *move) reminded(was, s *protocol.Step, d *core.StepDefinition) {
 		m.fail("27", "reminder %s was decided at %s and again at %s", key, at, is.At)
 	}
 	first := was.Reminded.N + 1
-	if m.before.Run != m.after.Run || was.Round() != s.Round() {
+	if m.before.Run != m.after.Run || was.FirstRound() != s.FirstRound() {
 		first = 1
 	}
 	for n := first; n <= is.N; n++ { // those before the newest one were missed, or decided in the same commit
@@ -44,7 +44,7 @@ func (m *move) reminded(was, s *protocol.Step, d *core.StepDefinition) {
 }
 
 func remindKey(t *protocol.Task, s *protocol.Step, n int) string {
-	return fmt.Sprintf("%s/%d.%d", core.Key(t.OrderID, t.Run, s.Name), s.Round(), n)
+	return fmt.Sprintf("%s/%d.%d", core.Key(t.OrderID, t.Run, s.Name), s.FirstRound(), n)
 }
 
 // remindsOnly reports whether the commit records a new reminder. The number of such commits has no fixed bound.

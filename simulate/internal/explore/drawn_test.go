@@ -67,6 +67,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putAny(rand.New(rand.NewPCG(seed, 0xa117)), def)       //nolint:gosec // not for secrets
 	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)      //nolint:gosec // not for secrets
 	putReminders(rand.New(rand.NewPCG(seed, 0x4e31)), def) //nolint:gosec // not for secrets
+	putAttempts(rand.New(rand.NewPCG(seed, 0xa77e)), def)  //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
 	def.Events = seed%7 == 3
 	if d.chance(4) {
@@ -411,6 +412,29 @@ func putPassed(r *rand.Rand, def *core.Definition) {
 		s.Each.Child = sealed(&leaf)
 		s.Each.Definition = leaf.Hash
 		s.Each.Events = []core.PassedEvent{{Name: workflows.Bought}}
+	}
+}
+
+// putAttempts lets half of the answers that can be refused decide again, and half of the events that a parent passes on
+// (P35, an answer decides a round).
+func putAttempts(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Answer != nil && s.Answer.Refuse != "" && r.IntN(2) == 0 {
+			s.Answer.Attempts = 2 + r.IntN(3)
+		}
+		if s.Each == nil || s.Each.Events == nil || r.IntN(2) == 0 {
+			continue
+		}
+		leaf := *s.Each.Child
+		leaf.Steps = slices.Clone(leaf.Steps)
+		e := leaf.Steps[leaf.Index("e")].Answer
+		again := *e
+		again.Refuse = `value endsWith "1" or value endsWith "2" or value == "none"`
+		again.Attempts = 2 + r.IntN(3)
+		leaf.Steps[leaf.Index("e")].Answer = &again
+		s.Each.Child = sealed(&leaf)
+		s.Each.Definition = leaf.Hash
 	}
 }
 

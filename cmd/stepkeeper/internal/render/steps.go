@@ -405,7 +405,9 @@ func open(s view.Step) string {
 	if a.Need > 1 || len(a.Votes) > 0 {
 		text += fmt.Sprintf(", %d of %d answered", len(a.Votes), max(a.Need, 1))
 	}
-	if a.Round > 1 {
+	if a.Attempts > 1 {
+		text += fmt.Sprintf(", attempt %d of %d", a.Refused+1, a.Attempts)
+	} else if a.Round > 1 {
 		text += fmt.Sprintf(", round %d", a.Round)
 	}
 	return text
@@ -417,7 +419,7 @@ func decided(s view.Step) []string {
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
 		return nil
 	}
-	if s.Error != nil && s.Error.Code == core.CodeAnswerRefused {
+	if s.State != core.Processed && s.Error != nil && s.Error.Code == core.CodeAnswerRefused {
 		return []string{"refused: " + Clean(s.Error.Message)}
 	}
 	if d.By == protocol.ByTimeout {

@@ -339,6 +339,7 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 	answered := approval
 	answered.State = core.Processed
 	answered.Output = json.RawMessage(`{"value":"yes","by":"ann"}`)
+	answered.Error = &protocol.StepError{Code: core.CodeAnswerRefused, Message: `bob answered "no", attempt 1 of 2`}
 	late := approval
 	late.State = core.Processed
 	late.Output = json.RawMessage(`{"value":"no","by":"timeout"}`)
@@ -362,6 +363,11 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Answers: &view.Answers{Event: "paid", Round: 1},
 				},
 				answered, late,
+				{
+					Name: "code", Kind: view.KindEvent, State: core.Waiting, WakeAt: at(1000),
+					Answers: &view.Answers{Event: "code", Round: 3, Attempts: 4, Refused: 2},
+					Error:   &protocol.StepError{Code: core.CodeAnswerRefused, Message: "the event code came, attempt 2 of 4"},
+				},
 				{
 					Name: "parts", Kind: view.KindEach, State: core.Waiting,
 					Children: &parcels, Reminders: &view.Reminders{AtMost: 1, Next: at(1000)},
