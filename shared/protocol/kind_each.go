@@ -99,6 +99,7 @@ func (eachKind) start(s step, p prepared) {
 	c := &Children{Count: p.children, Enough: p.enough}
 	if s.Children != nil {
 		c.Started = s.Children.Started
+		c.Ends = s.Children.Ends
 	}
 	s.Children = c
 }
@@ -260,6 +261,9 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	}
 	c.Close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
 	s.taken(e.Took)
+	if s.d.Each.Repeat != nil && !s.UndoesChildren() {
+		c.addEnd(IterationEnd{Index: e.Parent.Index, State: e.State, At: s.at.Now})
+	}
 	switch {
 	case s.UndoesChildren():
 	case e.State == core.ChildProcessed && s.d.Each.Repeat != nil:

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -22,6 +23,17 @@ func (s step) keepLast(e core.ChildEnded) {
 	c.Last = before
 	s.stopChildren(fmt.Sprintf("%s: the output of iteration %d takes more than %d bytes, or has no room in the "+
 		"order's document; let the block return less", core.CodeOutputTooLarge, e.Parent.Index, core.MaxCollected))
+}
+
+// addEnd records the end of the latest iteration. Those before it only tell their ends again, after a Resubmit.
+func (c *Children) addEnd(e IterationEnd) {
+	known := len(c.Ends) > 0 && c.Ends[len(c.Ends)-1].Index == e.Index &&
+		c.Ends[len(c.Ends)-1].State == core.ChildProcessed
+	if e.Index < c.Started-1 || known {
+		return
+	}
+	c.Ends = append(slices.Clip(c.Ends), e)
+	c.Ends = c.Ends[max(0, len(c.Ends)-MaxEnds):]
 }
 
 // lookAtIterations continues a step that is repeated: it ends the step, or starts the next iteration when its time has

@@ -71,6 +71,7 @@ const (
 	voteReserve     = 350      // vote, and the voter's name in the decision
 	iteratedSize    = 50       // output of a step that is repeated, without that of its last iteration
 	childrenReserve = 11 << 10 // open and failed children, without names
+	endsReserve     = 1280     // ends of iterations
 	passingReserve  = 1 << 10  // hashes of answers that were passed on
 )
 
@@ -118,6 +119,9 @@ func Reserve(def *core.Definition) int {
 			n += childrenReserve + core.MaxConcurrency*len(d.Name)
 			if d.Each.Collect {
 				n += core.MaxCollected
+			}
+			if d.Each.Repeat != nil {
+				n += endsReserve
 			}
 			if len(d.Each.Events) > 0 {
 				n += passingReserve

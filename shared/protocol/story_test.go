@@ -861,6 +861,9 @@ func describeChildren(c *protocol.Children) (text string) {
 	for _, o := range c.Open {
 		text += strings.TrimRight(fmt.Sprintf(", open %d %s", o.Index, o.State), " ")
 	}
+	for _, e := range c.Ends {
+		text += fmt.Sprintf(", %d %s at %s", e.Index, e.State, clock(e.At))
+	}
 	if c.Cursor > 0 {
 		text += fmt.Sprintf(", undone down to %d", c.Cursor)
 	}

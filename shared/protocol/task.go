@@ -307,8 +307,20 @@ type Children struct {
 	// Last is the output of the last iteration that ended Processed (P57, a block can be repeated).
 	Last json.RawMessage `json:"last,omitempty"`
 	// Judge means that an iteration has ended Processed, and that the condition of the Repeat was not evaluated yet.
-	Judge  bool `json:"judge,omitempty"`
-	Rounds int  `json:"rounds,omitempty"` // number of times that all open children were asked again
+	Judge bool `json:"judge,omitempty"`
+	// Ends lists the ends of the latest iterations, the earliest first, at most MaxEnds. They are for people only.
+	Ends   []IterationEnd `json:"ends,omitempty"`
+	Rounds int            `json:"rounds,omitempty"` // number of times that all open children were asked again
+}
+
+// MaxEnds is the number of ends of iterations that a step keeps.
+const MaxEnds = 16
+
+// IterationEnd is the end of an iteration, or of its run after a Resubmit.
+type IterationEnd struct {
+	Index int             `json:"index"`
+	State core.ChildState `json:"state"`
+	At    core.Time       `json:"at"`
 }
 
 // Passing is a step's record of the answers that it passes on to its children (P56, answers pass through).

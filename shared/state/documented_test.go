@@ -39,6 +39,7 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 		"reminded": protocol.Reminded{},
 		"answers":  protocol.Answers{}, "answers.votes": protocol.Vote{},
 		"children": protocol.Children{}, "children.open": protocol.OpenChild{},
+		"children.ends":    protocol.IterationEnd{},
 		"children.results": protocol.Collected{}, "passing": protocol.Passing{}, "passing.answers": core.Passed{},
 	} {
 		want[name] = members(reflect.TypeOf(of))

@@ -650,8 +650,11 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 			s.Output, _ = json.Marshal(protocol.Decided{Value: text(8000), By: persons()[0], At: born})
 		},
 		"children": func(d *core.StepDefinition, s *protocol.Step) {
-			d.Each = &core.Each{Collect: true}
+			d.Each = &core.Each{Collect: true, Repeat: &core.Repeat{}}
 			s.Children = &protocol.Children{
+				Ends: slices.Repeat([]protocol.IterationEnd{{
+					Index: core.MaxChildren, State: core.ChildCompensated, At: born,
+				}}, protocol.MaxEnds),
 				Count: many, Next: many, Started: many, Cursor: many, Failed: many, Stopped: true, Rounds: many,
 				FailedAt: slices.Repeat([]int{core.MaxChildren}, 20), Reason: worst[:core.MaxMessage],
 				Open: slices.Repeat([]protocol.OpenChild{{

@@ -36,6 +36,15 @@ type Repeat struct {
 	Until  string          `json:"until" doc:"condition that ends the step"`
 	Last   json.RawMessage `json:"last,omitempty" doc:"output of the last iteration that ended Processed; absent after the end of the step, whose output holds it"`
 	Next   core.Time       `json:"next,omitzero" doc:"start of the next iteration; absent while one runs"`
+	Ends   []Iteration     `json:"ends,omitempty" nullable:"false" doc:"ends of the last 16 iterations, the earliest first"`
+}
+
+// Iteration is the end of an iteration of a step that is repeated.
+type Iteration struct {
+	OrderID string          `json:"orderId" doc:"ID of its order"`
+	Number  int             `json:"number" doc:"number of the iteration, from 1"`
+	State   core.ChildState `json:"state" enum:"processed,compensated,closed,expired,refused" doc:"refused: it was never created"`
+	At      core.Time       `json:"at" doc:"time when its end was counted"`
 }
 
 // Parent is the step that a child task belongs to.
@@ -70,6 +79,9 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 		v.Repeat = &Repeat{AtMost: r.AtMost, Until: r.Until, Last: c.Last}
 		if c.Pauses(s) {
 			v.Repeat.Next = s.Wait.Until
+		}
+		for _, e := range c.Ends {
+			v.Repeat.Ends = append(v.Repeat.Ends, Iteration{id(e.Index), e.Index + 1, e.State, e.At})
 		}
 	}
 	v.Failed = c.Failed

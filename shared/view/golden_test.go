@@ -151,6 +151,11 @@ func underWay() *protocol.Task {
 		Open: []protocol.OpenChild{{Index: 0, State: string(core.ChildExpired)}},
 	}
 	at("turns").Children = &protocol.Children{Count: 9, Next: 2, Started: 2, Last: json.RawMessage(`{"done":false}`)}
+	at("turns").Children.Ends = []protocol.IterationEnd{
+		{State: core.ChildCompensated, At: second(60)},
+		{State: core.ChildProcessed, At: second(70)},
+		{Index: 1, State: core.ChildProcessed, At: second(85)},
+	}
 	at("turns").Wait = protocol.StepWait{At: second(90), Until: second(90)}
 	at("again").Failures.Do, at("again").Wait.At, at("again").Claim.Agent = 1, second(80), "van"
 	return t

@@ -114,6 +114,11 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 			add(v.At, s.Name, strings.TrimSuffix("early answer refused ("+v.By+")", " ()"), v.Reason)
 		}
 	}
+	if s.Children != nil && s.Children.Repeat != nil {
+		for _, e := range s.Children.Repeat.Ends {
+			add(e.At, s.Name, fmt.Sprintf("iteration %d %s", e.Number, e.State), e.OrderID)
+		}
+	}
 	if s.Any != nil && s.FinishedAt != 0 {
 		add(s.FinishedAt, s.Name, "decided", strings.Join(s.Any.Won, ", "))
 	} else {

@@ -131,7 +131,7 @@ func answers(h *Digest, s *protocol.Step) {
 	if a == nil {
 		return
 	}
-	for _, n := range [...]int{a.Round, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
+	for _, n := range [...]int{a.Round, a.Refused, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
 		h.Number(int64(n))
 	}
 	h.Text(a.NotSelf)
@@ -141,6 +141,7 @@ func answers(h *Digest, s *protocol.Step) {
 	for _, v := range a.Votes {
 		h.Text(v.By)
 		h.Text(string(v.Value))
+		h.Text(v.Passed + v.ID)
 	}
 	for _, v := range a.Verdicts {
 		h.Text(v.ID)
@@ -217,12 +218,14 @@ func step(d *Driver, h *Digest, s *protocol.Step, now, slack int64) {
 	children(h, s.Children, now)
 }
 
-// children hashes the record of child orders. The pause before they are asked again grows in the first rounds only.
+// children hashes the record of child orders. The pause before they are asked again grows in the first rounds only. The
+// ends of iterations are for people only.
 func children(h *Digest, c *protocol.Children, now int64) {
 	if c == nil {
 		return
 	}
 	known := *c
+	known.Ends = nil
 	for known.Rounds > 0 && (&protocol.Children{Rounds: known.Rounds - 1}).Pause() == c.Pause() {
 		known.Rounds--
 	}

@@ -46,7 +46,7 @@ event resubmit r1
 event child card 0/1 compensated took=a1
 ----
   Compensating, because of failure
-    card Failed, attempt 1, next 1 of 3, 1 failed: [0], failed: it was undone, 1 answers known
+    card Failed, attempt 1, next 1 of 3, 0 compensated at 12:00:00, 1 failed: [0], failed: it was undone, 1 answers known
       error of attempt 1 at 12:00:00, failed: it was undone
     x Compensating, attempt 3, locked by scheduler-1, complete by 12:00:30
     attempt x/2 ended: superseded

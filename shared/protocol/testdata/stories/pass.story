@@ -33,7 +33,7 @@ event answer data two id=a2
 
 event child card 0/1 processed took=a1
 ----
-    card Waiting, attempt 1, next 2 of 3, open 1, 2 answers known, passes a2, waits until 12:10:00, complete by 12:10:05
+    card Waiting, attempt 1, next 2 of 3, open 1, 0 processed at 12:00:00, 2 answers known, passes a2, waits until 12:10:00, complete by 12:10:05
   -> o1~card~1/1: start {"item":{"n":0},"index":1}, a2: data "two"
   due 12:10:05
 
@@ -45,7 +45,7 @@ event child card 0/1 processed took=a1
 
 event child card 1/1 processed
 ----
-    card Waiting, attempt 1, next 3 of 3, open 2, 2 answers known, passes a2, waits until 12:10:00, complete by 12:10:05
+    card Waiting, attempt 1, next 3 of 3, open 2, 0 processed at 12:00:00, 1 processed at 12:00:00, 2 answers known, passes a2, waits until 12:10:00, complete by 12:10:05
   -> o1~card~2/1: start {"item":{"n":1},"index":2}, a2: data "two"
   due 12:10:05
 
@@ -62,7 +62,7 @@ event answer other one id=a4
 event child card 2/1 processed took=a2
 ----
   Processed
-    card Processed, attempt 1, next 3 of 3, 2 answers known
+    card Processed, attempt 1, next 3 of 3, 0 processed at 12:00:00, 1 processed at 12:00:00, 2 processed at 12:00:00, 2 answers known
   -> shop: completed, number 1, 
        card Processed, attempt 1
   reported

@@ -28,14 +28,14 @@ event failed x/1
 
 event child ship 0/1 processed
 ----
-    ship Waiting, attempt 1, next 1 of 5, waits until 12:10:00
+    ship Waiting, attempt 1, next 1 of 5, 0 processed at 12:00:00, waits until 12:10:00
   attention 12:00:00
 
 event resubmit r1
 ----
   resubmit r1 accepted: 
   Processing
-    ship Waiting, attempt 1, next 2 of 5, open 1, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 2 of 5, open 1, 0 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
     x Processing, attempt 2, locked by scheduler-1, complete by 12:00:30
   -> o1~ship~1/1: start {"item":{"n":0},"index":1}
   -> scheduler: wake ship/1, at 12:10:00
@@ -44,7 +44,7 @@ event resubmit r1
 
 event child ship 1/1 processed
 ----
-    ship Processed, attempt 1, next 2 of 2
+    ship Processed, attempt 1, next 2 of 2, 0 processed at 12:00:00, 1 processed at 12:00:00
   due 12:00:30
 
 event done x/2

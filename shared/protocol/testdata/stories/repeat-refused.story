@@ -14,14 +14,14 @@ event submit
 
 event child ship 0/1 compensated code=refused
 ----
-    ship Waiting, attempt 1, next 2 of 5, open 1, 1 failed: [0], refused: it was undone, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 2 of 5, open 1, 0 compensated at 12:00:00, 1 failed: [0], refused: it was undone, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~1/1: start {"previous":null,"index":1}
   due 12:00:30
 
 event child ship 1/1 refused code=too-large
 ----
   Error (forward)
-    ship Failed, attempt 1, next 1 of 5, 2 failed: [0 1], too-large: it is too large
+    ship Failed, attempt 1, next 1 of 5, 0 compensated at 12:00:00, 1 refused at 12:00:00, 2 failed: [0 1], too-large: it is too large
       error of attempt 1 at 12:00:00, too-large: it is too large
   -> shop: failed, number 1, ship too-large it is too large
        a Processing, attempt 1
@@ -34,21 +34,21 @@ event resubmit r1
 ----
   resubmit r1 accepted: 
   Processing
-    ship Waiting, attempt 2, next 1 of 5, open 0, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 1 of 5, open 0, 0 compensated at 12:00:00, 1 refused at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~0/2: start 
   -> scheduler: wake ship/2, at 12:10:00
   due 12:00:30
 
 event child ship 0/2 processed
 ----
-    ship Waiting, attempt 2, next 2 of 5, open 1, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 2 of 5, open 1, 0 compensated at 12:00:00, 1 refused at 12:00:00, 0 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~1/2: start {"item":{"n":0},"index":1}
   due 12:00:30
 
 event child ship 1/2 refused code=too-large
 ----
   Error (forward)
-    ship Failed, attempt 2, next 1 of 5, 1 failed: [1], too-large: it is too large
+    ship Failed, attempt 2, next 1 of 5, 0 compensated at 12:00:00, 1 refused at 12:00:00, 0 processed at 12:00:00, 1 refused at 12:00:00, 1 failed: [1], too-large: it is too large
       error of attempt 2 at 12:00:00, too-large: it is too large
   -> shop: failed, number 2, ship too-large it is too large
        a Processing, attempt 1
@@ -61,7 +61,7 @@ event undo u1
 ----
   undo u1 accepted: 
   Compensating, because of operator
-    ship Waiting, attempt 3, next 1 of 5, open 0, 1 failed: [1], too-large: it is too large, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 3, next 1 of 5, open 0, 0 compensated at 12:00:00, 1 refused at 12:00:00, 0 processed at 12:00:00, 1 refused at 12:00:00, 1 failed: [1], too-large: it is too large, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~0/3: undo 
   -> scheduler: wake ship/3, at 12:10:00
   due 12:00:30
@@ -69,7 +69,7 @@ event undo u1
 event child ship 0/3 compensated
 ----
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
-    ship Compensated, attempt 3, next 1 of 5, 1 failed: [1], too-large: it is too large
+    ship Compensated, attempt 3, next 1 of 5, 0 compensated at 12:00:00, 1 refused at 12:00:00, 0 processed at 12:00:00, 1 refused at 12:00:00, 1 failed: [1], too-large: it is too large
     attempt a/1 ended: superseded
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30

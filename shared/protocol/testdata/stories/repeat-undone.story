@@ -14,13 +14,13 @@ event submit
 
 event child ship 0/1 processed
 ----
-    ship Waiting, attempt 1, next 2 of 5, open 1, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 2 of 5, open 1, 0 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~1/1: start {"item":{"n":0},"index":1}
   due 12:00:30
 
 event child ship 1/1 processed
 ----
-    ship Waiting, attempt 1, next 3 of 5, open 2, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 3 of 5, open 2, 0 processed at 12:00:00, 1 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~2/1: start {"item":{"n":1},"index":2}
   due 12:00:30
 
@@ -35,7 +35,7 @@ event cancel c1
 
 event undone x/2
 ----
-    ship Waiting, attempt 2, next 3 of 5, open 2, undone down to 2, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 3 of 5, open 2, 0 processed at 12:00:00, 1 processed at 12:00:00, undone down to 2, waits until 12:10:00, complete by 12:10:05
     x Compensated, attempt 2
   -> o1~ship~2/2: undo {"item":{"n":1},"index":2}
   -> scheduler: wake ship/2, at 12:10:00
@@ -48,13 +48,13 @@ event child ship 2/2 processed
 
 event child ship 2/2 compensated
 ----
-    ship Waiting, attempt 2, next 3 of 5, open 1, undone down to 1, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 3 of 5, open 1, 0 processed at 12:00:00, 1 processed at 12:00:00, undone down to 1, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~1/2: undo 
   due 12:00:30
 
 event child ship 1/2 compensated
 ----
-    ship Waiting, attempt 2, next 3 of 5, open 0, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 3 of 5, open 0, 0 processed at 12:00:00, 1 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~0/2: undo 
   due 12:00:30
 
@@ -62,7 +62,7 @@ wait 10m
 event wake ship/2
 ----
 12:10:00
-    ship Waiting, attempt 2, next 3 of 5, open 0, waits until 12:30:00, complete by 12:30:00
+    ship Waiting, attempt 2, next 3 of 5, open 0, 0 processed at 12:00:00, 1 processed at 12:00:00, waits until 12:30:00, complete by 12:30:00
   -> o1~ship~0/2: undo 
   -> scheduler: wake ship/2, at 12:30:00
   due 12:00:30
@@ -70,7 +70,7 @@ event wake ship/2
 event child ship 0/2 compensated
 ----
   Cancelled, because of cancel
-    ship Compensated, attempt 2, next 3 of 5
+    ship Compensated, attempt 2, next 3 of 5, 0 processed at 12:00:00, 1 processed at 12:00:00
   -> shop: cancelled, number 1, 
        ship Compensated, attempt 2
        x Compensated, attempt 2

@@ -14,7 +14,7 @@ event submit
 
 event child ship 0/1 processed
 ----
-    ship Waiting, attempt 1, next 2 of 5, open 1, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 2 of 5, open 1, 0 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~1/1: start {"item":{"n":0},"index":1}
   due 12:10:05
 
@@ -27,7 +27,7 @@ event child ship 0/1 processed crash
 
 event child ship 1/1 processed crash
 ----
-    ship Waiting, attempt 1, next 3 of 5, open 2, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 1, next 3 of 5, open 2, 0 processed at 12:00:00, 1 processed at 12:00:00, waits until 12:10:00, complete by 12:10:05
   -> o1~ship~2/1: start {"item":{"n":1},"index":2}
   the process dies before it has sent anything
   due 12:10:05
@@ -42,14 +42,14 @@ wait 10m
 event wake ship/1
 ----
 12:10:00
-    ship Waiting, attempt 1, next 3 of 5, open 2, waits until 12:30:00, complete by 12:30:00
+    ship Waiting, attempt 1, next 3 of 5, open 2, 0 processed at 12:00:00, 1 processed at 12:00:00, waits until 12:30:00, complete by 12:30:00
   -> o1~ship~2/1: start {"item":{"n":1},"index":2}
   -> scheduler: wake ship/1, at 12:30:00
   due 12:10:05
 
 event child ship 2/1 processed
 ----
-    ship Processed, attempt 1, next 3 of 3
+    ship Processed, attempt 1, next 3 of 3, 0 processed at 12:00:00, 1 processed at 12:00:00, 2 processed at 12:10:00
     b Processing, attempt 1, locked by scheduler-1, complete by 12:10:30
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:10:30 {"order":{"n":1},"seen":{"ship":{"count":3,"exhausted":false,"last":{"n":2}}}}
   due 12:10:05
