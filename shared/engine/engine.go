@@ -207,7 +207,9 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
-			e.sending.begin(j.decisions())
+			for _, m := range j.Messages {
+				e.sending.begin(m.Decision.Effects)
+			}
 			changing = append(changing, j)
 			changes = append(changes,
 				state.Change{Task: j.Task, Before: j.loaded, Order: j.order, Hash: j.hash})
@@ -233,8 +235,10 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error, again []*Jo
 		j.err = err
 		again = append(again, j)
 	}
-	if j.status != inDoubt {
-		e.sending.refused(j.decisions())
+	for _, m := range j.Messages {
+		if j.status != inDoubt {
+			e.sending.refused(m.Decision.Effects)
+		}
 	}
 	return again
 }

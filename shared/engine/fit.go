@@ -47,12 +47,14 @@ func unsendable(r core.SendRequest, err error) (core.Reply, bool) {
 	return reply, true
 }
 
-// followUp returns a job that decides the replies which stand for requests that no queue takes, and records the
-// numbered statuses that could not be sent (P12b, a status delays nothing else).
-func (j *Job) followUp() *Job {
-	next := &Job{ID: j.ID, parent: j}
+// followUps returns the messages of a follow-up job. They decide the replies which stand for requests that no queue
+// takes, and record the numbered statuses that could not be sent (P12b, a status delays nothing else).
+func (j *Job) followUps() (messages []*Message) {
 	for _, r := range j.unsendable {
-		next.Messages = append(next.Messages, &Message{OrderID: j.ID, Event: r})
+		messages = append(messages, &Message{OrderID: j.ID, Event: r})
+	}
+	if len(j.unsent) == 0 {
+		return messages
 	}
 	first := map[string]int{}
 	for _, s := range j.unsent {
@@ -61,10 +63,10 @@ func (j *Job) followUp() *Job {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(first)) {
-		next.Messages = append(next.Messages,
+		messages = append(messages,
 			&Message{OrderID: j.ID, Event: core.Unsent{ReplyTo: name, First: first[name], Reason: j.reason}})
 	}
-	return next
+	return messages
 }
 
 const codeInputTooLarge = "input-too-large"

@@ -139,14 +139,6 @@ func (j *Job) reported() []core.Effect {
 	return sent
 }
 
-// decisions returns the effects of all decisions of the job.
-func (j *Job) decisions() (all []core.Effect) {
-	for _, m := range j.Messages {
-		all = append(all, m.Decision.Effects...)
-	}
-	return all
-}
-
 func (j *Job) creates() bool {
 	return len(j.Messages) > 0 &&
 		!slices.ContainsFunc(j.Messages, func(m *Message) bool { return !m.creates() })

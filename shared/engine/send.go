@@ -58,7 +58,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 			j.effects = append(append(j.effects, m.Answer...), m.Decision.Effects...)
 		}
 		if j.err == nil && len(j.effects) > 0 {
-			j.effects = append(e.overtaken(j), j.effects...)
+			j.effects = slices.Insert(j.effects, 0, e.overtaken(j)...)
 			sent = append(sent, j)
 		}
 	}
@@ -70,8 +70,8 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 			j.Fail(j.err) // a redelivery sends the effects (P12, effects are emitted again)
 			continue
 		}
-		if next := j.followUp(); len(next.Messages) > 0 {
-			further = append(further, next)
+		if messages := j.followUps(); len(messages) > 0 {
+			further = append(further, &Job{ID: j.ID, parent: j, Messages: messages})
 			continue
 		}
 		e.sending.sent(j.effects)
