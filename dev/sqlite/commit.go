@@ -1,39 +1,35 @@
 package sqlite
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
-// commit is conditional). Commit copies the bytes of the writes before it returns.
+// commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
-	results := make([]error, len(writes))
-	kept := make([]port.Write, 0, len(writes))
 	places := make([]int, 0, len(writes))
 	for i := range writes {
 		errs[i] = port.CheckWrite(&writes[i])
 		if errs[i] == nil {
-			kept = append(kept, keep(&writes[i]))
 			places = append(places, i)
 		}
 	}
-	if len(kept) == 0 {
+	if len(places) == 0 {
 		return errs
 	}
 	err := s.committer.do(ctx, func(tx *transaction) (err error) {
-		for i := range kept {
-			w := &kept[i]
+		for _, i := range places {
+			w := &writes[i]
 			if w.Expected == 0 {
-				results[i], err = s.create(tx, w)
+				errs[i], err = s.create(tx, w)
 			} else {
-				results[i], err = s.replace(tx, w)
+				errs[i], err = s.replace(tx, w)
 			}
 			if err != nil {
 				return fmt.Errorf("task %q: %w", w.Record.ID, err)
@@ -41,21 +37,12 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 		}
 		return nil
 	})
-	for n, place := range places {
-		errs[place] = err
-		if err == nil {
-			errs[place] = results[n]
+	if err != nil {
+		for _, i := range places {
+			errs[i] = err
 		}
 	}
 	return errs
-}
-
-// keep copies the bytes of w, because the committer may still use the bytes after ctx has ended Commit.
-func keep(w *port.Write) port.Write {
-	k := *w
-	k.Record.Document = bytes.Clone(w.Record.Document)
-	k.Content = bytes.Clone(w.Content)
-	return k
 }
 
 // create adds an order. The error refusal concerns only this write. The error err aborts the transaction.
@@ -161,6 +148,7 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
 	var refusal error
 	err := s.committer.do(ctx, func(tx *transaction) error {
+		refusal = nil
 		h, err := tx.head(id)
 		if err != nil {
 			return err
@@ -182,16 +170,12 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 		tx.heads[id] = headOf(h.row, r)
 		return nil
 	})
-	if err != nil { // the committer may still write to refusal
-		return err
-	}
-	return refusal
+	return cmp.Or(err, refusal)
 }
 
 // Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). It ignores
 // unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
-	ids = slices.Clone(ids)
 	return s.committer.do(ctx, func(tx *transaction) error {
 		for _, id := range ids {
 			h, err := tx.head(id)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,11 +82,12 @@ func (c *committer) stopped() bool {
 	return c.closed
 }
 
-// do passes the operation to the loop, and blocks until the operation has run or ctx ends. The error means:
+// do passes the operation to the loop, and blocks until the operation has run. If ctx ends before the operation
+// begins, the operation does not run. The error means:
 //
 //   - nil: the writes are on the disk.
-//   - port.ErrUnavailable: none of the writes is stored.
-//   - the error of ctx, or any other error: the writes may be stored or not.
+//   - port.ErrUnavailable, or the error of ctx: none of the writes is stored.
+//   - any other error: the writes may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -103,10 +105,25 @@ func (c *committer) do(ctx context.Context, o operation) error {
 	c.mu.Unlock()
 	select {
 	case <-j.answered:
-		return j.err
 	case <-ctx.Done():
-		return ctx.Err()
+		if c.withdraw(j) {
+			return ctx.Err()
+		}
+		<-j.answered
 	}
+	return j.err
+}
+
+// withdraw removes a job that has not begun. It returns false if the job has begun.
+func (c *committer) withdraw(j *job) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.pending, j)
+	if i < 0 {
+		return false
+	}
+	c.pending = slices.Delete(c.pending, i, i+1)
+	return true
 }
 
 func (c *committer) loop() {

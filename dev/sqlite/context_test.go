@@ -3,8 +3,11 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -76,4 +79,26 @@ func TestNewFileThatCannotBeMadeIsSaid(t *testing.T) {
 		closed(t, s)
 		t.Fatal("it was opened")
 	}
+}
+
+// TestACommitThatWaitsIsWithdrawn: its context ends while another operation runs, and nothing of it is stored.
+func TestACommitThatWaitsIsWithdrawn(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	release := s.Hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := make(chan error, 1)
+	go func() { answer <- s.Commit(ctx, []port.Write{creation("withdrawn")})[0] }()
+	for s.Pending() < 1 {
+		runtime.Gosched()
+	}
+
+	cancel()
+
+	require.ErrorIs(t, <-answer, context.Canceled)
+	release()
+	must(t, s.Commit(t.Context(), []port.Write{creation("next")}))
+	records, errs := s.Load(t.Context(), []string{"withdrawn"})
+	require.NoError(t, errs[0])
+	require.Nil(t, records[0])
 }

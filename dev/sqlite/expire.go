@@ -38,7 +38,6 @@ type Expired struct {
 // If Expired.More is true, the caller should call Expire again, after a pause for other writers.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
-	// after an error the committer may still write to o, so Expire does not read o
 	if err := s.committer.do(ctx, o.apply); err != nil {
 		return Expired{}, err
 	}

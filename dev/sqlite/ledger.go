@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,7 +34,7 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 // e.Version (P31, a plain service needs a ledger).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 	args := []any{
-		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
+		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, e.Output,
 		checksum(entryText(e)), e.Key,
 	}
 	if e.Version != 0 {

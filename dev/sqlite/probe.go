@@ -42,15 +42,24 @@ func (s *Store) probe() error {
 	// the context does not belong to one caller, because all callers share the result
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	for _, o := range []operation{addProbe, dropProbe} {
-		switch err := s.committer.do(ctx, o); {
-		case ctx.Err() != nil:
-			return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
-		case err != nil:
-			return err
-		}
+	written := make(chan error, 1)
+	go func() { // it stays if the disk never answers
+		written <- port.Guard(nil, "a probe", func() error {
+			if err := s.committer.do(ctx, addProbe); err != nil {
+				return err
+			}
+			return s.committer.do(ctx, dropProbe)
+		})
+	}()
+	var err error
+	select {
+	case err = <-written:
+	case <-ctx.Done():
 	}
-	return nil
+	if ctx.Err() != nil {
+		return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
+	}
+	return err
 }
 
 func addProbe(tx *transaction) error {

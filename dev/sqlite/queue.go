@@ -59,7 +59,6 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 			errs[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
 			continue
 		}
-		m.Body = bytes.Clone(body)
 		kept = append(kept, m)
 		places = append(places, i)
 	}
@@ -99,11 +98,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
-			// ctx does not end this operation. Otherwise the received messages would stay invisible, and the
-			// committer might still use o.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
-			if err := q.store.committer.do(context.WithoutCancel(ctx), o.apply); err != nil ||
-				len(o.deliveries) > 0 {
+			if err := q.store.committer.do(ctx, o.apply); err != nil || len(o.deliveries) > 0 {
 				return o.deliveries, err
 			}
 			if err := ctx.Err(); err != nil {
@@ -233,7 +229,6 @@ func (q *Queue) badReceipt(text string) error {
 // Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
 // visibility timeout.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
-	receipts = slices.Clone(receipts)
 	errs := make([]error, len(receipts))
 	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
 		for i, text := range receipts {
