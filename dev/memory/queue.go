@@ -31,6 +31,7 @@ type Queue struct {
 	visible  int
 	inFlight int
 	waiting  list.List // *waiter values; the first one has waited longest
+	called   *waiter   // waiter that was woken for messages and has not looked for them yet, or nil
 	armed    int64     // time of the next call of ring; 0 if no call is arranged
 	stopRing func()
 }
@@ -160,8 +161,11 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 		return nil, err
 	}
 	now := q.clock.Now()
+	var w *waiter
 	for until := now.Add(wait); ; now = q.clock.Now() {
-		deliveries, left, w := q.takeOrWait(now, until, max, visibility)
+		var deliveries []port.Delivery
+		var left []buried
+		deliveries, left, w = q.takeOrWait(w, now, until, max, visibility)
 		q.settle(ctx, left)
 		if w == nil {
 			return deliveries, nil
@@ -180,12 +184,13 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 }
 
 // takeOrWait takes visible messages. If no message is visible, and now is before the argument until, it adds
-// a waiter.
-func (q *Queue) takeOrWait(now, until time.Time, most int,
+// a waiter. The argument woken is the waiter of the receiver before, or nil.
+func (q *Queue) takeOrWait(woken *waiter, now, until time.Time, most int,
 	visibility time.Duration,
 ) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.arrived(woken)
 	deliveries, left := q.take(now, most, visibility)
 	if len(deliveries) > 0 || !now.Before(until) {
 		return deliveries, left, nil

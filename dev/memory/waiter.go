@@ -46,15 +46,25 @@ func (q *Queue) leave(w *waiter) {
 		w.entry = nil
 		return
 	}
+	q.arrived(w)
 	q.notify(now)
 }
 
-// notify wakes one waiter for each visible message. It also arranges a call of ring at the time when the next
+// arrived records that a woken receiver looks for messages, or has left.
+func (q *Queue) arrived(w *waiter) {
+	if w != nil && q.called == w {
+		q.called = nil
+	}
+}
+
+// notify wakes a waiter if messages are visible. If the waiter leaves some, its call of take wakes the next one.
+// To wake one for each message would be in vain for most, because a receiver takes several. It also arranges a call of ring at the time when the next
 // message becomes visible. Every operation that can make messages visible calls notify at its end. The caller
 // holds the lock.
 func (q *Queue) notify(now time.Time) {
-	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
-		q.wake(q.waiting.Front().Value.(*waiter))
+	if q.visible > 0 && q.called == nil && q.waiting.Len() > 0 {
+		q.called = q.waiting.Front().Value.(*waiter)
+		q.wake(q.called)
 	}
 	if q.waiting.Len() == 0 || len(q.asleep.slots) == 0 {
 		return
