@@ -30,19 +30,22 @@ type transaction struct {
 // waits for other operations.
 const maxGroup = 1024
 
-// committer executes operations in groups. Each group is one transaction.
+// committer executes operations in groups. Each group is one transaction. A caller that finds the committer idle
+// executes the first group itself, because each switch of goroutines takes time. The operations that come meanwhile
+// are the next groups, which a goroutine executes.
 type committer struct {
 	store    *Store
 	reported func(writes int, took time.Duration) // called after each commit; nil means no call
 	writer   *writer
 	sequence sequence
-	cache    cache // used only by the committer; filled after the tasks are on the disk
+	cache    cache  // used only by the committer; filled after the tasks are on the disk
+	spare    []*job // empty, for the next group
 
 	mu      sync.Mutex
-	wake    sync.Cond
+	idle    sync.Cond // signalled when a closed committer is not busy any more
 	pending []*job
+	busy    bool // true while groups are executed; operations wait only then
 	closed  bool
-	done    chan struct{} // closed when the loop has ended; nil before start
 }
 
 type job struct {
@@ -51,25 +54,15 @@ type job struct {
 	answered  chan struct{}
 }
 
-func (c *committer) start() {
-	c.wake.L = &c.mu
-	c.done = make(chan struct{})
-	go func() {
-		defer close(c.done)
-		port.Always(context.Background(), nil, "the committer", c.loop)
-	}()
-}
-
-// stop ends the loop after all waiting operations.
+// stop returns after all waiting operations.
 func (c *committer) stop() {
-	if c.done == nil {
-		return
-	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.closed = true
-	c.wake.Signal()
-	c.mu.Unlock()
-	<-c.done
+	c.idle.L = &c.mu
+	for c.busy {
+		c.idle.Wait()
+	}
 }
 
 // stopped reports whether stop was called. It is false for nil.
@@ -82,8 +75,8 @@ func (c *committer) stopped() bool {
 	return c.closed
 }
 
-// do passes the operation to the loop, and blocks until the operation has run. If ctx ends before the operation
-// begins, the operation does not run. The error means:
+// do executes the operation with the next group, and blocks until it has run. If ctx ends before the operation begins,
+// the operation does not run. The error means:
 //
 //   - nil: the writes are on the disk.
 //   - port.ErrUnavailable, or the error of ctx: none of the writes is stored.
@@ -99,10 +92,12 @@ func (c *committer) do(ctx context.Context, o operation) error {
 		return errClosed
 	}
 	c.pending = append(c.pending, j)
-	if len(c.pending) == 1 {
-		c.wake.Signal()
-	}
+	first := !c.busy
+	c.busy = true
 	c.mu.Unlock()
+	if first && c.executeGroup() {
+		go port.Always(context.Background(), nil, "the committer", c.executeAll)
+	}
 	select {
 	case <-j.answered:
 	case <-ctx.Done():
@@ -126,27 +121,33 @@ func (c *committer) withdraw(j *job) bool {
 	return true
 }
 
-func (c *committer) loop() {
-	var spare []*job
-	for {
-		c.mu.Lock()
-		for len(c.pending) == 0 && !c.closed {
-			c.wake.Wait()
-		}
-		if len(c.pending) == 0 {
-			c.mu.Unlock()
-			return
-		}
-		c.gather()
-		group := c.pending
-		c.pending = spare[:0]
-		c.mu.Unlock()
-		for first := 0; first < len(group); first += maxGroup {
-			c.carryOut(group[first:min(first+maxGroup, len(group))])
-		}
-		clear(group)
-		spare = group
+// executeAll executes groups until no operation waits.
+func (c *committer) executeAll() {
+	for c.executeGroup() {
+		continue
 	}
+}
+
+// executeGroup executes the waiting operations. It reports whether others wait now. Then the caller must execute the
+// next group.
+func (c *committer) executeGroup() (more bool) {
+	c.mu.Lock()
+	c.gather()
+	group := c.pending
+	c.pending = c.spare
+	c.mu.Unlock()
+	for first := 0; first < len(group); first += maxGroup {
+		c.carryOut(group[first:min(first+maxGroup, len(group))])
+	}
+	clear(group)
+	c.spare = group[:0]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = len(c.pending) > 0
+	if c.closed && !c.busy {
+		c.idle.Signal()
+	}
+	return c.busy
 }
 
 // gather lets other goroutines run until they add no more operations. A larger group costs less time for each

@@ -185,7 +185,6 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.committer.start()
 	s.goOn()
 	return s.makeQueues(o)
 }
