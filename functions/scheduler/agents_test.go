@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -100,6 +102,13 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	fill("agent-a", 4)
 	fill("agent-east", 8) // the same number of rounds
 	asks("both", "agent-a")
+	w.Clock.Advance(10 * time.Second)
+	fill("agent-a", 4)
+	q, err := w.Queues.Queue(port.Requests("agent-a"))
+	require.NoError(t, err)
+	_, err = q.Receive(ctx, 3, 0, time.Hour)
+	require.NoError(t, err)
+	asks("received", "agent-east") // what is in flight counts
 }
 
 // P44: a queue whose length cannot be read keeps its last length, and nothing fails.
