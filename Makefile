@@ -69,13 +69,14 @@ test-deep: build
 SEQUENCES ?= 6
 
 # Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK). SHORT=1, as make check does, leaves out
-# cases that do not depend on how finished orders are listed, where they run a second time.
+# cases that do not depend on how finished orders are listed, where they run a second time, and the races there, which
+# make integration has.
 .PHONY: test-dynamo
 test-dynamo:
 	shared/dynamo/dynamotest/local.sh bash -c '\
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -vet=off -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./verify/bench/cost && \
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -vet=off -count=1 -timeout 20m -parallel 4 -run Dynamo \
-			$(if $(SHORT),-skip "TestStoreInDynamo/open_orders_listed/(replace|batch|due|definitions|leases)") ./shared/port/storetest'
+			$(if $(SHORT),-skip "TestStoreInDynamo/open_orders_listed/(replace|batch|race|due|definitions|leases)") ./shared/port/storetest'
 
 .PHONY: race
 race: ## The race detector on what shares memory between goroutines (needs a C compiler)
@@ -176,8 +177,8 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 
 .PHONY: lint
 lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
-	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
-	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
+	@# Its shared cache mixes up the paths of two clones. This one belongs to the clone's folder, and a new clone finds it.
+	GOLANGCI_LINT_CACHE=$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stepkeeper/lint$(CURDIR) $(GO) run $(GOLANGCI) run ./...
 	$(GO) run $(VALE) --minAlertLevel error README.md docs
 
 # Two systems stand for the others of a release, which share their code with one of these or with Linux.

@@ -3,8 +3,8 @@
 # Python 3.11 and 3.13; ends by itself.
 #
 # Three lanes run beside each other, each one target after another: the suites on emulators, which wait most of the
-# time, and two that compute. Each target has a log in bin/ci, which is printed whole
-# where the target fails; the others run on, and the last lines name all that failed. Nothing is tried a second time.
+# time, and two that compute. Each target has a log in bin/ci, which is printed whole where the target fails; the others
+# run on, and the last lines name all that failed. Nothing is tried a second time.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 logs=bin/ci
@@ -43,7 +43,7 @@ emulators() {
 	touch "$logs/installed"
 	target make integration SHORT=1
 	target make integration BACKEND=ministack SHORT=1
-	others
+	computing
 }
 
 # What one lane installs is not installed by another at the same time.
@@ -51,24 +51,15 @@ installed() {
 	until [[ -e $logs/installed ]]; do sleep 1; done
 }
 
+# What depends on no other target, the longest first, so that no lane ends long before another: a lane that is through
+# with its own takes the next one. The first two need nothing that is installed, which may take minutes the first time.
 computing() {
-	target make lint
-	target make test-processes
-	installed
-	target make test-infra
-	target make test-console SCREENSHOTS=bin/screenshots
-	target make simulate-report
-	others
-}
-
-# What depends on no other target, the longest first: a lane of its own, and each lane that is through with its own
-# takes the next one. The race detector needs nothing that is installed.
-others() {
-	local other
-	for other in "make race" "make test-dynamo SHORT=1" "make test-sdk" "make soak MINUTES=1" "make demo"; do
-		[[ $other == "make race" ]] || installed
+	local next
+	for next in "make lint" "make race" "make test-dynamo SHORT=1" "make test-infra" "make simulate-report" \
+		"make test-processes" "make soak MINUTES=1" "make test-console SCREENSHOTS=bin/screenshots" "make test-sdk" "make demo"; do
+		[[ $next == "make lint" || $next == "make race" ]] || installed
 		# shellcheck disable=SC2086 # its words are the command
-		! mkdir "$logs/$(tr ' ' '-' <<<"$other").taken" 2>/dev/null || target $other
+		! mkdir "$logs/$(tr -c 'a-zA-Z0-9\n' - <<<"$next").taken" 2>/dev/null || target $next
 	done
 }
 
@@ -85,7 +76,7 @@ all() {
 	wait
 }
 target make build # before several targets want the program
-all emulators computing others
+all emulators computing computing
 
 if [[ -s $logs/failed ]]; then
 	echo
