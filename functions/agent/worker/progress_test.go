@@ -172,7 +172,8 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	err := errors.Join(replies.Progress(ctx, id, 50, "half", time.Minute),
 		replies.Done(ctx, id, map[string]int{"id": 7}),
 		replies.Failed(ctx, id, worker.Permanent(worker.WithCode(errors.New("no such film"), "gone"))),
-		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)))
+		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)),
+		replies.Progress(ctx, id, 60, "the step's own time", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +186,7 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		{Schema: 1, Outcome: core.OutcomeDone},
 		{Schema: 1, Outcome: core.OutcomeFailed},
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
+		{Schema: message.Schema, Outcome: message.Progress, Percent: 60, Note: "the step's own time"},
 	} {
 		r := all[i]
 		for _, field := range []struct {
