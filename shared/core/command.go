@@ -20,9 +20,6 @@ const (
 	answerName = "answer"
 )
 
-// CommandNames lists the names of all commands. The reserve of a document has a place for each refused one.
-var CommandNames = []string{Cancel, UndoCommand, Resubmit, Resolve, Close, Move, Erase, answerName}
-
 const noNumber = -1
 
 // Command is a decision of an application or an operator about an order (P5, commands have a number and an ID).

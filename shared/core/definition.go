@@ -307,14 +307,11 @@ type Repeat struct {
 	// Until is a condition about the output of an iteration that has ended, as result, and its index. If it is true,
 	// no other iteration starts.
 	Until  string   `json:"until"`
-	AtMost int      `json:"atMost"`          // number of iterations, at most MaxIterations
+	AtMost int      `json:"atMost"`          // number of iterations, at most 1000
 	Every  Duration `json:"every,omitempty"` // time between the end of an iteration and the next one
 	// OnExhausted is the reaction if Until is false after AtMost iterations. "" means the step's OnFailure.
 	OnExhausted Policy `json:"onExhausted,omitempty"`
 }
-
-// MaxIterations is the largest number of iterations of a Repeat.
-const MaxIterations = 1000
 
 // BlockName returns the name of the definition that the block of a step is compiled to (P55, a block is a child order
 // of the same file). It contains a ChildMark, so that no order can name it.
