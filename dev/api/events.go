@@ -36,7 +36,7 @@ type changesInput struct {
 func (e *edge) registerEvents(doc huma.API) {
 	huma.Register(doc, huma.Operation{
 		OperationID: "follow-changes", Method: http.MethodGet, Path: "/v1/changes", Tags: []string{"orders"},
-		Summary: "Follow changes: when to read again what a page shows, as Server-Sent Events",
+		Summary: "When to read a page again, as Server-Sent Events",
 		Description: "Each event is named \"changed\" and has no data. The first comes at once, and one after " +
 			"changes, at most one each second. While nothing changes, one comes each 15 seconds, because " +
 			"some of what a page shows changes with the time.",

@@ -78,10 +78,10 @@ func (e *edge) registerHealth(doc huma.API) {
 			return Workflows{append([]view.WorkflowInfo{}, e.backend.Workflows(ctx)...)}, nil
 		})
 	read(doc, "workflows", "get-workflow", "/v1/workflows/{name}",
-		"A version of a workflow: its steps, and what they come after", []int{400, 403, 404, 503},
+		"A version of a workflow, with its steps", []int{400, 403, 404, 503},
 		e.definition)
 	read(doc, "workflows", "list-schedules", "/v1/schedules",
-		"Workflows that start by the clock: the next time, the last starts, and what was skipped",
+		"Workflows that start by the clock, with their next and last times",
 		[]int{403, 503}, func(ctx context.Context, _ *struct{}) (Schedules, error) {
 			all, err := e.backend.Schedules(ctx)
 			return Schedules{all}, err

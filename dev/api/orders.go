@@ -72,7 +72,7 @@ func (e *edge) registerOrders(doc huma.API) {
 			return o, ofOrder(in.ID, err)
 		})
 	read(doc, "orders", "get-stored-document", "/v1/orders/{id}/document",
-		"The document of an order as it is stored, see document.md; its members may change in any version",
+		"The stored document of an order; its members may change in any version",
 		[]int{400, 403, 404, 503}, func(ctx context.Context, in *OrderPath) (StoredDocument, error) {
 			d, err := e.backend.Document(ctx, in.ID)
 			return StoredDocument{Document: d}, ofOrder(in.ID, err)
@@ -80,7 +80,7 @@ func (e *edge) registerOrders(doc huma.API) {
 	read(doc, "orders", "list-orders", "/v1/orders", "Orders by state, workflow and age, newest first",
 		[]int{400, 403, 503}, e.list)
 	read(doc, "orders", "list-approvals", "/v1/approvals",
-		"Open approvals: the questions that people have to answer before orders go on", []int{400, 403, 503},
+		"Open approvals", []int{400, 403, 503},
 		func(ctx context.Context, in *approvalsInput) (view.Approvals, error) {
 			q := port.Query{Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
 			return view.OpenApprovals(ctx, e.backend, q, in.Step, in.IDPrefix, e.clock.Now())
