@@ -39,7 +39,7 @@ func TestBrowserDrawsDiagrams(t *testing.T) {
 			drawn++
 		}
 	}
-	require.GreaterOrEqual(t, drawn, 8)
+	require.GreaterOrEqual(t, drawn, 3)
 }
 
 // draw draws a diagram, and checks that it has a size.
