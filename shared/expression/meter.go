@@ -9,8 +9,7 @@ import (
 // order. Each operation is charged for the data that it uses. One charged step takes at most about a hundred
 // nanoseconds.
 const (
-	// MaxSource is the length of the longest expression, in bytes. Stepkeeper refuses a workflow file with a
-	// longer expression.
+	// MaxSource is the length of the longest expression, in bytes.
 	MaxSource = 4096
 	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template

@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// MaxSize is the size of the largest schema, in bytes. Stepkeeper refuses a file with a larger schema.
+// MaxSize is the size of the largest schema, in bytes.
 const MaxSize = 16 << 10
 
 // Schema is a compiled schema. It limits the work of each validation. It is safe for concurrent use.

@@ -16,10 +16,9 @@ import (
 // Limits of a workflow file. Most of them are checked before the YAML library parses the file, because the
 // library is recursive.
 const (
-	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
-	// definition stays in use. The file must be a regular file of the folder, or a link to one.
+	// MaxFile is the largest size of a file in bytes. It must be a regular file of the folder, or a link to one.
 	MaxFile = 1 << 20
-	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more steps.
+	// MaxSteps is the largest number of steps.
 	MaxSteps   = 1000
 	maxLine    = 10_000  // longest line, in bytes
 	maxTokens  = 200_000 // number of YAML tokens

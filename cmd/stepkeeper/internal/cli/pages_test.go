@@ -49,7 +49,7 @@ func TestLimitsPage(t *testing.T) {
 			}
 		}
 		_, beyond, _ := strings.Cut(comment, ". ")
-		fmt.Fprintf(&b, "- **%s: %s.** %s\n", limit[0], shown, beyond)
+		b.WriteString(strings.TrimSpace(fmt.Sprintf("- **%s: %s.** %s", limit[0], shown, beyond)) + "\n")
 	}
 	reference.Show(t, filepath.Join(root, "docs/reference/limits.md"), "limits", b.String())
 }
