@@ -57,10 +57,10 @@ func (q *Queue) arrived(w *waiter) {
 	}
 }
 
-// notify wakes a waiter if messages are visible. If the waiter leaves some, its call of take wakes the next one.
-// To wake one for each message would be in vain for most, because a receiver takes several. It also arranges a call of ring at the time when the next
-// message becomes visible. Every operation that can make messages visible calls notify at its end. The caller
-// holds the lock.
+// notify wakes a waiter if messages are visible. If its receiver leaves some, its call of take wakes the next one.
+// Most receivers would be woken in vain if notify woke one for each message, because a receiver takes several.
+// notify also arranges a call of ring at the time when the next message becomes visible. Every operation that can make
+// messages visible calls notify at its end. The caller holds the lock.
 func (q *Queue) notify(now time.Time) {
 	if q.visible > 0 && q.called == nil && q.waiting.Len() > 0 {
 		q.called = q.waiting.Front().Value.(*waiter)
