@@ -191,7 +191,7 @@ type post struct {
 type route struct {
 	key      string
 	queue    port.Sender
-	err      error // error if the queue was not found
+	err      error    // error if the queue was not found
 	origins  []origin // of the messages
 	messages []port.Message
 }
