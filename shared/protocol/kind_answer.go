@@ -127,7 +127,7 @@ func (s step) attemptsLeft() int {
 	return max(1, s.d.Answer.Attempts-s.Answers.Refused)
 }
 
-// askAgain opens the next round after an answer that the workflow refuses. The step's claim, and with it its time, stay.
+// askAgain opens the next round after an answer that the workflow refuses. The step's claim, and so its time, stay.
 func (s step) askAgain(failed *StepError) {
 	a := *s.Answers
 	votes := a.Votes
