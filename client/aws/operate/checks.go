@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -89,14 +89,14 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	for shard := range t.Outputs.Shards {
 		until, err := t.Parts.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.ReadUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", aws.Failed(ctx, t.ReadUse(), err))}
 		}
 		if until.After(last) {
 			last = until
 		}
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.IndexUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", aws.Failed(ctx, t.IndexUse(), err))}
 		}
 		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
 			oldest = due[0].At
@@ -131,7 +131,7 @@ func (t *transport) checkDamaged(ctx context.Context) []client.Check {
 	}
 	damaged, err := view.Damaged(ctx, t.Parts.Sweeps, t.Outputs.Shards)
 	if err != nil {
-		return []client.Check{client.NotChecked(view.CheckDamaged, stack.Failed(ctx, t.IndexUse(), err))}
+		return []client.Check{client.NotChecked(view.CheckDamaged, aws.Failed(ctx, t.IndexUse(), err))}
 	}
 	return []client.Check{client.Checked(view.CheckDamaged, damaged == "",
 		cmp.Or(damaged, "every order that was looked at can be read"), view.FixDamaged)}
@@ -145,7 +145,7 @@ func (t *transport) checkOutages(ctx context.Context) []client.Check {
 	}
 	e, err := t.Parts.Schedules.Entry(ctx, incident.Key)
 	if err != nil {
-		return []client.Check{client.NotChecked(name, stack.Failed(ctx, t.ReadUse(), err))}
+		return []client.Check{client.NotChecked(name, aws.Failed(ctx, t.ReadUse(), err))}
 	}
 	lasting, err := incident.Lasting(e.Output)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *transport) checkSchedules(ctx context.Context) []client.Check {
 		name = "schedule of " + name
 		switch problem := r.Problem(core.TimeOf(time.Now())); {
 		case err != nil && !errors.Is(err, schedule.ErrUnreadable):
-			checks = append(checks, client.NotChecked(name, stack.Failed(ctx, t.ReadUse(), err)))
+			checks = append(checks, client.NotChecked(name, aws.Failed(ctx, t.ReadUse(), err)))
 		case err != nil:
 			checks = append(checks, client.Check{
 				Name: name, Result: client.CheckFailed, Text: err.Error(),
@@ -239,8 +239,8 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		_, metadata, err := readMapping(ctx, t.aws.functions, uuid)
 		if err != nil {
-			return client.NotChecked("clock", stack.Failed(ctx,
-				stack.Use{
+			return client.NotChecked("clock", aws.Failed(ctx,
+				aws.Use{
 					Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
 					Policy: t.Outputs.Operator,
 				}, err))

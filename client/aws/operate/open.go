@@ -6,16 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Open is like Open of package client/aws, and returns an operator's client.
-func Open(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error) {
-	c, err := stack.Configure(ctx, o)
+func Open(ctx context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error) {
+	c, err := aws.Configure(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -23,16 +23,16 @@ func Open(ctx context.Context, name string, o stack.Options, opts ...client.Opti
 }
 
 // OpenWith is like OpenWith of package client/aws, and returns an operator's client.
-func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
-	outputs, err := stack.Describe(ctx, c, name)
+func OpenWith(ctx context.Context, c sdk.Config, name string, opts ...client.Option) (*client.Client, error) {
+	outputs, err := aws.Describe(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
-	store := stack.Store(c, outputs)
+	store := aws.Store(c, outputs)
 	return Over(Parts{
-		Parts: stack.Parts{
+		Parts: aws.Parts{
 			Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
-			Queues: stack.Addresses(c, outputs),
+			Queues: aws.Addresses(c, outputs),
 		},
 		Sweeps: store, Config: &c,
 	}, opts...), nil
@@ -48,11 +48,11 @@ type Sweeps interface {
 
 // Parts holds the dependencies of an operator's client.
 type Parts struct {
-	stack.Parts
+	aws.Parts
 	Sweeps Sweeps // nil omits the checks of sweeps and of overdue orders
 	// Config reaches Lambda, CloudWatch, IAM, STS, SNS and DynamoDB. nil omits metrics, and the checks of
 	// mappings, quotas, clocks, subscribers and of the permission to send.
-	Config *aws.Config
+	Config *sdk.Config
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
 	// a consumer. The client caches the result of a check for this time. It caches the error of a failed
 	// check for six times as long. The zero value means 10 s.
@@ -65,7 +65,7 @@ type Parts struct {
 func Over(p Parts, opts ...client.Option) *client.Client {
 	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
 	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
-	t := &transport{Transport: stack.NewTransport(p.Parts), Parts: p}
+	t := &transport{Transport: aws.NewTransport(p.Parts), Parts: p}
 	if p.Config != nil {
 		t.aws = newServices(*p.Config)
 	}
@@ -73,7 +73,7 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 }
 
 type transport struct {
-	*stack.Transport
+	*aws.Transport
 	Parts Parts
 	aws   *services // nil if Parts has no Config
 

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -37,20 +37,20 @@ type Switched struct {
 // after an error.
 //
 // No policy of the deployment allows the calls. docs/how-to/aws-restore.md lists their permissions.
-func Pause(ctx context.Context, c aws.Config, name string) (Switched, error) {
+func Pause(ctx context.Context, c sdk.Config, name string) (Switched, error) {
 	return set(ctx, c, name, false)
 }
 
 // Resume starts a deployment that Pause stopped. It enables all event source mappings and then the schedule,
 // and blocks until they are enabled. It refuses a deployment with Props.Paused. Such a deployment may be the
 // standby of a Region that is active.
-func Resume(ctx context.Context, c aws.Config, name string) (Switched, error) {
+func Resume(ctx context.Context, c sdk.Config, name string) (Switched, error) {
 	return set(ctx, c, name, true)
 }
 
 // set enables or disables the mappings and the schedule of a stack.
-func set(ctx context.Context, c aws.Config, name string, enabled bool) (done Switched, err error) {
-	outputs, err := stack.Describe(ctx, c, name)
+func set(ctx context.Context, c sdk.Config, name string, enabled bool) (done Switched, err error) {
+	outputs, err := aws.Describe(ctx, c, name)
 	switch {
 	case err != nil:
 		return done, err
@@ -83,13 +83,13 @@ func set(ctx context.Context, c aws.Config, name string, enabled bool) (done Swi
 }
 
 type switcher struct {
-	aws.Config
-	outputs stack.Outputs
+	sdk.Config
+	outputs aws.Outputs
 	enabled bool
 }
 
 func (s switcher) failed(ctx context.Context, action, on string, err error) error {
-	return stack.Failed(ctx, stack.Use{Action: action, On: on}, err)
+	return aws.Failed(ctx, aws.Use{Action: action, On: on}, err)
 }
 
 // schedule sets the state of the schedule or of the rule. EventBridge Scheduler replaces the whole schedule,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -106,7 +106,7 @@ func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64
 	err = t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
 	for _, m := range metrics {
 		for _, v := range m.values {
-			peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+			peak = max(peak, sdk.ToFloat64(v)/time.Minute.Seconds())
 		}
 	}
 	return peak, err

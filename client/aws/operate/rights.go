@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -26,9 +26,9 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	whose, err := t.aws.caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return client.NotChecked(name,
-			stack.Failed(ctx, stack.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
+			aws.Failed(ctx, aws.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
 	}
-	who, err := t.principal(ctx, aws.ToString(whose.Arn))
+	who, err := t.principal(ctx, sdk.ToString(whose.Arn))
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
@@ -36,7 +36,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	results, err := t.simulate(ctx, who, arns)
 	if err != nil {
 		return client.NotChecked(name,
-			stack.Failed(ctx, stack.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
+			aws.Failed(ctx, aws.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
 	}
 	for _, r := range results {
 		queue := queues[r.EvalResourceName]
@@ -134,7 +134,7 @@ func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, erro
 	err = t.aws.rights.Query(ctx, "GetRole", url.Values{"RoleName": {role}}, &found)
 	switch {
 	case err != nil:
-		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, err)
+		err = aws.Failed(ctx, aws.Use{Action: "iam:GetRole", On: a.String()}, err)
 	case found.Arn != "":
 		return arn.Parse(found.Arn)
 	default:

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 )
 
@@ -58,12 +58,12 @@ func (r Room) codeStorage() client.Check {
 // RoomOf reads the needs of a deployment's functions and the account's quotas. The error is
 // client.ErrForbidden if the caller has no permission for lambda:GetAccountSettings. No policy of the
 // deployment allows this action, because a policy cannot restrict the action to the deployment's resources.
-func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
-	c, err := stack.Configure(ctx, o)
+func RoomOf(ctx context.Context, name string, o aws.Options) (Room, error) {
+	c, err := aws.Configure(ctx, o)
 	if err != nil {
 		return Room{}, err
 	}
-	outputs, err := stack.Describe(ctx, c, name)
+	outputs, err := aws.Describe(ctx, c, name)
 	if err != nil {
 		return Room{}, err
 	}
@@ -71,11 +71,11 @@ func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
 	return room, err
 }
 
-func roomOf(ctx context.Context, functions *direct.Client, o stack.Outputs) (Room, middleware.Metadata, error) {
+func roomOf(ctx context.Context, functions *direct.Client, o aws.Outputs) (Room, middleware.Metadata, error) {
 	settings, metadata, err := readAccount(ctx, functions)
 	if err != nil {
 		return Room{}, middleware.Metadata{},
-			stack.Failed(ctx, stack.Use{Action: "lambda:GetAccountSettings", On: "the account"},
+			aws.Failed(ctx, aws.Use{Action: "lambda:GetAccountSettings", On: "the account"},
 				err)
 	}
 	limit := settings.AccountLimit

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -117,7 +117,7 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
 			view.MostOverdue-all.Orders)
 		if err != nil {
-			return nil, stack.Failed(ctx, t.IndexUse(), err)
+			return nil, aws.Failed(ctx, t.IndexUse(), err)
 		}
 		all.Add(due)
 	}
@@ -149,7 +149,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	}
 	results, err := readMetrics(ctx, t.aws.metrics, in)
 	if err != nil {
-		return stack.Failed(ctx, stack.Use{
+		return aws.Failed(ctx, aws.Use{
 			Action: "cloudwatch:GetMetricData", On: "metrics",
 			Policy: t.Outputs.Operator,
 		}, err)
@@ -161,7 +161,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 			if m == nil || k >= len(r.Values) || minute < 0 || minute >= minutes {
 				continue
 			}
-			m.values[minute] = aws.Float64(aws.ToFloat64(m.values[minute]) + r.Values[k])
+			m.values[minute] = sdk.Float64(sdk.ToFloat64(m.values[minute]) + r.Values[k])
 		}
 	}
 	return nil
@@ -260,7 +260,7 @@ func series(kind, of string, metrics []*metric) view.Series {
 	for _, m := range metrics {
 		for i, v := range m.values {
 			if v != nil {
-				all[i] = aws.Int(aws.ToInt(all[i]) + int(math.Round(*v)))
+				all[i] = sdk.Int(sdk.ToInt(all[i]) + int(math.Round(*v)))
 			}
 		}
 	}

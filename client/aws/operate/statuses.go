@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -34,8 +34,8 @@ func (t *transport) checkStatuses(ctx context.Context) []client.Check {
 	in.Set(query+"Label", "${PROP('Dim."+deployment.MetricReplyTo+"')}")
 	results, err := readMetrics(ctx, t.aws.metrics, in)
 	if err != nil {
-		return []client.Check{client.NotChecked("statuses", stack.Failed(ctx,
-			stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics", Policy: t.Outputs.Operator}, err))}
+		return []client.Check{client.NotChecked("statuses", aws.Failed(ctx,
+			aws.Use{Action: "cloudwatch:GetMetricData", On: "metrics", Policy: t.Outputs.Operator}, err))}
 	}
 	unsent := map[string]int{}
 	for _, r := range results {

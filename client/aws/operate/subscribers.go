@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -34,8 +34,8 @@ func (t *transport) checkTopic(ctx context.Context, name, arn string) client.Che
 		} `xml:"GetTopicAttributesResult>Attributes>entry"`
 	}
 	if err := t.aws.topics.Query(ctx, "GetTopicAttributes", url.Values{"TopicArn": {arn}}, &got); err != nil {
-		return client.NotChecked(name, stack.Failed(ctx,
-			stack.Use{Action: "sns:GetTopicAttributes", On: "the topic " + arn, Policy: t.Outputs.Operator}, err))
+		return client.NotChecked(name, aws.Failed(ctx,
+			aws.Use{Action: "sns:GetTopicAttributes", On: "the topic " + arn, Policy: t.Outputs.Operator}, err))
 	}
 	attributes := map[string]string{}
 	for _, a := range got.Attributes {

@@ -14,7 +14,7 @@ import (
 	smithytime "github.com/aws/smithy-go/time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -197,7 +197,7 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		return port.Depth{}, err
 	}
 	depth, err := q.Depth(ctx)
-	return depth, stack.Failed(ctx, stack.Use{
+	return depth, aws.Failed(ctx, aws.Use{
 		Action: "sqs:GetQueueAttributes", On: "queue " + queue,
 		Policy: t.Outputs.Operator,
 	}, err)
@@ -223,7 +223,7 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		}
 		return true, nil
 	case err != nil:
-		return false, stack.Failed(ctx, stack.Use{
+		return false, aws.Failed(ctx, aws.Use{
 			Action: "lambda:GetEventSourceMapping",
 			On:     "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator,
 		}, err)
