@@ -7,27 +7,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is the shortest time that an agent's latest requests with an accepted reply waited in queues (P32,
+// QueueTime is the shortest time that an agent's latest requests with an accepted reply waited in queues (P32,
 // queue time is not a failure). A clock that leaps makes the requests of one moment seem to have waited long;
 // in a backlog the others have waited long too.
-type Wait struct {
+type QueueTime struct {
 	Least  core.Duration // since Began
 	Began  core.Time     // at least a second after the wait before
 	Before core.Duration // shortest wait of the second before Began
 }
 
 // Then returns the wait after one more reply.
-func (w Wait) Then(waited core.Duration, now core.Time) Wait {
+func (w QueueTime) Then(waited core.Duration, now core.Time) QueueTime {
 	if since := now.Sub(w.Began); 0 <= since && since < core.Second {
 		w.Least = min(w.Least, waited)
 		return w
 	}
-	return Wait{Least: waited, Began: now, Before: w.Least}
+	return QueueTime{Least: waited, Began: now, Before: w.Least}
 }
 
 // At returns the part of the wait that still counts at the given time. The part halves each minute, so that
 // an old backlog does not delay the undo of later orders.
-func (w Wait) At(now core.Time) core.Duration {
+func (w QueueTime) At(now core.Time) core.Duration {
 	return min(w.Least, w.Before) >> (max(0, now.Sub(w.Began)) / core.Minute)
 }
 
@@ -35,7 +35,7 @@ func (w Wait) At(now core.Time) core.Duration {
 // waits. Waits is safe for concurrent use.
 type Waits struct {
 	mu   sync.Mutex
-	last map[string]Wait // by agent
+	last map[string]QueueTime // by agent
 }
 
 // At returns, by agent, the parts of the waits that still count at the given time.
@@ -51,14 +51,14 @@ func (w *Waits) At(now core.Time) map[string]core.Duration {
 }
 
 // All returns a copy of the known waits.
-func (w *Waits) All() map[string]Wait {
+func (w *Waits) All() map[string]QueueTime {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.last)
 }
 
 // Set replaces the known waits.
-func (w *Waits) Set(all map[string]Wait) {
+func (w *Waits) Set(all map[string]QueueTime) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = maps.Clone(all)
@@ -68,11 +68,11 @@ func (w *Waits) record(agent string, waited core.Duration, now core.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
-		w.last = map[string]Wait{}
+		w.last = map[string]QueueTime{}
 	}
 	before, known := w.last[agent]
 	if !known {
-		before = Wait{Least: waited}
+		before = QueueTime{Least: waited}
 	}
 	w.last[agent] = before.Then(waited, now)
 }

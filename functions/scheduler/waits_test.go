@@ -74,20 +74,20 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 // P32: a wait counts from the second in which all replies reported it, and also after a clock that was ahead.
 func TestWaitsOfSeconds(t *testing.T) {
 	const long = 100 * core.Second
-	begun := scheduler.Wait{Least: core.Second, Began: 10 * core.Time(core.Minute), Before: core.Second}
+	begun := scheduler.QueueTime{Least: core.Second, Began: 10 * core.Time(core.Minute), Before: core.Second}
 	for name, c := range map[string]struct {
 		after core.Duration // of the begin of the second
-		want  scheduler.Wait
+		want  scheduler.QueueTime
 	}{
 		"at its begin":      {0, begun},
 		"within the second": {core.Second - 1, begun},
 		"in the next": {
 			core.Second,
-			scheduler.Wait{Least: long, Began: begun.Began.Add(core.Second), Before: core.Second},
+			scheduler.QueueTime{Least: long, Began: begun.Began.Add(core.Second), Before: core.Second},
 		},
 		"after a leap back": {
 			-core.Minute,
-			scheduler.Wait{Least: long, Began: begun.Began.Add(-core.Minute), Before: core.Second},
+			scheduler.QueueTime{Least: long, Began: begun.Began.Add(-core.Minute), Before: core.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

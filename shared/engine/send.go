@@ -191,12 +191,13 @@ type post struct {
 type route struct {
 	key      string
 	queue    port.Sender
-	err      error // error if the queue was not found
-	letters  []letter
+	err      error    // error if the queue was not found
+	origins  []origin // of the messages
 	messages []port.Message
 }
 
-type letter struct {
+// origin is the job and the effect that a message comes from.
+type origin struct {
 	job    int
 	effect core.Effect
 }
@@ -324,7 +325,7 @@ func (p *post) open(key string, q port.Sender, err error) *route {
 }
 
 func (r *route) append(i int, effect core.Effect, m port.Message) {
-	r.letters = append(r.letters, letter{i, effect})
+	r.origins = append(r.origins, origin{i, effect})
 	r.messages = append(r.messages, m)
 }
 
@@ -341,7 +342,7 @@ func (p *post) send(ctx context.Context, r *route) {
 				err = errs[j-start]
 			}
 			if err != nil {
-				p.unsent(ctx, r, r.letters[j], err)
+				p.unsent(ctx, r, r.origins[j], err)
 			}
 		}
 	}
@@ -349,11 +350,11 @@ func (p *post) send(ctx context.Context, r *route) {
 
 // unsent handles a message that a queue refused. It shortens a status that is too large. For a request that
 // no queue takes, and for a status, deliver creates a follow-up job. Every other error makes the job fail.
-func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
-	switch e := l.effect.(type) {
+func (p *post) unsent(ctx context.Context, r *route, from origin, err error) {
+	switch e := from.effect.(type) {
 	case core.SendRequest:
 		if reply, is := unsendable(e, err); is {
-			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, reply)
+			p.jobs[from.job].unsendable = append(p.jobs[from.job].unsendable, reply)
 			return
 		}
 	case core.SendStatus:
@@ -365,11 +366,11 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 			return
 		}
 		if ctx.Err() == nil {
-			p.undelivered(l.job, e, err)
+			p.undelivered(from.job, e, err)
 			return
 		}
 	}
-	p.fail(l.job, fmt.Errorf("send: %w", err))
+	p.fail(from.job, fmt.Errorf("send: %w", err))
 }
 
 // undelivered handles a status that could not be sent. It never makes the job fail (P12b, a status delays

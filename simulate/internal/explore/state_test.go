@@ -97,8 +97,8 @@ func knows(d *Driver, p *world.Process) (sum Digest) {
 	}
 	now := core.Time(d.W.Start + d.W.Now + p.Offset)
 	for agent, w := range p.Known {
-		least := weight(d, agent, scheduler.Wait{Least: w.Least, Before: w.Least, Began: w.Began}.At(now))
-		before := weight(d, agent, scheduler.Wait{Least: w.Before, Before: w.Before, Began: w.Began}.At(now))
+		least := weight(d, agent, scheduler.QueueTime{Least: w.Least, Before: w.Least, Began: w.Began}.At(now))
+		before := weight(d, agent, scheduler.QueueTime{Least: w.Before, Before: w.Before, Began: w.Began}.At(now))
 		if least != 0 || before != 0 {
 			one := EmptyDigest
 			one.Text(agent)

@@ -25,7 +25,7 @@ type Process struct {
 	Paused     int64 // time before which the process receives no message
 	// last queue wait of each agent's requests (P32, queue time is not a failure)
 	Waits *scheduler.Waits
-	Known map[string]scheduler.Wait // queue waits at the end of the last invocation; never changed in place
+	Known map[string]scheduler.QueueTime // queue waits at the end of the last invocation; never changed in place
 }
 
 // Now returns the time on the process's clock.
