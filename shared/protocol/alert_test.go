@@ -163,8 +163,8 @@ func TestAlertOfAnUndo(t *testing.T) {
 			t.Errorf("%s: raised %+v, want %+v", name, got, c.want)
 		}
 		reports := c.replyTo || len(c.want) > 0
-		if (end.Task.End.ResendAt != 0) != reports || end.Settles != reports || end.Task.AtRest() == reports {
-			t.Errorf("%s: to be reported again at %s, settles %v", name, end.Task.End.ResendAt, end.Settles)
+		if (end.Task.End.ResendAt != 0) != reports || settles(def, end) != reports || end.Task.AtRest() == reports {
+			t.Errorf("%s: to be reported again at %s, settles %v", name, end.Task.End.ResendAt, settles(def, end))
 		}
 		if !reports {
 			continue

@@ -80,10 +80,7 @@ func (r *decision) closeDamaged() Decision {
 	}
 	r.enterEnd(core.Closed, "")
 	Reindex(r.t, true)
-	return Decision{
-		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: Settles(nil, r.t, r.effects),
-	}
+	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict}
 }
 
 func damageRefusal(t *Task) error {

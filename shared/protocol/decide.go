@@ -60,10 +60,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	r.t.dropPassed()
 	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
-	return Decision{
-		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: Settles(r.def, r.t, r.effects),
-	}, nil
+	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict}, nil
 }
 
 // apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
@@ -148,10 +145,7 @@ func (r *decision) unchanged(task *Task, ignored string) (Decision, error) {
 	if r.err != nil {
 		return Decision{}, r.err
 	}
-	return Decision{
-		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
-		Settles: Settles(r.def, task, r.effects),
-	}, nil
+	return Decision{Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict}, nil
 }
 
 // decision is one decision in progress. It changes t, which is a copy of the task.
@@ -256,7 +250,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		return Decision{}, r.err
 	}
 	Reindex(t, false)
-	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
+	return Decision{Task: t, Changed: true, Effects: r.effects}, nil
 }
 
 // setDeadline sets the deadline of a run, or removes it if at is zero (P23a, a deadline stops or undoes the order).
@@ -292,9 +286,6 @@ type Decision struct {
 	// Effects lists the messages to send after the commit. It may have messages even if nothing changed
 	// (P12).
 	Effects []core.Effect
-	// Settles reports whether Effects include all messages about the present end. An actor that has sent all
-	// effects then commits Settled(Task) (P11, an end is reported until settled).
-	Settles bool
 	Ignored string   // reason if the event changed nothing; otherwise ""
 	Verdict *Verdict // verdict on a command, or nil
 }

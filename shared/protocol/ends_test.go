@@ -41,8 +41,8 @@ func TestEndsGoToTheBus(t *testing.T) {
 			d.decide(d.submit)
 			done := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
 			end := d.decide(done)
-			if got := ends(end.Effects); !slices.Equal(got, c.want) || end.Settles != (c.want != nil) {
-				t.Fatalf("sent to %q, settles %t; want %q", got, end.Settles, c.want)
+			if got := ends(end.Effects); !slices.Equal(got, c.want) || settles(d.def, end) != (c.want != nil) {
+				t.Fatalf("sent to %q, settles %t; want %q", got, settles(d.def, end), c.want)
 			}
 			if again := ends(d.decide(done).Effects); !slices.Equal(again, c.want) {
 				t.Errorf("a redelivery sends to %q, want %q", again, c.want)
@@ -75,5 +75,5 @@ func TestTheEndOfADamagedChildIsReportedAgain(t *testing.T) {
 	again, err := protocol.Decide(nil, nil, closed.Task, core.Settle{}, at)
 	require.NoError(t, err)
 	require.Equal(t, closed.Effects, again.Effects)
-	require.True(t, again.Settles)
+	require.True(t, settles(nil, again))
 }

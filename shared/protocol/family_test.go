@@ -141,7 +141,7 @@ func (h *household) decide(id string, ev core.Event, dies bool) *protocol.Verdic
 	for _, e := range dec.Effects {
 		h.send(e)
 	}
-	if dec.Settles {
+	if settles(def, dec) {
 		h.tasks[id] = protocol.Settled(h.tasks[id])
 	}
 	return dec.Verdict

@@ -438,7 +438,7 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 	switch {
 	case crash:
 		s.printf("  the process dies before it has sent anything")
-	case dec.Settles:
+	case settles(s.def, dec):
 		s.commit(protocol.Settled(s.task))
 		s.printf("  reported")
 	}
@@ -682,7 +682,7 @@ func (s *story) sweepAll(backlog string) {
 		}
 		s.printf("supervisor: %s", name(ev))
 		s.print(before, dec)
-		if dec.Settles {
+		if settles(s.def, dec) {
 			s.commit(protocol.Settled(s.task))
 			s.printf("  reported")
 		}
@@ -698,7 +698,7 @@ func (s *story) restart() {
 		s.Fatal(err)
 	}
 	s.printEffects(dec.Effects)
-	if dec.Settles {
+	if settles(s.def, dec) {
 		s.commit(protocol.Settled(s.task))
 		s.printf("  reported")
 	}

@@ -307,7 +307,7 @@ func TestH20FinalStatusAfterACrash(t *testing.T) {
 	first := snapshot(d.decide(done("a", 1)).Effects) // never sent
 	d.wait(core.Minute)
 	dec := d.decide(done("a", 1))
-	if got := snapshot(dec.Effects); got != first || brief(dec.Effects) != "completed#1" || !dec.Settles {
+	if got := snapshot(dec.Effects); got != first || brief(dec.Effects) != "completed#1" || !settles(d.def, dec) {
 		t.Errorf("\n got %s\nwant %s", got, first)
 	}
 }
@@ -400,12 +400,12 @@ func TestH27OnlyTheSenderOfTheEndSettles(t *testing.T) {
 	d := begun(t, step("a"))
 	d.decide(done("a", 1))                                     // crash
 	for _, ev := range []core.Event{d.submit, core.Settle{}} { // both report it
-		if dec := d.decide(ev); !dec.Settles || brief(dec.Effects) != "completed#1" {
-			t.Errorf("%T settles %v with %s", ev, dec.Settles, brief(dec.Effects))
+		if dec := d.decide(ev); !settles(d.def, dec) || brief(dec.Effects) != "completed#1" {
+			t.Errorf("%T settles %v with %s", ev, settles(d.def, dec), brief(dec.Effects))
 		}
 	}
 	d.wait(core.Minute)
-	if dec := d.decide(core.ResendDue{}); dec.Settles || brief(dec.Effects) != "settle" {
+	if dec := d.decide(core.ResendDue{}); settles(d.def, dec) || brief(dec.Effects) != "settle" {
 		t.Errorf("the Supervisor settles with %s", brief(dec.Effects))
 	}
 	stopped := begun(t, step("a", stopping))
@@ -486,8 +486,8 @@ func TestH32UnreportedEndSurvivesTheProcess(t *testing.T) {
 		t.Fatalf("unreported, and in %q", bucket)
 	}
 	dec, err := protocol.Decide(d.def, d.order, d.task, nil, protocol.At{Now: d.now})
-	if err != nil || snapshot(dec.Effects) != first || !dec.Settles {
-		t.Errorf("%v: %s, settles %v", err, brief(dec.Effects), dec.Settles)
+	if err != nil || snapshot(dec.Effects) != first || !settles(d.def, dec) {
+		t.Errorf("%v: %s, settles %v", err, brief(dec.Effects), settles(d.def, dec))
 	}
 }
 
