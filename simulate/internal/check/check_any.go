@@ -33,6 +33,40 @@ func (m *move) anys() {
 	}
 }
 
+// Doing checks the effect of a do (invariant 23): the services' books must show that as many members as decide an any
+// before it may have ended well. Members that call no service leave nothing in the books, and may all have.
+func Doing(w *world.Simulation, s *world.Remote) {
+	t := w.Store.Task(s.Order)
+	o := w.ByID[s.Order]
+	if t == nil || o == nil || t.Run != s.Run || o.Seen.Moved {
+		return
+	}
+	def := w.DefOf(t)
+	step := def.Index(s.Step)
+	if step < 0 {
+		return
+	}
+	for _, i := range def.Ancestors(step) {
+		d := &def.Steps[i]
+		goesOn := d.OnFailure == core.OnFailureContinue || d.HasDeadline() && d.OnDeadline == core.OnFailureContinue
+		if d.Any == nil || d.When != "" || goesOn {
+			continue
+		}
+		w.Checks.Did("23")
+		well := 0
+		for _, n := range def.Members(i) {
+			svc := w.Services[core.Key(s.Order, s.Run, def.Steps[n].Name)]
+			if def.Steps[n].Agent == "" || svc != nil && svc.Applied > 0 {
+				well++
+			}
+		}
+		if well < d.Any.Enough {
+			w.Violate("23", "%s takes effect, and %d members of step %s can have ended well, of which %d decide", s.Key, well,
+				d.Name, d.Any.Enough)
+		}
+	}
+}
+
 // checkAnys compares the effects of members with those that have decided (invariant 22). Of a Processed order, only
 // these stand.
 func checkAnys(w *world.Simulation, t *protocol.Task) {

@@ -463,6 +463,9 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 		s.Net++
 	}
 	w.Trace("service", "", "done: "+c.Key)
+	if c.Attempt > 0 {
+		check.Doing(w, s)
+	}
 	if c.PointOfNoReturn {
 		beyond(w, s)
 	}

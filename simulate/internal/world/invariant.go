@@ -42,7 +42,8 @@ var invariants = []Invariant{
 	{"21", "the due time in the index is never later than the earliest time at which something must happen"},
 	{"22", "Processed: of the members of a step with any, exactly those that have decided it have an effect, and of a " +
 		"list with enough, exactly so many children"},
-	{"23", "no more members of a step with any have ended well than decide it"},
+	{"23", "a step after one with any takes effect only once as many of its members as decide it have had an effect, and " +
+		"no more of them have ended well"},
 	{"24", "no iteration begins before the one before it has ended"},
 	{"25", "a step has no more iterations than it may have"},
 	{"26", "no two iterations take the same passed answer, and one that begins with an answer waits for no other"},
