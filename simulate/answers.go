@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -12,22 +13,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. For an approval, VALUE
-// is text. For an event, VALUE is JSON; any other text becomes a JSON string.
+// ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. STEP is the path of a step in a
+// block or in a child order, as in card/check. For an approval, VALUE is text. For an event, VALUE is JSON; any other
+// text becomes a JSON string.
 func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
+	steps := answered(def, "")
 	for _, text := range given {
 		step, value, found := strings.Cut(text, "=")
 		if !found || len(value) > core.MaxAnswerValue {
 			return nil, fmt.Errorf("%.60q is no answer; write STEP=VALUE, as in approve=yes", text)
 		}
-		i := def.Index(step)
-		if i < 0 || def.Steps[i].Answer == nil {
+		at := slices.IndexFunc(steps, func(s answeredStep) bool { return s.path == step })
+		if at < 0 {
 			var names []string
-			for k := range def.Steps {
-				if def.Steps[k].Answer != nil {
-					names = append(names, def.Steps[k].Name)
-				}
+			for _, s := range steps {
+				names = append(names, s.path)
 			}
 			if len(names) == 0 {
 				return nil, fmt.Errorf("the workflow %s has no approval and no event; leave the answers out",
@@ -37,16 +38,38 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 				suggest.DidYouMean(step, names, "it has: "+strings.Join(names, ", ")))
 		}
 		raw := json.RawMessage(value)
-		if def.Steps[i].Answer.Event == "" || !json.Valid(raw) {
+		of := steps[at]
+		if of.def.Steps[of.i].Answer.Event == "" || !json.Valid(raw) {
 			raw, _ = json.Marshal(value) // Marshal cannot fail for a string
 		}
-		compact, fault := def.AnswerValue(i, raw)
+		compact, fault := of.def.AnswerValue(of.i, raw)
 		if fault != "" {
 			return nil, fmt.Errorf("step %s does not take the answer %.60q: %s", step, value, fault)
 		}
 		answers[step] = compact
 	}
 	return answers, nil
+}
+
+// answeredStep is a step that waits for an answer: step i of a definition.
+type answeredStep struct {
+	path string // names of the steps that lead to it, and its own
+	def  *core.Definition
+	i    int
+}
+
+// answered returns the steps of a workflow, its blocks and its child orders that wait for an answer.
+func answered(def *core.Definition, above string) (all []answeredStep) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		switch {
+		case s.Answer != nil:
+			all = append(all, answeredStep{above + s.Name, def, i})
+		case s.Each != nil && s.Each.Child != nil:
+			all = append(all, answered(s.Each.Child, above+s.Name+"/")...)
+		}
+	}
+	return all
 }
 
 // Fitted returns the scenario with an order that matches the workflow's order schema. If the scenario has no

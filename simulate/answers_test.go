@@ -99,6 +99,40 @@ func TestOutputsAndAnswers(t *testing.T) {
 	}
 }
 
+const blocks = `workflow: review
+steps:
+  turns:
+    repeat: {until: result.ok, atMost: 3}
+    steps:
+      inner:
+        steps:
+          check: {event: {name: seen, schema: {type: boolean}, timeout: 3d, onTimeout: undo}}
+        output: {ok: "${ steps.check.output.value }"}
+        onFailure: undo
+    output: {ok: "${ steps.inner.output.ok }"}
+    onFailure: undo
+`
+
+// A step in a block is answered in each order of the block. Its path names it.
+func TestAnswersInBlocks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "review.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(blocks), 0o600))
+	sc := simulate.Scenario{Definition: load(t, file)}
+	all := simulate.Diagnose(sc)
+	require.Len(t, all, 1)
+	require.Contains(t, all[0].Fix, "--answer 'turns/inner/check=")
+	var err error
+	for answer, end := range map[string]core.State{"true": core.Processed, "false": core.Compensated} {
+		sc.Answers, err = simulate.ParseAnswers([]string{"turns/inner/check=" + answer}, sc.Definition)
+		require.NoError(t, err)
+		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
+		require.Nil(t, r.Violation)
+		require.NotZero(t, r.Ends[end], "%v", r.Ends)
+	}
+	_, err = simulate.ParseAnswers([]string{"check=true"}, sc.Definition)
+	require.ErrorContains(t, err, "turns/inner/check")
+}
+
 // One file of services may serve a whole folder: it may describe agents of children and of other workflows.
 // An agent or operation that none of them has is refused.
 func TestServicesOfAFolder(t *testing.T) {

@@ -120,7 +120,11 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		}
 		for i := range min(len(t.Steps), len(def.Steps)) {
 			d := &def.Steps[i]
-			if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
+			e := t.Steps[i].Error
+			if e == nil || e.At <= since || e.Code == core.CodeAnswerTimeout { // a step with a block gets its code
+				continue
+			}
+			if d.Answer == nil || e.Code == "expression" {
 				return Finding{
 					Responsible: YourWorkflow,
 					Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
@@ -135,15 +139,15 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 // unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for
 // this step, and the step has no timeoutValue.
 func unanswered(sc Scenario, what string) (Finding, bool) {
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
-		if d.Answer == nil || d.Answer.TimeoutValue != nil || sc.Answers[d.Name] != nil {
+	for _, s := range answered(sc.Definition, "") {
+		d := &s.def.Steps[s.i]
+		if d.Answer.TimeoutValue != nil || sc.Answers[s.path] != nil {
 			continue
 		}
 		return Finding{
 			Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
-			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
-			Fix: fmt.Sprintf("give one that goes on: %s--answer '%s=%s'%s", begun(sc), d.Name,
+			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, s.path),
+			Fix: fmt.Sprintf("give one that goes on: %s--answer '%s=%s'%s", begun(sc), s.path,
 				exampleOf(d.Answer), inTests(sc)),
 		}, true
 	}

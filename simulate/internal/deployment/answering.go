@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -89,7 +90,7 @@ func scripted(w *world.Simulation, t *protocol.Task) {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		value, given := w.Sc.Answers[s.Name]
+		value, given := w.Sc.Answers[pathOf(w, t, s.Name)]
 		if !given || s.State != core.Waiting || s.Answers == nil {
 			continue
 		}
@@ -100,12 +101,20 @@ func scripted(w *world.Simulation, t *protocol.Task) {
 		}
 		w.Answered[at] = true
 		o.Commands++
-		c := core.Answered{
-			ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Run: t.Run, Step: s.Name,
+		c := core.Answered{ // no ID of a command has the ~ of a child order
+			ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "-"), o.Commands), Run: t.Run, Step: s.Name,
 			Round: s.Round(), By: by, Value: value,
 		}
 		w.After(1000+w.Spread("scripted", at, 60_000), func() { Instruct(w, o, c, w.Embedded) })
 	}
+}
+
+// pathOf returns the path of a task's step, as in card/check: the steps of the orders above the task, and its own name.
+func pathOf(w *world.Simulation, t *protocol.Task, step string) string {
+	for ; t != nil && t.Parent != nil; t = w.Store.Task(t.Parent.OrderID) {
+		step = t.Parent.Step + "/" + step
+	}
+	return step
 }
 
 // voter returns the name of a person who may answer and has not answered yet, or "".

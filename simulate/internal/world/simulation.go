@@ -52,8 +52,8 @@ type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; the workflow's declarations apply to other agents
 	Order      json.RawMessage // content of every order; nil means {}
-	// Answers holds the value of the answers to a step, by the name of the step. Each person who may answer
-	// gives this value, until the step has enough answers.
+	// Answers holds the value of the answers to a step, by the path of the step: its name, or as in card/check. Each
+	// person who may answer gives this value, until the step has enough answers.
 	Answers map[string]json.RawMessage
 	Only    []Fault // kinds of faults that may happen; nil means all kinds
 	Orders  int     // largest number of orders in a run; 0 means 4

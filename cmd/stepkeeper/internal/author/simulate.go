@@ -97,7 +97,7 @@ func (o *simulateOptions) flags() []app.Flag {
 		{In: app.FileFlags, Name: "tape", To: &o.tape, Text: "`file` for the tape of a broken invariant"},
 		{
 			In: app.SearchFlags, Name: "answer", To: app.Whole{To: &o.answers},
-			Text: "`answer` to an approval or event, STEP=VALUE, any number of times",
+			Text: "`answer` to an approval or event, STEP=VALUE, any number of times; BLOCK/STEP=VALUE in a block or child order",
 		},
 		{
 			In: app.SearchFlags, Name: "faults", To: &o.faults, Of: faultNames(),
