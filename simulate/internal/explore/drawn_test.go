@@ -68,6 +68,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putLate(rand.New(rand.NewPCG(seed, 0x1a7e)), def)      //nolint:gosec // not for secrets
 	putReminders(rand.New(rand.NewPCG(seed, 0x4e31)), def) //nolint:gosec // not for secrets
 	putAttempts(rand.New(rand.NewPCG(seed, 0xa77e)), def)  //nolint:gosec // not for secrets
+	putOuter(rand.New(rand.NewPCG(seed, 0x2b10)), def)     //nolint:gosec // not for secrets
 	def.AlertUndone = seed%3 == 0
 	def.Events = seed%7 == 3
 	if d.chance(4) {
@@ -435,6 +436,42 @@ func putAttempts(r *rand.Rand, def *core.Definition) {
 		leaf.Steps[leaf.Index("e")].Answer = &again
 		s.Each.Child = sealed(&leaf)
 		s.Each.Definition = leaf.Hash
+	}
+}
+
+// putOuter puts a block around half of the children that wait for an event, so that their answers pass through two
+// orders (P56, answers pass through). It may run one child, or repeat it.
+func putOuter(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Each == nil || s.Each.Events == nil || r.IntN(2) == 0 {
+			continue
+		}
+		inner := *s.Each
+		outer := &core.Definition{
+			Name: core.BlockName(def.Name, s.Name), Agents: inner.Child.Agents, Grace: inner.Child.Grace,
+			ResendAfter: inner.Child.ResendAfter, HopBudget: inner.Child.HopBudget,
+			Output: json.RawMessage(`{"n":"${ order.n ?? 1 }"}`),
+			Steps:  []core.StepDefinition{{Name: "m", OnFailure: core.OnFailureUndo, Each: &inner}},
+		}
+		leaf := *inner.Child
+		leaf.Name = core.BlockName(outer.Name, "m")
+		inner.Child = sealed(&leaf)
+		inner.Workflow = leaf.Name
+		inner.Definition = leaf.Hash
+		if r.IntN(2) == 0 { // the outer one is repeated, or both are
+			outer.Steps[0].Each = &core.Each{
+				Workflow: leaf.Name, Definition: leaf.Hash, Child: &leaf, Concurrency: 1, Events: inner.Events,
+			}
+		} else if inner.Repeat != nil {
+			s.Each.Repeat = nil
+			s.Each.Order = nil
+			s.Each.Tolerate = 0
+		}
+		sealed(outer)
+		s.Each.Child = outer
+		s.Each.Workflow = outer.Name
+		s.Each.Definition = outer.Hash
 	}
 }
 
