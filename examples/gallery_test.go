@@ -45,6 +45,14 @@ func TestEachTestStandsAlone(t *testing.T) {
 	}
 }
 
+func TestTheListNamesEachExample(t *testing.T) {
+	list, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, name := range examples.Names() {
+		require.Contains(t, string(list), fmt.Sprintf("- [%s](%s/%s.yaml): ", name, name, name))
+	}
+}
+
 // answer is what a person or an application says when a step begins to wait.
 type answer struct {
 	step, by string
