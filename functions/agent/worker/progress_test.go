@@ -173,7 +173,8 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		replies.Done(ctx, id, map[string]int{"id": 7}),
 		replies.Failed(ctx, id, worker.Permanent(worker.WithCode(errors.New("no such film"), "gone"))),
 		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)),
-		replies.Progress(ctx, id, 60, "the step's own time", 0))
+		replies.Progress(ctx, id, 60, "the step's own time", 0),
+		replies.Failed(ctx, id, worker.WithCode(errors.New("no film left"), "sold-out")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +188,7 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		{Schema: 1, Outcome: core.OutcomeFailed},
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
 		{Schema: message.Schema, Outcome: message.Progress, Percent: 60, Note: "the step's own time"},
+		{Schema: 1, Outcome: core.OutcomeRetryLater},
 	} {
 		r := all[i]
 		for _, field := range []struct {
@@ -213,6 +215,9 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	}
 	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
 		t.Errorf("%s, %+v, %+v", all[1].Output, all[2].Error, all[3].Error)
+	}
+	if code := all[5].Error.Code; code != "sold-out" {
+		t.Errorf("the code of the last failure is %s", code)
 	}
 	clock.Advance(51 * time.Minute)
 	if err := replies.Done(ctx, id, nil); !errors.Is(err, worker.ErrTooLate) {
