@@ -163,4 +163,8 @@ func (all *scopes) ofGroups() {
 	twice := &core.Repeat{Until: "result.n == 2", AtMost: 2}
 	all.add("a block, repeated", terse(block(twice)), Scope{})
 	all.add("a block, repeated too often", terse(block(&core.Repeat{Until: "false", AtMost: 2})), Scope{})
+	all.add("an approval with two attempts, answered twice", terse(askAgain(asking(false))),
+		people(message.Answer, message.Answer))
+	all.add("a step that is late, without which the order goes on", terse(late(small(core.Idempotent, true))),
+		Scope{Down: []string{"b-agent-1"}})
 }

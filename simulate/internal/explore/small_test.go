@@ -54,6 +54,25 @@ func askedFor(d *core.Definition) *core.Definition {
 	return sealed(d)
 }
 
+// askAgain is an approval alone, which refuses the first answer and waits for a second one (P35).
+func askAgain(d *core.Definition) *core.Definition {
+	d.Steps = d.Steps[d.Index("w"):]
+	d.Steps[0].After = nil
+	d.Steps[0].Answer.Refuse = `value == "yes"`
+	d.Steps[0].Answer.Attempts = 2
+	clear(d.Agents)
+	return sealed(d)
+}
+
+// late is b alone, with a deadline after which the order goes on without it (P58).
+func late(d *core.Definition) *core.Definition {
+	d.Steps = d.Steps[1:]
+	delete(d.Agents, "a-agent")
+	d.Steps[0].Deadline = 6 * core.Second
+	d.Steps[0].OnDeadline = core.OnFailureContinue
+	return sealed(d)
+}
+
 // refusalStops has a refusal, and the end of the time, stop the order.
 func refusalStops(d *core.Definition) *core.Definition {
 	d.Steps[2].OnFailure = core.OnFailureStop
