@@ -96,7 +96,7 @@ func (c *committer) do(ctx context.Context, o operation) error {
 	c.busy = true
 	c.mu.Unlock()
 	if first && c.executeGroup() {
-		go port.Always(context.Background(), nil, "the committer", c.executeAll)
+		go port.Always(context.WithoutCancel(ctx), nil, "the committer", c.executeAll)
 	}
 	select {
 	case <-j.answered:
