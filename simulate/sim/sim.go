@@ -57,8 +57,8 @@ func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }
 
-// Answer sets the value that people or an event give to a step, or to one in a block or child order, as in card/check. The value is JSON, or the text of an
-// approval. The test fails if the step does not accept the value.
+// Answer sets the value that people or an event give to a step, or to one in a block or child order, as in card/check.
+// The value is JSON, or the text of an approval. The test fails if the step does not accept the value.
 func Answer(step, value string) Option {
 	return func(c *check) { c.answers = append(c.answers, step+"="+value) }
 }
