@@ -108,7 +108,12 @@ func nobodyLoses(s *core.StepDefinition) {
 	s.Deadline = 0
 	s.DeadlineAt = nil
 	if s.Each != nil {
+		inner := s.Each.Child.Steps[0].Each
+		if inner != nil { // without the block around it
+			s.Each = inner
+		}
 		s.Each.Enough = nil
+		s.Each.Child.Order = nil // no iteration is refused
 		for k := range s.Each.Child.Steps { // no event comes
 			if a := s.Each.Child.Steps[k].Answer; a != nil {
 				a.Refuse = ""
