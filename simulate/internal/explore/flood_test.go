@@ -113,7 +113,7 @@ func nobodyLoses(s *core.StepDefinition) {
 			s.Each = inner
 		}
 		s.Each.Enough = nil
-		s.Each.Child.Order = nil // no iteration is refused
+		s.Each.Child.Order = nil            // no iteration is refused
 		for k := range s.Each.Child.Steps { // no event comes
 			if a := s.Each.Child.Steps[k].Answer; a != nil {
 				a.Refuse = ""
