@@ -93,5 +93,5 @@ grep -q '"Entrypoint":\["/stepkeeper"\],.*"User":"65532:65532"' "$(blob "$manife
 }
 mkdir "$work/image"
 tar -xf "$(blob "$manifest" layers 0)" -C "$work/image"
-processes image env -i HOME=/home/nonroot chroot --userspec=65532:65532 "$work/image" /stepkeeper
+processes image env -i HOME=/home/nonroot "$(command -v chroot)" --userspec=65532:65532 "$work/image" /stepkeeper
 echo "release: the image runs without an engine"
