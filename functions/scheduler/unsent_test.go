@@ -113,6 +113,24 @@ func TestAStatusOvertakenByOthersIsSentAfterAKill(t *testing.T) {
 	}
 }
 
+// P12: a Scheduler is killed after its commit, and before it sends. Others take the order to its end before the message
+// of the first one comes again.
+func TestAStatusOvertakenByOtherProcessesIsSentWhenItsMessageComesAgain(t *testing.T) {
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	submitted := deliver(actorstest.Order("o-1"))
+	w.Fail = func(string, port.Message) error { panic("killed") }
+	require.False(t, alive(func() { w.Scheduler.Handle(ctx, port.Intake, submitted) }))
+	w.Fail = nil
+	w.Boot()
+	for range 100 {
+		w.Round()
+	}
+	require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
+	require.NotContains(t, w.Statuses, "o-1/1", "nobody but the first Scheduler has the status")
+	w.Scheduler.Handle(ctx, port.Intake, again(submitted))
+	noGap(t, w, "o-1")
+}
+
 // P12: an operator takes up an order whose end was stored and not reported. The status of that end is not lost.
 // If the process is killed once more, a status without content has its number.
 func TestAnEndThatIsLeftIsReported(t *testing.T) {

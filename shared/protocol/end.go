@@ -191,8 +191,10 @@ func (t *Task) keepEndStates(before *Task) {
 // (P12, effects are emitted again).
 func (r *decision) emitAgain() {
 	t := r.t
-	for _, status := range t.StatusesSince(t.ReplyTo, t.Told+1) {
-		if !r.bySupervisor() && r.causedStatus(status.Status.Seq) {
+	for n := 1; n <= t.StatusSeq && t.ReplyTo != "" && !r.bySupervisor(); n++ {
+		if r.causedStatus(n) {
+			status := t.numbered(n)
+			status.ReplyTo = t.ReplyTo
 			r.tell(status)
 		}
 	}
@@ -204,19 +206,22 @@ func (r *decision) emitAgain() {
 	}
 }
 
-// causedStatus reports whether the event has caused the status with the number n. A superseded status has no known
-// cause. The status of an end is emitted with the end.
+// causedStatus reports whether the event has caused the status with the number n. Told does not count here: another
+// process may have committed the status and not sent it, and its message comes again. Nobody knows the cause of a
+// superseded status, so that one follows from Told, as after a restart. The status of an end is emitted with the end.
 func (r *decision) causedStatus(n int) bool {
+	finished := slices.IndexFunc(r.t.Steps, func(s Step) bool { return s.Finish.Seq == n })
 	switch {
 	case n == r.t.End.Seq:
 		return false
 	case r.about.kind == restarted:
-		return true
+		return n > r.t.Told
 	case n == r.t.Start.Seq:
 		return r.about.kind == submitted || r.about.kind == resubmit
+	case finished >= 0:
+		return r.t.Steps[finished].Finish.Cause == r.cause
 	}
-	i := slices.IndexFunc(r.t.Steps, func(s Step) bool { return s.Finish.Seq == n })
-	return i < 0 || r.t.Steps[i].Finish.Cause == r.cause
+	return n > r.t.Told
 }
 
 // emitAgain emits the messages of the step's claim if they are still needed. The Wake of a step without a claim

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -29,17 +31,32 @@ func (p Page) steps(w io.Writer, t view.Task) {
 	}
 	header := []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}
 	const indent = "  "
-	for _, spare := range []string{"FIRST", "AGENT"} { // the timeline has the one, the workflow the other
-		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= leastColumn {
+	Table(w, p.Style, indent, p.fitting(indent, header, rows), rows)
+}
+
+// fitting takes columns out of the rows and out of the header, which it returns, until a screen has room for the notes.
+func (p Page) fitting(indent string, header []string, rows [][]string) []string {
+	notes := 0
+	for _, row := range rows {
+		notes = max(notes, text.StringWidthWithoutEscSequences(row[len(row)-1]))
+	}
+	for _, spare := range []struct {
+		column string
+		least  int // width of the notes for which the column goes
+	}{
+		{"FIRST", notes},                   // the timeline has it
+		{"AGENT", min(notes, leastColumn)}, // the workflow has it
+	} {
+		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= spare.least {
 			break
 		}
-		at := slices.Index(header, spare)
+		at := slices.Index(header, spare.column)
 		header = slices.Delete(header, at, at+1)
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], at, at+1)
 		}
 	}
-	Table(w, p.Style, indent, header, rows)
+	return header
 }
 
 func (p Page) attempts(w io.Writer, t view.Task) {

@@ -25,6 +25,7 @@ event failed a/1
 event submit
 ----
   ignored: the order is there
+  -> shop: started, number 1, 
   due 12:00:30
 
 event failed b/1
