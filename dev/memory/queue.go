@@ -161,11 +161,9 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 		return nil, err
 	}
 	now := q.clock.Now()
-	var w *waiter
+	var woken *waiter
 	for until := now.Add(wait); ; now = q.clock.Now() {
-		var deliveries []port.Delivery
-		var left []buried
-		deliveries, left, w = q.takeOrWait(w, now, until, max, visibility)
+		deliveries, left, w := q.takeOrWait(woken, now, until, max, visibility)
 		q.settle(ctx, left)
 		if w == nil {
 			return deliveries, nil
@@ -180,6 +178,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			q.leave(w)
 			return nil, err
 		}
+		woken = w
 	}
 }
 

@@ -81,3 +81,35 @@ func TestReceiversThatTakeLittleWakeEachOther(t *testing.T) {
 		require.Zero(t, time.Since(began), "no receiver must wait for the end of its time")
 	})
 }
+
+// late is a clock whose alarms ring although they were stopped, as one does that rings at the same time.
+type late struct {
+	port.Timer
+	ring []func()
+}
+
+func (c *late) At(at time.Time, run func()) (stop func()) {
+	c.ring = append(c.ring, run)
+	return c.Timer.At(at, run)
+}
+
+func TestAnAlarmMayRingAfterItsReceiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &late{Timer: port.ClockFunc(time.Now)}
+		queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "a"}})
+		require.NoError(t, err)
+		q, err := queues.Queue("a")
+		require.NoError(t, err)
+		got := make(chan int, 1)
+		go func() {
+			deliveries, _ := q.Receive(t.Context(), 1, time.Second, time.Minute)
+			got <- len(deliveries)
+		}()
+		synctest.Wait()
+		q.Send(t.Context(), []port.Message{{Body: []byte("m")}})
+		require.Equal(t, 1, <-got)
+		for _, ring := range clock.ring {
+			require.NotPanics(t, ring)
+		}
+	})
+}

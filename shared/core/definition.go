@@ -363,8 +363,8 @@ type Answer struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Refuse is an expression about the value. If the expression is true, the step fails for good.
 	Refuse string `json:"refuse,omitempty"`
-	// Attempts is the number of rounds in which a value may be refused: after each but the last one the step asks again.
-	// At most MaxAttempts; 0 means 1.
+	// Attempts is the number of rounds in which a value may be refused. After each but the last one the step asks
+	// again. At most MaxAttempts; 0 means 1.
 	Attempts int `json:"attempts,omitempty"`
 	// OnTimeout is the reaction if no answer comes in time. It is required if TimeoutValue is not set.
 	OnTimeout Policy `json:"onTimeout,omitempty"`
@@ -391,7 +391,7 @@ const (
 	MaxAnswerBy    = 128     // length of a person's name
 	MaxAnswerValue = 8 << 10 // size of an event's value
 	MaxApproval    = 64      // size of an approval's value
-	MaxAttempts    = 8       // rounds of a question; a step keeps as many verdicts, and a parent passes on as many answers
+	MaxAttempts    = 8       // rounds of a question; a step keeps as many verdicts, a parent as many answers
 )
 
 // PersonName reports whether a text is a valid name of a person who answers. A valid name has 1 to
