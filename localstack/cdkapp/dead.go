@@ -43,16 +43,38 @@ func DeadLetter(ctx context.Context, c aws.Config, dead, body string) (err error
 		return err
 	}
 	for received := 0; ; { // the receive after the last permitted one moves the message
-		got, err := queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: url})
+		got, err := queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: url, WaitTimeSeconds: 1})
 		if err != nil {
 			return err
 		}
 		received += len(got.Messages)
-		if received > 0 && len(got.Messages) == 0 {
-			return nil
+		if len(got.Messages) == 0 {
+			moved, err := isEmpty(ctx, queues, url) // the response of a receive may have been lost
+			if err != nil || received > 0 || moved {
+				return err
+			}
 		}
 		if err := port.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+func isEmpty(ctx context.Context, queues *sqs.Client, url *string) (bool, error) {
+	is, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: url,
+		AttributeNames: []types.QueueAttributeName{
+			types.QueueAttributeNameApproximateNumberOfMessages,
+			types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		},
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, number := range is.Attributes {
+		if number != "0" {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -5,7 +5,8 @@ set -euo pipefail
 release=$(realpath "$1")
 readme=$(realpath "$(dirname "$0")/../../README.md")
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+set -m # a server and the shell around it are one process group
+trap 'for job in $(jobs -p); do kill -- "-$job"; done; wait; rm -rf "$work"' EXIT
 
 fail() {
 	echo "release: $*" >&2
