@@ -32,8 +32,9 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	slack := 2*d.W.Skew() + 2
 	h.Text(string(t.ProcessState))
 	h.Yes(t.Erased != nil)
+	undoable := t.ProcessState == core.Processed && t.Parent != nil // by its parent (P41)
 	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
-		t.ProcessState == core.Closed) && t.AtRest() {
+		t.ProcessState == core.Closed) && t.AtRest() && !undoable {
 		final(d, h, t)
 		return
 	}
@@ -68,7 +69,7 @@ func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	for _, u := range t.Undelivered {
 		h.Text(u.ReplyTo)
 		h.Number(int64(u.First))
-		h.Moment(u.Since, now, 0)
+		h.Number(int64(u.Since) - now) // the next resend time depends on how long that is ago (P12b)
 		h.Moment(u.ResendAt, now, 0)
 	}
 	if len(d.W.Store.Ids) > 1 && t.Due != 0 { // The index may list any of them first.
