@@ -11,7 +11,8 @@ crane() { ${GO:-go} run github.com/google/go-containerregistry/cmd/crane@v0.20.6
 	exit 1
 }
 work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+set -m # the registry and what runs it are one process group
+trap 'for job in $(jobs -p); do kill -- "-$job"; done; wait; rm -rf "$work"' EXIT
 
 # layer writes what an image holds: the program, certificates, a folder for its user, and one for temporary files.
 layer() {
