@@ -1,7 +1,6 @@
 package protocol_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,23 +88,4 @@ func TestADecidedAny(t *testing.T) {
 		require.False(t, dec.Verdict.Accepted)
 		require.Contains(t, dec.Verdict.Reason, c.refused)
 	}
-}
-
-// P54: a member that waits is withdrawn by the end of its step, and not finished, although its time has come as well.
-func TestAWaitOfADecidedAnyDoesNotEnd(t *testing.T) {
-	steps := firstOf(1, "p", "q")
-	steps[1] = waitStep("s-q", core.Minute)
-	d := begun(t, steps...)
-	d.def.Notify = append(d.def.Notify, core.StatusStepFinished)
-	d.wait(core.Minute)
-	dec := d.decide(done("s-p", 1))
-	finished := func(step string) bool {
-		return slices.ContainsFunc(dec.Effects, func(e core.Effect) bool {
-			status, is := e.(core.SendStatus)
-			return is && status.Status.Kind == core.StatusStepFinished && status.Status.Step == step
-		})
-	}
-	require.True(t, finished("s-p"))
-	require.False(t, finished("s-q"))
-	require.Equal(t, core.Compensated, d.task.Step("s-q").State)
 }

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -99,94 +98,6 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	}
 }
 
-// P51, P12: every request of the step in this run has the new input, byte for byte, and the same key.
-func TestAnotherInputIsSent(t *testing.T) {
-	d := stopped(t)
-	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
-	command := correcting(d, "b", corrected)
-	dec := d.decide(command)
-	if v := dec.Verdict; !v.Accepted || v.Reason != "with another input for b" || v.By != "ann" {
-		t.Errorf("%+v", v)
-	}
-	sent := requests(dec.Effects)
-	if len(sent) != 1 || sent[0].Step != "b" || string(sent[0].Input) != string(corrected) ||
-		sent[0].Key != "o1/0/b" || sent[0].Attempt != 2 {
-		t.Fatalf("%+v", sent)
-	}
-	if g := d.task.Step("b").Corrected; g == nil || g.Command != 2 || g.By != "ann" ||
-		g.Reason != "wrong amount" || g.At != d.now {
-		t.Errorf("stored: %+v", g)
-	}
-	if again := requests(d.ignored(command)); len(again) != 1 || snapshot(again[0]) != snapshot(sent[0]) {
-		t.Errorf("emitted again: %+v", again)
-	}
-	d.decide(later("b", 2))
-	d.wait(core.Minute)
-	if next := requests(d.decide(wake("b", 2)).Effects); len(next) != 1 ||
-		string(next[0].Input) != string(corrected) {
-		t.Errorf("the next attempt: %+v", next)
-	}
-	if next := requests(d.decide(done("b", 3)).Effects); len(next) != 1 || next[0].Step != "c" ||
-		string(next[0].Input) == string(corrected) {
-		t.Errorf("the next step: %+v", next)
-	}
-	if shown, err := protocol.InputOf(d.def, d.order, d.task, 1); err != nil ||
-		string(shown) != string(corrected) {
-		t.Errorf("shown: %s, %v", shown, err)
-	}
-	if shown, err := protocol.InputOf(d.def, nil, d.task, 0); !errors.Is(err, core.ErrOrderNeeded) {
-		t.Errorf("without the order, shown: %s, %v", shown, err)
-	}
-}
-
-// P51: an undo without an input of its own gets the new input of the do. An undo with its own input keeps it.
-func TestTheUndoOfACorrectedStep(t *testing.T) {
-	for _, own := range []bool{false, true} {
-		d := stopped(t, func(s *core.StepDefinition) {
-			if !own {
-				s.Undo.Input = nil
-			}
-		})
-		d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
-		d.decideAll(correcting(d, "b", corrected), done("b", 2), failed("c", 1))
-		d.wait(core.Hour)
-		d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 2})
-		sent := requests(d.decide(undone("c", 2)).Effects)
-		if len(sent) != 1 || sent[0].Operation != core.UndoOp ||
-			(string(sent[0].Input) == string(corrected)) == own || sent[0].Key != "o1/0/b" {
-			t.Errorf("own input %v: %+v", own, sent)
-		}
-	}
-}
-
-// P51: the next run has keys of its own, so that any call can get another input, and an earlier one ends with
-// its run.
-func TestAnotherInputAndTheNextRun(t *testing.T) {
-	d := stopped(t)
-	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
-	d.decideAll(correcting(d, "b", corrected), failed("b", 2))
-	d.wait(core.Hour)
-	d.decide(core.Command{Name: core.UndoCommand, ID: "u", Number: 2})
-	d.decideAll(undone("b", 3), undone("a", 2))
-	if d.task.ProcessState != core.Compensated {
-		t.Fatal(states(d.task))
-	}
-	again := correcting(d, "a", json.RawMessage(`"other"`))
-	again.ID = "s"
-	dec := d.decide(again)
-	sent := requests(dec.Effects)
-	if !dec.Verdict.Accepted || len(sent) != 1 || sent[0].Key != "o1/1/a" ||
-		string(sent[0].Input) != `"other"` {
-		t.Fatalf("%+v, %+v", dec.Verdict, sent)
-	}
-	r := done("a", 3)
-	r.Run = 1
-	if sent := requests(d.decide(r).Effects); len(sent) != 1 || sent[0].Key != "o1/1/b" ||
-		string(sent[0].Input) == string(corrected) {
-		t.Errorf("b in the next run: %+v", sent)
-	}
-}
-
 // P51, P49: a Move keeps the new input, unless the new definition has another input for the step.
 func TestMoveOfACorrectedStep(t *testing.T) {
 	for name, x := range map[string]struct {
@@ -259,25 +170,5 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	}
 	if dec := d.command(t, correcting(d, "b", corrected), room); !dec.Verdict.Accepted {
 		t.Errorf("%+v", dec.Verdict)
-	}
-}
-
-// P51, P22a: a refusal for good proves that a point of no return had no effect. A new claim removes the
-// proof.
-func TestAnotherInputForARefusedPointOfNoReturn(t *testing.T) {
-	d := begun(t, step("a"), step("b", after("a"), noReturn))
-	refusal := failed("b", 1)
-	refusal.NoEffect = true
-	d.decideAll(done("a", 1), refusal)
-	dec := d.decide(correcting(d, "b", corrected))
-	if sent := requests(dec.Effects); !dec.Verdict.Accepted || len(sent) != 1 ||
-		string(sent[0].Input) != string(corrected) {
-		t.Fatalf("%+v", dec.Verdict)
-	}
-	d.decide(failed("b", 2)) // without a proof
-	again := correcting(d, "b", json.RawMessage(`"third"`))
-	again.ID = "s"
-	if v := d.decide(again).Verdict; v.Accepted || !strings.Contains(v.Reason, "not proven") {
-		t.Errorf("%+v", v)
 	}
 }

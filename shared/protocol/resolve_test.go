@@ -17,25 +17,6 @@ func happened(d *desk, step string, output json.RawMessage) core.Command {
 	}
 }
 
-// What the operator states that a step returned is its output: later steps read it, and a late reply does not
-// change it.
-func TestResolveWithAnOutput(t *testing.T) {
-	d := stopped(t)
-	output := json.RawMessage(`{"charged":12}`)
-	dec := d.decide(happened(d, "b", output))
-	if v := dec.Verdict; !v.Accepted || v.Reason != "with an output for b" {
-		t.Fatalf("%+v", v)
-	}
-	if s := d.task.Step("b"); s.State != core.Processed || string(s.Output) != string(output) {
-		t.Fatalf("%s with %s", s.State, s.Output)
-	}
-	d.ignored(done("b", 1))
-	sent := requests(d.decide(core.Command{Name: core.Resubmit, ID: "r", Number: d.task.Commands.Number}).Effects)
-	if len(sent) != 1 || sent[0].Step != "c" || !strings.Contains(string(sent[0].Input), `"charged"`) {
-		t.Errorf("%+v", sent)
-	}
-}
-
 // An output is refused for a call without effect, for a step that is being undone, and if it is too large.
 func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	text := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }

@@ -43,6 +43,7 @@ func report(t *testing.T, text string) string {
 	s := &story{
 		desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
 		def:  workflow(),
+		sent: map[string]string{},
 	}
 	s.expr = &expressions{
 		reads: map[int][]string{},
@@ -80,7 +81,8 @@ type story struct {
 	kept core.Duration // time that the services remember keys; 0 means for ever
 	out  strings.Builder
 
-	answers int // number of answers given so far
+	answers int               // number of answers given so far
+	sent    map[string]string // requests and numbered statuses by what identifies them
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
@@ -143,6 +145,8 @@ func (s *story) workflow(opts map[string]string) {
 			s.def.Deadline = s.span(v)
 		case "on-deadline":
 			s.def.OnDeadline = core.Policy(v)
+		case "tell-after":
+			s.def.ResendAfter = s.span(v)
 		case "output":
 			s.def.Output = json.RawMessage(`"template"`)
 			if v == "fails" {
@@ -259,6 +263,9 @@ func (s *story) step(name string, opts map[string]string) {
 		case "input":
 			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
 		case "undo-input":
+			if v == "none" {
+				d.Undo.Input = nil
+			}
 			s.expr.undo[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
 		default:
 			s.Fatalf("step has no %q", k)
@@ -527,9 +534,16 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "undo":
 		return core.Command{Name: core.UndoCommand, ID: id, Number: number}
 	case "resubmit":
-		return core.Command{Name: core.Resubmit, ID: id, Number: number, Deadline: deadline}
+		return core.Command{
+			Name: core.Resubmit, ID: id, Number: number, Deadline: deadline,
+			Step: opts["step"], Input: raw(opts["input"]),
+			Sender: core.Sender{By: opts["by"], Reason: opts["reason"]},
+		}
 	case "resolve":
-		return core.Command{Name: core.Resolve, ID: id, Number: number, Step: words[1], Fact: core.Fact(words[2])}
+		return core.Command{
+			Name: core.Resolve, ID: id, Number: number, Step: words[1], Fact: core.Fact(words[2]),
+			Output: raw(opts["output"]),
+		}
 	case "close":
 		return core.Command{Name: core.Close, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
@@ -540,6 +554,10 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		}
 	case "settle":
 		return core.Settle{}
+	case "resend":
+		return core.ResendDue{}
+	case "deadline":
+		return core.DeadlinePassed{Run: run}
 	case "unsent": // the receiver, the lowest number, and the reason
 		return core.Unsent{ReplyTo: words[0], First: s.number(words[1]), Reason: strings.Join(words[2:], " ")}
 	case "answer":
@@ -590,6 +608,10 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	if kind == "wake" {
 		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt), Early: slices.Contains(words, "early")}
 	}
+	if kind == "overdue" {
+		queues := map[string]core.QueueState{"held": core.QueueHeld, "passed": core.QueuePassed}
+		return core.Overdue{Step: name, Attempt: s.number(attempt), Queue: queues[opts["queue"]]}
+	}
 	r := map[string]core.Reply{
 		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
 		"undo-failed":   undoFailed(name, 0),
@@ -610,10 +632,19 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	r.Run = run
 	r.Attempt = s.number(attempt)
 	r.NoEffect = slices.Contains(words, "no-effect")
+	r.Code = cmp.Or(opts["code"], r.Code)
 	if v := opts["retry-after"]; v != "" {
 		r.RetryAfter = s.span(v)
 	}
 	return r
+}
+
+// raw returns a JSON text, or nil for none.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
 }
 
 func passed(words []string) (all []core.Passed) {
@@ -815,6 +846,9 @@ func describeStep(s *protocol.Step) string {
 			text += ", passes " + a.ID
 		}
 	}
+	if c := s.Corrected; c != nil {
+		text += strings.TrimRight(fmt.Sprintf(", input of command %d %s %s", c.Command, c.By, c.Reason), " ")
+	}
 	if p := s.Claim.Progress; p != nil {
 		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
 	}
@@ -847,7 +881,14 @@ func describeError(e *protocol.StepError) string {
 	if e == nil {
 		return ""
 	}
-	return fmt.Sprintf("error of attempt %d at %s, %s: %s", e.Attempt, clock(e.At), e.Code, e.Message)
+	text := fmt.Sprintf("error of attempt %d at %s, %s: %s", e.Attempt, clock(e.At), e.Code, e.Message)
+	if e.Since != 0 {
+		text += ", since " + clock(e.Since)
+	}
+	if e.Polling != 0 {
+		text += ", polling since " + clock(e.Polling)
+	}
+	return text
 }
 
 func describeChildren(c *protocol.Children) (text string) {
@@ -894,16 +935,29 @@ func describeAnswers(s *protocol.Step) (text string) {
 	return text
 }
 
+// again checks that what is sent again is the same byte for byte (P12).
+func (s *story) again(id string, e core.Effect) {
+	text := snapshot(e)
+	if first, known := s.sent[id]; known {
+		require.Equal(s, first, text, "%s is sent again otherwise", id)
+	}
+	s.sent[id] = text
+}
+
 func (s *story) printEffects(effects []core.Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case core.SendRequest:
+			s.again(fmt.Sprint(e.Key, " ", e.Operation, "/", e.Attempt), e)
 			fact := ""
 			if e.Resolved != nil {
 				fact = ", resolved: " + string(e.Resolved.Fact)
 			}
 			if e.PointOfNoReturn {
 				fact += ", point of no return"
+			}
+			if e.Grade == core.Plain {
+				fact += ", plain"
 			}
 			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt,
 				e.Key, clock(e.StopBy), fact, e.Input)
@@ -917,6 +971,9 @@ func (s *story) printEffects(effects []core.Effect) {
 			s.printf("  -> scheduler: settle")
 		case core.SendStatus:
 			st := e.Status
+			if st.Seq > 0 {
+				s.again(fmt.Sprint(e.ReplyTo, " ", st.Seq), e)
+			}
 			text := strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " ")
 			if st.Kind == core.StatusProgress {
 				text += fmt.Sprintf(", %d %% %s", st.Percent, st.Note)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -19,83 +18,6 @@ func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
 		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.Wait.At, s.CompleteBy,
 			d.now.Add(wakeAt), d.now.Add(completeBy))
 	}
-}
-
-// P33: in Error a wait has no time, and keeps the one at which it ends. Resubmit ends it if that has come,
-// before it claims, and else lets it go on to it.
-func TestAWaitInError(t *testing.T) {
-	for _, x := range []struct {
-		after          core.Duration
-		states, effect string
-	}{
-		{30 * core.Second, "Processing: a Processing/2, w Waiting/1, b Pending/0", "wake w/1, do a/2"},
-		{core.Minute, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1"},
-	} {
-		d := begun(t, step("a", stopping), waitStep("w", core.Minute), step("b", after("w")))
-		at := d.task.Step("w").Wait.At
-		d.settle(d.decide(failed("a", 1)))
-		if s := d.task.Step("w"); s.State != core.Waiting || s.Wait.At != at || s.CompleteBy != 0 {
-			t.Fatalf("in Error it is %s until %s, looked at by %s", s.State, s.Wait.At, s.CompleteBy)
-		}
-		d.wait(x.after)
-		if again := d.ignored(wake("w", 1)); len(again) > 0 {
-			t.Errorf("a Wake in Error emits %s", brief(again))
-		}
-		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 0, Step: "w", Fact: core.NotHappened})
-		dec := d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 1})
-		d.expect(dec.Effects, x.states, x.effect)
-		if d.task.Step("w").State == core.Waiting {
-			d.waitsFor(core.Minute-x.after, core.Minute-x.after+5*core.Second)
-			if again := d.ignored(core.Command{Name: core.Resubmit, ID: "c", Number: 1}); brief(again) != "do a/2, wake w/1" {
-				t.Errorf("the command came again and emits %s", brief(again))
-			}
-		}
-	}
-}
-
-// P34: the operator ends a wait before its time. A task that goes forward continues at once; one in Error waits
-// for its Resubmit.
-func TestTheOperatorEndsAWait(t *testing.T) {
-	end := core.Command{Name: core.Resolve, ID: "r", Number: 0, Step: "w", Fact: core.Happened}
-	t.Run("forward", func(t *testing.T) {
-		d := begun(t, waitStep("w", core.Day), step("b", after("w")))
-		dec := d.decide(end)
-		d.expect(dec.Effects, "Processing: w Processed/1, b Processing/1", "do b/1")
-		require.Equal(t, "do b/1", brief(d.ignored(end)), "the command came again")
-		require.Empty(t, d.ignored(wake("w", 1)))
-	})
-	t.Run("in Error", func(t *testing.T) {
-		d := begun(t, step("a", stopping), waitStep("w", core.Day), step("b", after("w")))
-		d.settle(d.decide(failed("a", 1)))
-		dec := d.decide(end)
-		d.expect(dec.Effects, "Error forward: a Failed/1, w Processed/1, b Pending/0", "")
-		dec = d.decide(core.Command{Name: core.Resubmit, ID: "c", Number: 1})
-		d.expect(dec.Effects, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1")
-	})
-	for name, resolve := range map[string]core.Command{
-		"another fact": {Name: core.Resolve, ID: "r", Step: "w", Fact: core.Undone},
-		"an output":    {Name: core.Resolve, ID: "r", Step: "w", Fact: core.Happened, Output: json.RawMessage(`{}`)},
-		"not begun":    {Name: core.Resolve, ID: "r", Step: "v", Fact: core.Happened},
-	} {
-		t.Run(name, func(t *testing.T) {
-			later := waitStep("v", core.Day)
-			later.After = []string{"w"}
-			d := begun(t, waitStep("w", core.Day), later)
-			d.refused(resolve)
-		})
-	}
-	t.Run("closed", func(t *testing.T) {
-		d := begun(t, step("a", stopping), waitStep("w", core.Day))
-		d.settle(d.decide(failed("a", 1)))
-		d.wait(core.Hour)
-		d.decide(core.Command{Name: core.Close, ID: "c", Sender: core.Sender{By: "ann", Reason: "settled by hand"}})
-		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 1, Step: "w", Fact: core.Happened})
-	})
-	t.Run("being undone", func(t *testing.T) {
-		d := begun(t, step("a"), waitStep("w", core.Day))
-		d.decide(core.Command{Name: core.Cancel, ID: "c"})
-		d.refused(core.Command{Name: core.Resolve, ID: "r", Number: 1, Step: "w", Fact: core.Happened})
-	})
 }
 
 // P34: the value of until is read as a time. If it is not a time, or too far ahead, the step fails before its

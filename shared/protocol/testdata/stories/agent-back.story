@@ -14,7 +14,7 @@ event submit
 event no-agent pay/1
 ----
     pay Pending, attempt 1, waits until 12:00:02.502, complete by 12:00:07.502
-      error of attempt 1 at 12:00:00, no-agent: no call was made
+      error of attempt 1 at 12:00:00, no-agent: no call was made, since 12:00:00
     attempt pay/1 ended: retry-later no-agent
   -> scheduler: wake pay/1, at 12:00:02.502
   due 12:00:07.502
@@ -33,7 +33,7 @@ event wake pay/1 early
 event breaker-open pay/2
 ----
     pay Pending, attempt 2, waits until 12:00:02.637, complete by 12:00:07.637
-      error of attempt 2 at 12:00:00, breaker-open: no call was made
+      error of attempt 2 at 12:00:00, breaker-open: no call was made, since 12:00:00
     attempt pay/2 ended: retry-later breaker-open
   -> scheduler: wake pay/2, at 12:00:02.637
   due 12:00:07.502
@@ -53,6 +53,7 @@ event wake pay/2 early
 event done pay/3
 ----
     pay Processed, attempt 3
+      error of attempt 2 at 12:00:00, breaker-open: no call was made
     ship Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> ship-agent: do-ship (do/1), key o1/0/ship, stop by 12:00:30 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
   due 12:00:07.502

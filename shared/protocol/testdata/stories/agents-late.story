@@ -28,7 +28,7 @@ event wake pay/1
 event not-now pay/2
 ----
     pay Pending, attempt 2, waits until 12:00:32.637, complete by 12:00:37.637
-      error of attempt 2 at 12:00:30, unauthorized: no call was made
+      error of attempt 2 at 12:00:30, unauthorized: no call was made, since 12:00:30
     attempt pay/2 ended: retry-later unauthorized
   -> scheduler: wake pay/2, at 12:00:32.637
   due 12:00:35

@@ -22,7 +22,7 @@ event failed fedex/1
 event undo-not-now fedex/2
 ----
     fedex UndoWait, attempt 2, 1 failed, failed for good: refused, waits until 12:00:02.911, complete by 12:00:07.911
-      error of attempt 2 at 12:00:00, unauthorized: no call was made
+      error of attempt 2 at 12:00:00, unauthorized: no call was made, since 12:00:00
     attempt fedex/2 ended: retry-later unauthorized
   -> scheduler: wake fedex/2, at 12:00:02.911
   due 12:00:07.911

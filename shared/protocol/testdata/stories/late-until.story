@@ -15,7 +15,7 @@ event done a/2
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
     a Pending, attempt 1, waits until 12:00:02.647, complete by 12:00:07.647
-      error of attempt 1 at 12:00:00, not-yet: no call was made
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt a/1 ended: retry-later not-yet
   -> scheduler: wake a/1, at 12:00:02.647
   due 12:00:07.647

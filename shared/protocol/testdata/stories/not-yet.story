@@ -11,7 +11,7 @@ event submit
 event not-yet parcel/1 retry-after=20s
 ----
     parcel Pending, attempt 1, waits until 12:00:20, complete by 12:00:25
-      error of attempt 1 at 12:00:00, not-yet: no call was made
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt parcel/1 ended: retry-later not-yet
   -> scheduler: wake parcel/1, at 12:00:20
   due 12:00:25
@@ -28,7 +28,7 @@ event wake parcel/1
 event breaker-open parcel/2
 ----
     parcel Pending, attempt 2, waits until 12:00:22.912, complete by 12:00:27.912
-      error of attempt 2 at 12:00:20, breaker-open: no call was made
+      error of attempt 2 at 12:00:20, breaker-open: no call was made, since 12:00:20, polling since 12:00:00
     attempt parcel/2 ended: retry-later breaker-open
   -> scheduler: wake parcel/2, at 12:00:22.912
   due 12:00:25
@@ -44,7 +44,7 @@ event wake parcel/2
 event not-yet parcel/3 retry-after=10m
 ----
     parcel Pending, attempt 3, waits until 12:01:00, complete by 12:01:05
-      error of attempt 3 at 12:00:30, not-yet: no call was made
+      error of attempt 3 at 12:00:30, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt parcel/3 ended: retry-later not-yet
   -> scheduler: wake parcel/3, at 12:01:00
   due 12:00:25
@@ -82,7 +82,7 @@ event resubmit c1
 event not-yet parcel/5
 ----
     parcel Pending, attempt 5, waits until 12:01:02.208, complete by 12:01:07.208
-      error of attempt 5 at 12:01:00, not-yet: no call was made
+      error of attempt 5 at 12:01:00, not-yet: no call was made, since 12:01:00, polling since 12:01:00
     attempt parcel/5 ended: retry-later not-yet
   -> scheduler: wake parcel/5, at 12:01:02.208
   due 12:01:07.208
@@ -99,6 +99,7 @@ event done parcel/6
 ----
   Processed
     parcel Processed, attempt 6
+      error of attempt 5 at 12:01:00, not-yet: no call was made
   -> shop: completed, number 2, 
        parcel Processed, attempt 6
   reported

@@ -25,7 +25,7 @@ wait 1s
 event not-now deposit/1 no-effect
 ----
     deposit Pending, attempt 1, without effect, waits until 12:00:03.427, complete by 12:00:08.427
-      error of attempt 1 at 12:00:01, unauthorized: no call was made
+      error of attempt 1 at 12:00:01, unauthorized: no call was made, since 12:00:01
     attempt deposit/1 ended: retry-later unauthorized
   -> scheduler: wake deposit/1, at 12:00:03.427
   due 12:00:08.427
@@ -52,7 +52,7 @@ wait 1s
 event not-now deposit/2 no-effect
 ----
     deposit Pending, attempt 2, without effect, waits until 12:00:13.601, complete by 12:00:18.601
-      error of attempt 2 at 12:00:07, unauthorized: no call was made
+      error of attempt 2 at 12:00:07, unauthorized: no call was made, since 12:00:01
     attempt deposit/2 ended: retry-later unauthorized
   -> scheduler: wake deposit/2, at 12:00:13.601
   due 12:00:08.427
@@ -63,5 +63,6 @@ event cancel c2
   Compensating, because of cancel
     withdraw Compensating, attempt 2, locked by scheduler-1, complete by 12:00:37
     deposit Compensated, attempt 2, without effect
+      error of attempt 2 at 12:00:07, unauthorized: no call was made
   -> withdraw-agent: undo-withdraw (undo/2), key o1/0/withdraw, stop by 12:00:37 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:08.427

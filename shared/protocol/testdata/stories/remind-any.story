@@ -28,7 +28,7 @@ event wake s/1
   -> scheduler: wake s-b/1, at 13:00:00
   due 12:00:30
     s-a Pending, attempt 1, reminds by 12:01:05, waits until 12:00:02.517, complete by 12:00:07.517
-      error of attempt 1 at 12:00:00, not-yet: no call was made
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt s-a/1 ended: retry-later not-yet
   -> scheduler: wake s-a/1, at 12:00:02.517
   due 12:00:07.517

@@ -18,7 +18,7 @@ event wake a/1
 event wake a/1
 ----
     a Pending, attempt 1, reminds by 12:02:05, waits until 12:00:02.647, complete by 12:00:07.647
-      error of attempt 1 at 12:00:00, not-yet: no call was made
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt a/1 ended: retry-later not-yet
   -> scheduler: wake a/1, at 12:00:02.647
   due 12:00:07.647
@@ -69,7 +69,7 @@ event done a/2
 event wake a/2
 ----
     a Pending, attempt 2, reminded 2, reminds by 12:04:05, waits until 12:07:24.940, complete by 12:07:29.940
-      error of attempt 2 at 12:03:00, not-yet: no call was made
+      error of attempt 2 at 12:03:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt a/2 ended: retry-later not-yet
   -> scheduler: wake a/2, at 12:07:24.940
   due 12:00:07.647
@@ -83,6 +83,7 @@ supervisor: Overdue{"Step":"a","Attempt":2,"Queue":0}
   due 12:04:15
 12:14:10
     a Processed, attempt 2, reminded 3
+      error of attempt 2 at 12:03:00, not-yet: no call was made
     b Processing, attempt 1, locked by scheduler-1, complete by 12:14:40
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:14:40 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:04:15

@@ -10,7 +10,7 @@ event not-yet a/1
   -> scheduler: wake a/1, at 12:10:00
   due 12:00:30
     a Pending, attempt 1, reminds by 12:10:05, waits until 12:00:02.647, complete by 12:00:07.647
-      error of attempt 1 at 12:00:00, not-yet: no call was made
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt a/1 ended: retry-later not-yet
   -> scheduler: wake a/1, at 12:00:02.647
   due 12:00:07.647

@@ -9,7 +9,7 @@ event submit
     a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     b Pending
   -> shop: started, number 1, 
-  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30, plain {"order":{"n":1}}
   due 12:00:30
 
 wait 30s

@@ -7,14 +7,14 @@ event submit
   Processing
     a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     b Pending
-  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30, plain {"order":{"n":1}}
   due 12:00:30
 
 event done a/1
 ----
     a Processed, attempt 1
     b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30, plain {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 
 event failed b/1
@@ -49,7 +49,7 @@ event undo u1
   undo u1 accepted: 
   Compensating, because of operator
     b Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:01:02
-  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:01:02, resolved: not-happened {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:01:02, resolved: not-happened, plain {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:01:02
 
 wait 1s
@@ -58,7 +58,7 @@ event undone b/2
 12:00:33
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:01:03
     b Compensated, attempt 2, 1 failed
-  -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:01:03 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:01:03, plain {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:01:02
 
 event undo-failed a/2
@@ -86,7 +86,7 @@ event resubmit r1
   resubmit r1 accepted: 
   Compensating, because of operator
     a Compensating, attempt 3, locked by scheduler-1, complete by 12:01:43
-  -> a-agent: undo-a (undo/3), key o1/0/a, stop by 12:01:43, resolved: happened {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> a-agent: undo-a (undo/3), key o1/0/a, stop by 12:01:43, resolved: happened, plain {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:01:43
 
 event undone a/3

@@ -9,8 +9,8 @@ event submit
     a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> shop: started, number 1, 
-  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
-  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1}}
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30, plain {"order":{"n":1}}
+  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30, plain {"order":{"n":1}}
   due 12:00:30
 
 event failed a/1
@@ -38,7 +38,7 @@ event resubmit r1
     a Processing, attempt 2, locked by scheduler-1, complete by 12:00:30
   -> shop: started, number 3, 
   -> shop: step-finished, number 4, b   {"of":"b"}
-  -> a-agent: do-a (do/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  -> a-agent: do-a (do/2), key o1/0/a, stop by 12:00:30, plain {"order":{"n":1}}
   due 12:00:30
 
 event done a/2

@@ -36,7 +36,7 @@ event undone ship/2
 event undo-not-now pay/2
 ----
     pay UndoWait, attempt 2, waits until 12:00:02.637, complete by 12:00:07.637
-      error of attempt 2 at 12:00:00, unauthorized: no call was made
+      error of attempt 2 at 12:00:00, unauthorized: no call was made, since 12:00:00
     attempt pay/2 ended: retry-later unauthorized
   -> scheduler: wake pay/2, at 12:00:02.637
   due 12:00:07.637
@@ -53,7 +53,7 @@ event wake pay/2
 event undo-not-now pay/3
 ----
     pay UndoWait, attempt 3, waits until 12:00:06.359, complete by 12:00:11.359
-      error of attempt 3 at 12:00:03, unauthorized: no call was made
+      error of attempt 3 at 12:00:03, unauthorized: no call was made, since 12:00:00
     attempt pay/3 ended: retry-later unauthorized
   -> scheduler: wake pay/3, at 12:00:06.359
   due 12:00:07.637

@@ -11,7 +11,7 @@ event submit
 event not-now pay/1
 ----
     pay Pending, attempt 1, waits until 12:00:02.502, complete by 12:00:07.502
-      error of attempt 1 at 12:00:00, unauthorized: no call was made
+      error of attempt 1 at 12:00:00, unauthorized: no call was made, since 12:00:00
     attempt pay/1 ended: retry-later unauthorized
   -> scheduler: wake pay/1, at 12:00:02.502
   due 12:00:07.502
@@ -39,7 +39,7 @@ event wake pay/1
 event breaker-open pay/2 retry-after=4s
 ----
     pay Pending, attempt 2, waits until 12:00:07, complete by 12:00:12
-      error of attempt 2 at 12:00:03, breaker-open: no call was made
+      error of attempt 2 at 12:00:03, breaker-open: no call was made, since 12:00:00
     attempt pay/2 ended: retry-later breaker-open
   -> scheduler: wake pay/2, at 12:00:07
   due 12:00:07.502
@@ -55,7 +55,7 @@ event wake pay/2
 event not-now pay/3
 ----
     pay Pending, attempt 3, waits until 12:00:10, complete by 12:00:15
-      error of attempt 3 at 12:00:08, unauthorized: no call was made
+      error of attempt 3 at 12:00:08, unauthorized: no call was made, since 12:00:00
     attempt pay/3 ended: retry-later unauthorized
   -> scheduler: wake pay/3, at 12:00:10
   due 12:00:07.502
@@ -93,7 +93,7 @@ event resubmit c1
 event not-now pay/5
 ----
     pay Pending, attempt 5, waits until 12:00:13.594, complete by 12:00:18.594
-      error of attempt 5 at 12:00:11, unauthorized: no call was made
+      error of attempt 5 at 12:00:11, unauthorized: no call was made, since 12:00:11
     attempt pay/5 ended: retry-later unauthorized
   -> scheduler: wake pay/5, at 12:00:13.594
   due 12:00:18.594

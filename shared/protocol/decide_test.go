@@ -1,0 +1,196 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// A decision asks for the order's content only if an expression needs it, and then has decided nothing yet.
+func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
+	d := newDesk(t, workflow(step("a"),
+		step("b", after("a"), func(s *core.StepDefinition) { s.Input = nil })))
+	d.order = nil
+	if _, err := d.try(d.submit); !errors.Is(err, core.ErrOrderNeeded) {
+		t.Fatalf("%v", err)
+	}
+	d.order = json.RawMessage(`{"n":1}`)
+	d.decide(d.submit)
+	d.order = nil
+	d.decide(done("a", 1)) // b has no template, the workflow no output
+	d.expect(nil, "Processing: a Processed/1, b Processing/1", "")
+}
+
+// A newer agent or a forger may send an unknown outcome, which must not count as done.
+func TestUnknownOutcomeChangesNothing(t *testing.T) {
+	d := begun(t, step("a"))
+	for _, ev := range []core.Reply{
+		reply("a", 0, 1, core.Do, "progress"), reply("a", 0, 1, core.Do, ""),
+		reply("a", 0, 1, "check", core.OutcomeDone), reply("a", 0, 1, "", core.OutcomeDone),
+		reply("a", 0, 0, core.Do, core.OutcomeDone), reply("a", 0, -1, core.Do, core.OutcomeDone),
+		reply("a", -1, 1, core.Do, core.OutcomeDone), done("missing", 1),
+	} {
+		d.ignored(ev)
+	}
+	d.expect(nil, "Processing: a Processing/1", "")
+}
+
+// A document that does not fit its definition is an error of this one task (ErrUnfit).
+func TestUnfitDocument(t *testing.T) {
+	for what, harm := range map[string]func(*desk){
+		"no definition":    func(d *desk) { d.def = nil },
+		"another step":     func(d *desk) { d.task.Steps[0].Name = "b" },
+		"fewer steps":      func(d *desk) { d.task.Steps = nil },
+		"task state":       func(d *desk) { d.task.ProcessState = "Paused" },
+		"Error, no phase":  func(d *desk) { d.task.ProcessState = core.Error },
+		"step state":       func(d *desk) { d.task.Steps[0].State = "Waiting" },
+		"undo, none there": func(d *desk) { d.task.Steps[0].State = core.Compensating },
+		"never claimed":    func(d *desk) { d.task.Steps[0].First.Nth = 0 },
+		"a wait now": func(d *desk) {
+			d.def = workflow(waitStep("a", core.Hour))
+			d.def.Hash = d.task.Definition
+		},
+		"no wait any more": func(d *desk) {
+			d.def = workflow(waitStep("a", core.Hour))
+			d.task.Steps[0].State = core.Waiting
+			d.def.Steps[0] = step("a")
+		},
+		"undone, never called": func(d *desk) { neverBegan(d, step("a", goingOn)) },
+		"undone, no children": func(d *desk) {
+			neverBegan(d, core.StepDefinition{
+				Name: "a", Each: &core.Each{},
+				OnFailure: core.OnFailureContinue,
+			})
+		},
+	} {
+		d := begun(t, step("a"))
+		harm(d)
+		for _, ev := range []core.Event{done("a", 1), wake("a", 1), overdue("a", 1), cancel("c1"), d.submit} {
+			if _, err := protocol.Decide(d.def, d.order, d.task, ev, d.at()); !errors.Is(err, core.ErrUnfit) {
+				t.Errorf("%s, %s: %v", what, name(ev), err)
+			}
+		}
+		if _, err := protocol.Decide(d.def, d.order, d.task, nil, protocol.At{Now: d.now}); !errors.Is(err,
+			core.ErrUnfit) {
+			t.Errorf("%s, restart: %v", what, err)
+		}
+	}
+}
+
+// neverBegan replaces the only step of the order by one that is undone but neither began nor failed.
+func neverBegan(d *desk, s core.StepDefinition) {
+	d.def = workflow(s)
+	d.def.Hash = d.task.Definition
+	d.task.Steps[0] = protocol.Step{Name: s.Name, State: core.Compensated}
+}
+
+// A code that is too long is cut between two characters: what is stored is what was reported (P12).
+func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	r := later("a", 1)
+	r.Code = "x" + strings.Repeat("é", 100)
+	d.decide(r)
+	if got, want := d.task.Step("a").Error.Code, "x"+strings.Repeat("é", 63); got != want {
+		t.Errorf("the code is %q, want %q", got, want)
+	}
+}
+
+// P32. Time in a queue counts neither against an undo nor against the hop budget.
+// Broken by: undoOverdue does not look at the backlog; backlog keeps the hop.
+func TestBacklogIsNotCounted(t *testing.T) {
+	d := begun(t, step("a"))
+	d.decide(failed("a", 1))
+	d.wait(core.Minute)
+	d.sweep("a")
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.Failures.Queued == 0 {
+		t.Errorf("%s, %d failures, queued %s", states(d.task), s.Failures.Undo, s.Failures.Queued)
+	}
+
+	d = begun(t, step("a"))
+	hops := d.task.Hops
+	d.wait(30 * core.Second)
+	d.sweep("a")
+	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.Failures.Do != 0 || s.State != core.Pending {
+		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.Failures.Do, d.task.Hops, hops)
+	}
+	if s := d.task.Step("a"); s.Claim.Allowance <= 20*core.Second {
+		t.Errorf("the backlog has granted it %s", s.Claim.Allowance)
+	}
+	if d.decide(done("a", 1)); d.task.Step("a").Claim.Allowance != 0 {
+		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Claim.Allowance)
+	}
+}
+
+// P32. A request that a restart has sent again comes to its agent too late, because of the restart. One that was
+// claimed afterwards has waited. Broken by: notNow doubles the allowance after a restart.
+func TestARequestThatIsLateByARestartGetsNoMoreTime(t *testing.T) {
+	d := begun(t, step("a"))
+	allowance := d.task.Step("a").Claim.Allowance
+	d.wait(30 * core.Second)
+	d.since = d.now
+	d.decide(coded(later("a", 1), core.CodeQueue))
+	require.Equal(t, 2, d.task.Step("a").Attempt)
+	require.Equal(t, allowance, d.task.Step("a").Claim.Allowance)
+	d.wait(30 * core.Second)
+	d.decide(coded(later("a", 2), core.CodeQueue))
+	require.Equal(t, 3, d.task.Step("a").Attempt)
+	require.Equal(t, 2*allowance, d.task.Step("a").Claim.Allowance)
+}
+
+// P3. A request's trace is a W3C traceparent: the trace is the run's, the span the attempt's.
+func TestTraceOfARequest(t *testing.T) {
+	form := regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-01$`)
+	d := newDesk(t, workflow(step("a"), step("b")))
+	traces := map[string]bool{}
+	spans := map[string]bool{}
+	take := func(effects []core.Effect) {
+		for _, e := range effects {
+			if r, ok := e.(core.SendRequest); ok {
+				parts := form.FindStringSubmatch(r.Trace)
+				if parts == nil {
+					t.Fatalf("trace %q", r.Trace)
+				}
+				traces[parts[1]] = true
+				spans[parts[2]] = true
+			}
+		}
+	}
+	take(d.decide(d.submit).Effects)
+	d.decide(later("a", 1))
+	d.wait(core.Minute)
+	take(d.decide(wake("a", 1)).Effects)
+	if len(traces) != 1 || len(spans) != 3 {
+		t.Errorf("%d traces, %d spans", len(traces), len(spans))
+	}
+}
+
+// P45. In Error, an undo that is handed back waits for the operator without a count.
+func TestAnUndoThatIsHandedBackInError(t *testing.T) {
+	d := begun(t, step("a"))
+	d.decide(cancel("c1"))
+	// beside it another undo has stopped
+	d.task.ProcessState = core.Error
+	d.task.Phase = core.Undoing
+	d.task.End.At = d.now
+	d.decide(coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized))
+	s := d.task.Step("a")
+	require.Equal(t, core.UndoWait, s.State)
+	require.Zero(t, s.Failures.Undo)
+	require.Zero(t, s.CompleteBy)
+}
+
+// P11, H27. An Error is reported by status and alert together: one of them alone does not settle it.
+func TestAnErrorIsReportedByStatusAndAlert(t *testing.T) {
+	d := begun(t, step("a", stopping))
+	dec := d.decide(failed("a", 1))
+	for i := range dec.Effects {
+		require.False(t, protocol.Settles(d.def, d.task, dec.Effects[i:i+1]), brief(dec.Effects[i:i+1]))
+	}
+}

@@ -1,0 +1,65 @@
+# P12. The same of an undo that has stopped, although a cancel came since.
+step a
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event failed a/1
+----
+  Compensating, because of failure
+    a Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
+    attempt a/1 ended: failed refused
+  -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event undo-failed a/2
+----
+    a UndoWait, attempt 2, 1 failed, 1 undos failed, waits until 12:00:02, complete by 12:00:07
+      error of attempt 2 at 12:00:00, refused: the service refused
+    attempt a/2 ended: failed refused
+  -> scheduler: wake a/2, at 12:00:02
+  due 12:00:07
+
+wait 3s
+event wake a/2
+----
+12:00:03
+    a Compensating, attempt 3, 1 failed, 1 undos failed, locked by scheduler-1, complete by 12:00:33
+  -> a-agent: undo-a (undo/3), key o1/0/a, stop by 12:00:33 {"order":{"n":1}}
+  due 12:00:07
+
+event undo-failed a/3 crash
+----
+  Error (undo), because of failure
+    a UndoWait, attempt 3, 1 failed, 2 undos failed
+      error of attempt 3 at 12:00:03, refused: the service refused
+    attempt a/3 ended: failed refused
+  -> shop: failed, number 1, a refused the service refused
+       a UndoWait, attempt 3
+  -> operator: undo of step "a", refused: the service refused (answer to command 0; can be undone)
+  the process dies before it has sent anything
+  due 12:00:07
+
+event undo-failed a/3
+----
+  ignored: this is not asked for now: a duplicate, or overtaken
+  -> shop: failed, number 1, a refused the service refused
+       a UndoWait, attempt 3
+  -> operator: undo of step "a", refused: the service refused (answer to command 0; can be undone)
+  reported
+  attention 12:00:03
+
+event cancel c1
+----
+  cancel c1 accepted: 
+  attention 12:00:03
+
+event undo-failed a/3
+----
+  ignored: this is not asked for now: a duplicate, or overtaken
+  attention 12:00:03

@@ -1,0 +1,93 @@
+# P51: an undo without an input of its own gets the new input of the do. An undo with its own input keeps it.
+step a
+step b undo-input=none after=a stop
+step c after=b stop
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    b Pending
+    c Pending
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event done a/1
+----
+    a Processed, attempt 1
+    b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  due 12:00:30
+
+event failed b/1
+----
+  Error (forward)
+    b Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
+    attempt b/1 ended: failed refused
+  -> shop: failed, number 1, b refused the service refused
+       a Processed, attempt 1
+       b Failed, attempt 1
+       c Pending, attempt 0
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  reported
+  attention 12:00:00
+
+event settle
+----
+  ignored: everything was reported before
+  attention 12:00:00
+
+wait 1h
+event resolve f b not-happened
+----
+13:00:00
+  resolve f accepted: 
+    b Failed, attempt 1, 1 failed, without effect
+  attention 12:00:00
+
+event resubmit r step=b input={"amount":12}
+----
+  resubmit r accepted: with another input for b
+  Processing
+    b Processing, attempt 2, input of command 2, locked by scheduler-1, complete by 13:00:30
+  -> b-agent: do-b (do/2), key o1/0/b, stop by 13:00:30, resolved: not-happened {"amount":12}
+  due 13:00:30
+
+event done b/2
+----
+    b Processed, attempt 2, input of command 2
+    c Processing, attempt 1, locked by scheduler-1, complete by 13:00:30
+  -> c-agent: do-c (do/1), key o1/0/c, stop by 13:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"b":{"of":"b"}}}
+  due 13:00:30
+
+event failed c/1
+----
+  Error (forward)
+    c Failed, attempt 1, 1 failed
+      error of attempt 1 at 13:00:00, refused: the service refused
+    attempt c/1 ended: failed refused
+  -> shop: failed, number 2, c refused the service refused
+       a Processed, attempt 1
+       b Processed, attempt 2
+       c Failed, attempt 1
+  -> operator: forward of step "c", refused: the service refused (answer to command 2; can be undone)
+  reported
+  attention 13:00:00
+
+wait 1h
+event undo u
+----
+14:00:00
+  undo u accepted: 
+  Compensating, because of operator
+    c Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 14:00:30
+  -> c-agent: undo-c (undo/2), key o1/0/c, stop by 14:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"b":{"of":"b"}}}
+  due 14:00:30
+
+event undone c/2
+----
+    b Compensating, attempt 3, input of command 2, locked by scheduler-1, complete by 14:00:30
+    c Compensated, attempt 2, 1 failed
+  -> b-agent: undo-b (undo/3), key o1/0/b, stop by 14:00:30, resolved: not-happened {"amount":12}
+  due 14:00:30

@@ -1,0 +1,34 @@
+# P45, P19. What happens after pollFor is the step's to say. Broken by: the operator is called under every policy.
+step a poll=1h
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event not-yet a/1
+----
+    a Pending, attempt 1, waits until 12:00:02.647, complete by 12:00:07.647
+      error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
+    attempt a/1 ended: retry-later not-yet
+  -> scheduler: wake a/1, at 12:00:02.647
+  due 12:00:07.647
+
+wait 1h
+event wake a/1
+----
+13:00:00
+    a Processing, attempt 2, locked by scheduler-1, complete by 13:00:30
+  -> a-agent: do-a (do/2), key o1/0/a, stop by 13:00:30 {"order":{"n":1}}
+  due 12:00:07.647
+
+event not-yet a/2
+----
+  Compensating, because of failure
+    a Compensating, attempt 3, locked by scheduler-1, complete by 13:00:30
+      error of attempt 2 at 13:00:00, not-yet: the service has answered not-yet for longer than pollFor: no call was made
+    attempt a/2 ended: retry-later not-yet
+  -> a-agent: undo-a (undo/3), key o1/0/a, stop by 13:00:30 {"order":{"n":1}}
+  due 12:00:07.647

@@ -1,0 +1,60 @@
+# P33: in Error a wait has no time, and keeps the one at which it ends. Resubmit ends it if that has come, before it
+# claims, and else lets it go on to it.
+step a stop
+step w wait=1m
+step b after=w
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    w Waiting, attempt 1, waits until 12:01:00, complete by 12:01:05
+    b Pending
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  -> scheduler: wake w/1, at 12:01:00
+  due 12:00:30
+
+event failed a/1
+----
+  Error (forward)
+    a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
+    w Waiting, attempt 1, waits until 12:01:00
+    attempt a/1 ended: failed refused
+  -> shop: failed, number 1, a refused the service refused
+       a Failed, attempt 1
+       w Waiting, attempt 1
+       b Pending, attempt 0
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  reported
+  attention 12:00:00
+
+wait 30s
+event wake w/1
+----
+12:00:30
+  ignored: a task in Error waits for the operator
+  attention 12:00:00
+
+event resolve r w not-happened
+----
+  resolve r refused: the step is a wait, so nothing of it is in doubt; fix: state happened, which ends the wait now
+  attention 12:00:00
+
+event resubmit c
+----
+  resubmit c accepted: 
+  Processing
+    a Processing, attempt 2, locked by scheduler-1, complete by 12:01:00
+    w Waiting, attempt 1, waits until 12:01:00, complete by 12:01:05
+  -> scheduler: wake w/1, at 12:01:00
+  -> a-agent: do-a (do/2), key o1/0/a, stop by 12:01:00 {"order":{"n":1}}
+  due 12:01:00
+
+event resubmit c command=1
+----
+  ignored: this command already has a verdict
+  resubmit c accepted: 
+  -> a-agent: do-a (do/2), key o1/0/a, stop by 12:01:00 {"order":{"n":1}}
+  -> scheduler: wake w/1, at 12:01:00
+  due 12:01:00
