@@ -140,37 +140,6 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	t.Error("the reason stays although nothing is left for it")
 }
 
-// P49: a move may change a question, even an open one, but not the answers that it accepts.
-func TestMoveOfAQuestion(t *testing.T) {
-	for what, x := range map[string]struct {
-		change func(*core.StepDefinition)
-		want   bool
-	}{
-		"question":  {func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) }, true},
-		"time":      {func(s *core.StepDefinition) { s.Timeout = core.Day }, true},
-		"time over": {func(s *core.StepDefinition) { s.Answer.OnTimeout = core.OnFailureStop }, true},
-		"values":    {func(s *core.StepDefinition) { s.Answer.Values = []string{"yes", "never"} }, false},
-		"refuse":    {func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }, false},
-		"ask":       {func(s *core.StepDefinition) { s.Answer.Ask = "w-ask" }, false},
-		"kind":      {func(s *core.StepDefinition) { *s = waitStep("w", core.Hour) }, false},
-	} {
-		d := newDesk(t, asked(`{}`))
-		d.decide(d.submit)
-		to := asked(`{}`, x.change)
-		to.Hash = "another"
-		dec, err := d.try(core.Command{Name: core.Move, ID: "m", Number: 0, To: &core.Target{Definition: to}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if dec.Verdict.Accepted != x.want {
-			t.Errorf("%s: accepted %v (%s)", what, dec.Verdict.Accepted, dec.Verdict.Reason)
-		}
-		if s := dec.Task.Step("w"); s.State != core.Waiting || s.Wait.At != noon.Add(core.Hour) {
-			t.Errorf("%s: the step is %s until %s", what, s.State, s.Wait.At)
-		}
-	}
-}
-
 // P35, P49: after a move a question still shows the conditions under which it was asked: who may answer, how
 // many answers are needed, and for how long.
 func TestAMovedQuestionShowsWhatCounts(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -98,65 +100,6 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	}
 }
 
-// P51, P49: a Move keeps the new input, unless the new definition has another input for the step.
-func TestMoveOfACorrectedStep(t *testing.T) {
-	for name, x := range map[string]struct {
-		change func(b *core.StepDefinition)
-		proven bool
-		kept   bool
-		want   string
-	}{
-		"same": {func(*core.StepDefinition) {}, false, true, ""},
-		"input, in doubt": {func(b *core.StepDefinition) {
-			b.Input = json.RawMessage(`"new"`)
-		}, false, true, "step b: its input is another one; if"},
-		"input, proven": {
-			func(b *core.StepDefinition) { b.Input = json.RawMessage(`"new"`) }, true,
-			false, "",
-		},
-		"timeout, in doubt": {func(b *core.StepDefinition) { b.Timeout *= 2 }, false, true, ""},
-		"operation, refused": {
-			func(b *core.StepDefinition) { b.Operation = "other" }, true, true,
-			"step b: its operation",
-		},
-	} {
-		d := stopped(t)
-		d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
-		d.decideAll(correcting(d, "b", corrected), failed("b", 2))
-		d.settle(d.decide(core.Settle{}))
-		d.wait(core.Hour)
-		if x.proven {
-			d.decide(core.Command{Name: core.Resolve, ID: "g", Number: 2, Step: "b", Fact: core.NotHappened})
-		}
-		b := step("b", after("a"), stopping)
-		x.change(&b)
-		dec := d.command(t, core.Command{
-			Name: core.Move,
-			ID:   "m", Number: d.task.Commands.Number,
-			To: &core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))},
-		},
-			0)
-		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
-			(dec.Task.Step("b").Corrected != nil) != x.kept {
-			t.Errorf("%s: %+v, %+v", name, dec.Verdict, dec.Task.Step("b").Corrected)
-		}
-	}
-	d := stopped(t)
-	d.decide(core.Command{Name: core.Resubmit, ID: "x", Number: 0, Step: "c", Input: corrected})
-	d.decide(failed("b", 2))
-	d.settle(d.decide(core.Settle{}))
-	c := step("c", after("b"), stopping)
-	c.Operation = "other"
-	def := target("new", step("a"), step("b", after("a"), stopping), c)
-	if all := protocol.Differences(d.def, def, d.task); len(all) != 1 {
-		t.Errorf("%+v", all)
-	}
-	if dec := d.command(t, core.Command{Name: core.Move, ID: "m", Number: 1, To: &core.Target{Definition: def}},
-		0); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
-		t.Errorf("the operation is another one: %+v", dec.Verdict)
-	}
-}
-
 // P51, P28: an input that would use space of the reserve is refused, and nothing changes.
 func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d := stopped(t)
@@ -171,4 +114,16 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	if dec := d.command(t, correcting(d, "b", corrected), room); !dec.Verdict.Accepted {
 		t.Errorf("%+v", dec.Verdict)
 	}
+}
+
+// P51: the input that is shown is the new one. That of another step is evaluated, which needs the order.
+func TestTheCorrectedInputIsShown(t *testing.T) {
+	d := stopped(t)
+	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
+	d.decide(correcting(d, "b", corrected))
+	shown, err := protocol.InputOf(d.def, d.order, d.task, 1)
+	require.NoError(t, err)
+	require.Equal(t, string(corrected), string(shown))
+	_, err = protocol.InputOf(d.def, nil, d.task, 0)
+	require.ErrorIs(t, err, core.ErrOrderNeeded)
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func goingOn(s *core.StepDefinition) { s.OnFailure = core.OnFailureContinue }
@@ -45,53 +44,6 @@ func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 	d.decide(undone("a", 3))
 	if seen != "no-such-zone" || d.task.Steps[0].Error.Code != "busy" {
 		t.Errorf("b sees %q, the last error is %q", seen, d.task.Steps[0].Error.Code)
-	}
-}
-
-// P42, P49: a step that failed without a claim is decided, so it stays; its input may be another one, since
-// no key was used.
-func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
-	def := func(f func(a, b *core.StepDefinition)) *core.Definition {
-		a := step("a", goingOn)
-		b := step("b", after("a"), stopping)
-		f(&a, &b)
-		return target("fedcba", a, b)
-	}
-	for name, x := range map[string]struct {
-		to   *core.Definition
-		want string // "" where it is accepted
-	}{
-		"input": {def(func(a, _ *core.StepDefinition) { a.Input = json.RawMessage(`"other"`) }), ""},
-		"onFailure": {
-			def(func(a, _ *core.StepDefinition) { a.OnFailure = core.OnFailureUndo }),
-			"step a: its onFailure",
-		},
-		"removed": {
-			target("fedcba", step("b", stopping)),
-			"step a: it is removed, and was given up without a claim",
-		},
-		"before it": {target("fedcba", step("new"), step("a", goingOn, after("new")),
-			step("b", after("a"), stopping)), "step a: it was begun, and comes after new now"},
-	} {
-		d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"), stopping)))
-		d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			0: func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") },
-		}}
-		d.decide(core.Submitted{
-			OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
-			KnownHash: "c0ffee",
-		})
-		d.decide(failed("b", 1))
-		d.commit(protocol.Settled(d.task))
-		dec, err := protocol.Decide(d.def, d.order, d.task,
-			core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: x.to}},
-			protocol.At{Now: d.now})
-		if err != nil || dec.Verdict == nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
-			t.Errorf("%s: %+v, want %q", name, *v, x.want)
-		}
 	}
 }
 

@@ -40,19 +40,7 @@ func TestStories(t *testing.T) {
 
 // report plays a story and returns it with its outcomes.
 func report(t *testing.T, text string) string {
-	s := &story{
-		desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
-		def:  workflow(),
-		sent: map[string]string{},
-	}
-	s.expr = &expressions{
-		reads: map[int][]string{},
-		when:  map[int]func(core.Environment) (bool, error){},
-		input: map[int]func(core.Environment) (json.RawMessage, error){},
-		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
-
-		deadline: map[int]func(core.Environment) (json.RawMessage, error){},
-	}
+	s := newStory(t)
 	var out []string
 	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		lines, _, has := strings.Cut(block+"\n", "----\n")
@@ -73,12 +61,30 @@ func report(t *testing.T, text string) string {
 	return strings.Join(out, "\n")
 }
 
+func newStory(t testing.TB) *story {
+	s := &story{
+		desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
+		def:  workflow(),
+		sent: map[string]string{},
+	}
+	s.expr = &expressions{
+		reads: map[int][]string{},
+		when:  map[int]func(core.Environment) (bool, error){},
+		input: map[int]func(core.Environment) (json.RawMessage, error){},
+		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
+
+		deadline: map[int]func(core.Environment) (json.RawMessage, error){},
+	}
+	return s
+}
+
 // story is a desk that executes lines of text.
 type story struct {
 	*desk
 	def  *core.Definition
 	expr *expressions
 	kept core.Duration // time that the services remember keys; 0 means for ever
+	next *story        // definition that a command moves the order to, or nil
 	out  strings.Builder
 
 	answers int               // number of answers given so far
@@ -99,6 +105,12 @@ func (s *story) line(line string) {
 		s.workflow(opts)
 	case "step":
 		s.step(words[1], opts)
+	case "to": // a line about the definition that the next command moves the order to
+		if s.next == nil {
+			s.next = newStory(s.TB)
+			s.next.def.Hash = s.def.Hash + "'"
+		}
+		s.next.line(strings.Join(words[1:], " "))
 	case "wait":
 		s.wait(s.span(words[1]))
 		s.printf("%s", clock(s.now))
@@ -145,6 +157,10 @@ func (s *story) workflow(opts map[string]string) {
 			s.def.Deadline = s.span(v)
 		case "on-deadline":
 			s.def.OnDeadline = core.Policy(v)
+		case "name":
+			s.def.Name = v
+		case "tokens":
+			s.def.Tokens = true
 		case "tell-after":
 			s.def.ResendAfter = s.span(v)
 		case "output":
@@ -189,7 +205,8 @@ func (s *story) step(name string, opts map[string]string) {
 	}
 	for k, v := range opts {
 		switch k {
-		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index", "passes":
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect", "any", "repeat", "every", "exhausted", "until-index", "passes", "of",
+			"order":
 		case "enough":
 			if d.Any != nil {
 				d.Any.Enough = s.number(v)
@@ -208,6 +225,12 @@ func (s *story) step(name string, opts map[string]string) {
 			d.After = strings.Split(v, ",")
 		case "others":
 			d.Others = strings.Split(v, ",")
+		case "agent":
+			d.Agent = v
+		case "operation":
+			d.Operation = v
+		case "template":
+			d.Input = json.RawMessage(`"` + v + `"`)
 		case "grade":
 			d.Grade = core.Grade(v)
 		case "failures":
@@ -263,9 +286,7 @@ func (s *story) step(name string, opts map[string]string) {
 		case "input":
 			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
 		case "undo-input":
-			if v == "none" {
-				d.Undo.Input = nil
-			}
+			d.Undo.Input = map[string]json.RawMessage{"other": json.RawMessage(`"other"`), "fails": d.Undo.Input}[v]
 			s.expr.undo[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
 		default:
 			s.Fatalf("step has no %q", k)
@@ -356,6 +377,8 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 	d.Each = &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 10}
 	for k, v := range opts {
 		switch k {
+		case "of":
+			d.Each.Workflow, d.Each.Definition, _ = strings.Cut(v, "@")
 		case "at-once":
 			d.Each.Concurrency = s.number(v)
 		case "collect":
@@ -379,7 +402,7 @@ func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) 
 			s.expr.until = s.number(opts["until-index"])
 		case "each":
 			d.Input = json.RawMessage(`"template"`)
-			d.Each.Order = json.RawMessage(`"template"`)
+			d.Each.Order = json.RawMessage(`"` + cmp.Or(opts["order"], "template") + `"`)
 			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
 				if v == "none" {
 					return json.RawMessage(`"none"`), nil
@@ -410,19 +433,31 @@ func (s *story) ready() {
 	if s.desk.def != nil {
 		return
 	}
-	full := workflow(s.def.Steps...)
-	s.def.Agents = full.Agents
+	s.desk.def = s.definition()
+	s.submit = core.Submitted{
+		OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop",
+	}
+}
+
+// definition completes the definition.
+func (s *story) definition() *core.Definition {
+	s.def.Agents = workflow(s.def.Steps...).Agents
 	s.def.Expr = s.expr
 	for name, a := range s.def.Agents {
 		a.KeyRetention = s.kept
 		s.def.Agents[name] = a
 	}
 	s.def.Link()
-	s.desk.def = s.def
-	s.submit = core.Submitted{
-		OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
-		ReplyTo: "shop",
+	return s.def
+}
+
+// target returns the definition of the lines "to", or nil if there are none.
+func (s *story) target() *core.Target {
+	if s.next == nil {
+		return nil
 	}
+	return &core.Target{Definition: s.next.definition()}
 }
 
 // event decides one event and prints the changes. Unless a crash is set, it also sends and settles.
@@ -431,6 +466,12 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 	ev := s.parse(kind, words, opts)
 	before := s.task
 	dec, err := s.try(ev)
+	if next := s.next; next != nil && err == nil && dec.Verdict.Accepted {
+		s.desk.def = next.def
+		s.def = next.def
+		s.expr = next.expr
+	}
+	s.next = nil
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -537,8 +578,11 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return core.Command{
 			Name: core.Resubmit, ID: id, Number: number, Deadline: deadline,
 			Step: opts["step"], Input: raw(opts["input"]),
-			Sender: core.Sender{By: opts["by"], Reason: opts["reason"]},
+			Sender: core.Sender{By: opts["by"], Reason: opts["reason"]}, To: s.target(),
 		}
+	case "move":
+		to := cmp.Or(s.target(), &core.Target{Absent: "no such definition"})
+		return core.Command{Name: core.Move, ID: id, Number: number, To: to}
 	case "resolve":
 		return core.Command{
 			Name: core.Resolve, ID: id, Number: number, Step: words[1], Fact: core.Fact(words[2]),
@@ -839,7 +883,7 @@ func describeStep(s *protocol.Step) string {
 	if len(s.Won) > 0 {
 		text += ", won: " + strings.Join(s.Won, ", ")
 	}
-	text += describeAnswers(s) + describeChildren(s.Children) + describeReminders(s)
+	text += describeAnswers(s) + describeChildren(s.Children) + describeTimes(s)
 	if s.Passing != nil {
 		text += fmt.Sprintf(", %d answers known", len(s.Passing.Known))
 		for _, a := range s.Passing.Answers {
@@ -864,12 +908,15 @@ func describeStep(s *protocol.Step) string {
 	return text
 }
 
-func describeReminders(s *protocol.Step) (text string) {
+func describeTimes(s *protocol.Step) (text string) {
 	if s.Reminded.N > 0 {
 		text = fmt.Sprintf(", reminded %d", s.Reminded.N)
 	}
 	if s.Reminded.Unsent != "" {
 		text += " (unsent: " + s.Reminded.Unsent + ")"
+	}
+	if at := s.LateAt(); at != 0 {
+		text += ", late at " + clock(at)
 	}
 	if at := s.RemindAt(); at != 0 {
 		text += ", reminds by " + clock(at)

@@ -10,16 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// waitsFor checks the two stored times of the wait w, relative to now.
-func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
-	d.Helper()
-	s := d.task.Step("w")
-	if s.State != core.Waiting || s.Wait.At != d.now.Add(wakeAt) || s.CompleteBy != d.now.Add(completeBy) {
-		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.Wait.At, s.CompleteBy,
-			d.now.Add(wakeAt), d.now.Add(completeBy))
-	}
-}
-
 // P34: the value of until is read as a time. If it is not a time, or too far ahead, the step fails before its
 // claim, and its policy applies.
 func TestUntil(t *testing.T) {
@@ -134,32 +124,6 @@ func TestSpread(t *testing.T) {
 	}
 	if least > spread/20 || most < spread-spread/20 {
 		t.Errorf("200 shares lie between %s and %s of %s", least, most, spread)
-	}
-}
-
-// P49: a wait that has begun does not change by a move, and cannot become a call.
-func TestAWaitIsMoved(t *testing.T) {
-	move := func(to core.StepDefinition) *desk {
-		d := begun(t, waitStep("w", core.Hour))
-		target := target("other", to)
-		dec := d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: target}})
-		if dec.Verdict.Accepted {
-			d.def = target
-		}
-		return d
-	}
-	d := move(waitStep("w", core.Minute))
-	if d.task.Definition != "other" {
-		t.Fatalf("it was refused: %+v", d.task.Commands.Verdicts)
-	}
-	d.waitsFor(core.Hour, core.Hour)
-	until := waitStep("w", 0)
-	until.Input = json.RawMessage(`"template"`)
-	if d := move(until); d.task.Definition != "other" {
-		t.Errorf("another time for a wait that has begun is refused: %+v", d.task.Commands.Verdicts)
-	}
-	if d := move(step("w")); d.task.Definition == "other" || d.task.Step("w").State != core.Waiting {
-		t.Errorf("a wait that has begun became a call: %s", states(d.task))
 	}
 }
 

@@ -9,7 +9,7 @@ event submit
   Processing
     s-p Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     s-q Waiting, attempt 1, waits until 14:00:00, complete by 14:00:00
-    s Waiting, attempt 1
+    s Waiting, attempt 1, late at 13:00:00
     b Pending
   -> s-p-agent: do-s-p (do/1), key o1/0/s-p, stop by 12:00:30 {"order":{"n":1}}
   -> scheduler: wake s-q/1, at 14:00:00
@@ -18,7 +18,7 @@ event submit
 event done s-p/1
 ----
     s-p Processed, attempt 1
-    s Waiting, attempt 1, won: p
+    s Waiting, attempt 1, won: p, late at 13:00:00
   due 12:00:30
 
 wait 61m

@@ -5,7 +5,7 @@ step b after=parts
 event submit
 ----
   Processing
-    parts Waiting, attempt 1, next 2 of 2, open 0, open 1, waits until 12:10:00, complete by 12:10:05
+    parts Waiting, attempt 1, next 2 of 2, open 0, open 1, late at 13:00:00, waits until 12:10:00, complete by 12:10:05
     b Pending
   -> o1~parts~0/1: start {"item":"{}","index":0}
   -> o1~parts~1/1: start {"item":"{}","index":1}
@@ -17,7 +17,7 @@ sweep
 ----
 13:01:00
 supervisor: Overdue{"Step":"parts","Attempt":1,"Queue":0}
-    parts Waiting, attempt 1, next 2 of 2, open 0, open 1, waits until 12:10:00, complete by 13:01:05
+    parts Waiting, attempt 1, next 2 of 2, open 0, open 1, late at 13:00:00, waits until 12:10:00, complete by 13:01:05
   -> scheduler: wake parts/1, now
 supervisor: StepLate{"Step":"parts","Run":0,"Seq":1}
     parts Waiting, attempt 1, withdrawn: late, next 2 of 2, open 0, open 1, waits until 12:10:00, complete by 13:01:05

@@ -5,7 +5,7 @@ step b after=a
 event submit
 ----
   Processing
-    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    a Processing, attempt 1, late at 12:00:20, locked by scheduler-1, complete by 12:00:30
     b Pending
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:20

@@ -5,14 +5,14 @@ step b after=a
 event submit
 ----
   Processing
-    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    a Processing, attempt 1, late at 12:01:00, locked by scheduler-1, complete by 12:00:30
     b Pending
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
 event later a/1
 ----
-    a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    a Pending, attempt 1, 1 failed, late at 12:01:00, waits until 12:00:01, complete by 12:00:06
       error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt a/1 ended: retry-later http-503
   -> scheduler: wake a/1, at 12:00:01
@@ -22,7 +22,7 @@ wait 2s
 event wake a/1
 ----
 12:00:02
-    a Processing, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:32
+    a Processing, attempt 2, 1 failed, late at 12:01:00, locked by scheduler-1, complete by 12:00:32
   -> a-agent: do-a (do/2), key o1/0/a, stop by 12:00:32 {"order":{"n":1}}
   due 12:00:06
 

@@ -6,8 +6,8 @@ step c after=a,b
 event submit
 ----
   Processing
-    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-    b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    a Processing, attempt 1, late at 12:00:20, locked by scheduler-1, complete by 12:00:30
+    b Processing, attempt 1, late at 12:00:20, locked by scheduler-1, complete by 12:00:30
     c Pending
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1}}
@@ -15,7 +15,7 @@ event submit
 
 event later b/1
 ----
-    b Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    b Pending, attempt 1, 1 failed, late at 12:00:20, waits until 12:00:01, complete by 12:00:06
       error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt b/1 ended: retry-later http-503
   -> scheduler: wake b/1, at 12:00:01
@@ -28,7 +28,7 @@ sweep
 supervisor: StepLate{"Step":"a","Run":0,"Seq":1}
   Error (forward)
       error of attempt 1 at 12:00:21, late: the deadline of the step has passed
-    b Pending, attempt 1, 1 failed
+    b Pending, attempt 1, 1 failed, late at 12:00:20
   -> scheduler: settle
 supervisor: Overdue{"Step":"b","Attempt":1,"Queue":0}
   ignored: a task in Error waits for the operator
@@ -47,7 +47,7 @@ event resubmit
 ----
   resubmit  accepted: 
   Processing
-    b Processing, attempt 2, locked by scheduler-1, complete by 12:00:51
+    b Processing, attempt 2, late at 12:00:41, locked by scheduler-1, complete by 12:00:51
   -> shop: failed, number 1, a late the deadline of the step has passed
        a Processing, attempt 1
        b Pending, attempt 1

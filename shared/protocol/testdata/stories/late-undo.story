@@ -5,7 +5,7 @@ step b after=a deadline=20s on-deadline=undo
 event submit
 ----
   Processing
-    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    a Processing, attempt 1, late at 12:00:20, locked by scheduler-1, complete by 12:00:30
     b Pending
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:20
@@ -13,7 +13,7 @@ event submit
 event done a/1
 ----
     a Processed, attempt 1
-    b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    b Processing, attempt 1, late at 12:00:20, locked by scheduler-1, complete by 12:00:30
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:20
 

@@ -10,18 +10,18 @@ event resubmit r1
 event done a/2
 ----
   Processing
-    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    a Processing, attempt 1, late at 12:01:00, locked by scheduler-1, complete by 12:00:30
     b Pending
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
-    a Pending, attempt 1, waits until 12:00:02.647, complete by 12:00:07.647
+    a Pending, attempt 1, late at 12:01:00, waits until 12:00:02.647, complete by 12:00:07.647
       error of attempt 1 at 12:00:00, not-yet: no call was made, since 12:00:00, polling since 12:00:00
     attempt a/1 ended: retry-later not-yet
   -> scheduler: wake a/1, at 12:00:02.647
   due 12:00:07.647
 12:01:01
 supervisor: Overdue{"Step":"a","Attempt":1,"Queue":0}
-    a Pending, attempt 1, waits until 12:00:02.647, complete by 12:01:06
+    a Pending, attempt 1, late at 12:01:00, waits until 12:00:02.647, complete by 12:01:06
   -> scheduler: wake a/1, now
 supervisor: StepLate{"Step":"a","Run":0,"Seq":1}
   Error (forward)
@@ -38,7 +38,7 @@ supervisor: StepLate{"Step":"a","Run":0,"Seq":1}
   -> a-agent: do-a (do/2), key o1/0/a, stop by 12:01:31 {"order":{"n":1}}
   due 12:01:31
     a Processed, attempt 2
-    b Processing, attempt 1, locked by scheduler-1, complete by 12:01:31
+    b Processing, attempt 1, late at 12:00:05, locked by scheduler-1, complete by 12:01:31
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:01:31 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:05
 

@@ -23,7 +23,7 @@ event wake slow/2
 ----
   Processing
     slow Processing, attempt 1, reminds by 12:00:25, locked by scheduler-1, complete by 12:00:30
-    either-a Processing, attempt 1, reminds by 12:01:05, locked by scheduler-1, complete by 12:00:30
+    either-a Processing, attempt 1, late at 12:00:30, reminds by 12:01:05, locked by scheduler-1, complete by 12:00:30
     b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> slow-agent: do-slow (do/1), key o1/0/slow, stop by 12:00:30 {"order":{"n":1}}
   -> scheduler: wake slow/1, at 12:00:20
@@ -52,6 +52,7 @@ event wake slow/2
   due 12:00:25
   resubmit r1 accepted: 
   Processing
+    either-a Processing, attempt 1, late at 12:00:51, reminds by 12:01:05, locked by scheduler-1, complete by 12:00:30
     b Processing, attempt 2, locked by scheduler-1, complete by 12:00:51
   -> mail: tell (do/0), key o1/0/slow/1.1, stop by 12:00:40 {"reminder":1}
   -> scheduler: wake slow/1, at 12:00:40
@@ -67,7 +68,7 @@ supervisor: Overdue{"Step":"slow","Attempt":1,"Queue":0}
     attempt slow/1 ended: overdue timeout
   -> scheduler: wake slow/1, at 12:00:32
 supervisor: Overdue{"Step":"either-a","Attempt":1,"Queue":0}
-    either-a Pending, attempt 1, 1 failed, reminds by 12:01:05, waits until 12:00:32, complete by 12:00:37
+    either-a Pending, attempt 1, 1 failed, late at 12:00:51, reminds by 12:01:05, waits until 12:00:32, complete by 12:00:37
       error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt either-a/1 ended: overdue timeout
   -> scheduler: wake either-a/1, at 12:00:32
@@ -77,7 +78,7 @@ supervisor: Overdue{"Step":"slow","Attempt":1,"Queue":0}
     slow Pending, attempt 1, 1 failed, reminded 1, reminds by 12:01:01, waits until 12:00:32, complete by 12:01:01
   -> scheduler: wake slow/1, now
 supervisor: Overdue{"Step":"either-a","Attempt":1,"Queue":0}
-    either-a Pending, attempt 1, 1 failed, reminds by 12:01:05, waits until 12:00:32, complete by 12:01:01
+    either-a Pending, attempt 1, 1 failed, late at 12:00:51, reminds by 12:01:05, waits until 12:00:32, complete by 12:01:01
   -> scheduler: wake either-a/1, now
 supervisor: StepLate{"Step":"either-a","Run":0,"Seq":2}
     either-a Pending, attempt 1, 1 failed, withdrawn: late, waits until 12:00:32, complete by 12:01:01
