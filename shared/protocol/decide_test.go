@@ -194,3 +194,19 @@ func TestAnErrorIsReportedByStatusAndAlert(t *testing.T) {
 		require.False(t, protocol.Settles(d.def, d.task, dec.Effects[i:i+1]), brief(dec.Effects[i:i+1]))
 	}
 }
+
+// P12, P60: a child that was closed as damaged has no definition. It reports its end to its parent until that is
+// settled.
+func TestTheEndOfADamagedChildIsReportedAgain(t *testing.T) {
+	at := protocol.At{Now: noon, By: "scheduler-1"}
+	child := &protocol.Task{
+		OrderID: "p~s~0", Damaged: "it is cut", Due: noon, Parent: &core.Parent{OrderID: "p", Step: "s", Attempt: 1},
+	}
+	closed, err := protocol.Decide(nil, nil, child, core.Command{Name: core.Close, ID: "c"}, at)
+	require.NoError(t, err)
+	require.Equal(t, core.Closed, closed.Task.ProcessState)
+	again, err := protocol.Decide(nil, nil, closed.Task, core.Settle{}, at)
+	require.NoError(t, err)
+	require.Equal(t, closed.Effects, again.Effects)
+	require.True(t, settles(nil, again))
+}

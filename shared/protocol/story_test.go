@@ -161,6 +161,10 @@ func (s *story) workflow(opts map[string]string) {
 			s.def.Name = v
 		case "tokens":
 			s.def.Tokens = true
+		case "events":
+			s.def.Events = true
+		case "alert-undone":
+			s.def.AlertUndone = true
 		case "tell-after":
 			s.def.ResendAfter = s.span(v)
 		case "output":
@@ -566,6 +570,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "submit":
 		ev := s.submit
 		ev.Deadline = deadline
+		if to, given := opts["reply-to"]; given {
+			ev.ReplyTo = to
+		}
 		if slices.Contains(words, "other-content") {
 			ev.ContentHash = "decaf"
 		}
@@ -1051,14 +1058,34 @@ func (s *story) printEffects(effects []core.Effect) {
 		case core.EraseContent:
 			s.printf("  -> store: erase the content %s of %s", e.Hash, e.OrderID)
 		case core.RaiseAlert:
-			undo := ""
-			if e.Accepts.Undo {
-				undo = "; can be undone"
-			}
-			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", e.Phase, e.Step, e.Code,
-				e.Message, e.Command, undo)
+			s.again(fmt.Sprint("alert ", e.Command, " ", e.At), e)
+			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", describePhase(e), e.Step, e.Code,
+				e.Message, e.Command, describeAccepted(e.Accepts))
 		}
 	}
+}
+
+func describePhase(a core.RaiseAlert) string {
+	if a.Undone {
+		return "end of the undo"
+	}
+	return string(a.Phase)
+}
+
+func describeAccepted(a core.Accepted) (text string) {
+	if a.Resubmit {
+		text += "; resubmit"
+	}
+	if a.Undo {
+		text += "; undo"
+	}
+	if a.Resolve {
+		text += "; resolve"
+	}
+	if a.ResolveFrom != 0 {
+		text += " from " + clock(a.ResolveFrom)
+	}
+	return text
 }
 
 func clock(t core.Time) string {

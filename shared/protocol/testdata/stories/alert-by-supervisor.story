@@ -33,7 +33,7 @@ event settle crash
   -> shop: failed, number 1, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   the process dies before it has sent anything
   due 12:01:30
 
@@ -52,7 +52,7 @@ event settle
   -> shop: failed, number 1, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:30
 

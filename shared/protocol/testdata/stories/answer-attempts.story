@@ -60,7 +60,7 @@ event answer approve/2 no by=bob
   -> shop: failed, number 1, approve answer-refused ann, bob answered "no", attempt 2 of 2
        approve Failed, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "approve", answer-refused: ann, bob answered "no", attempt 2 of 2 (answer to command 0; can be undone)
+  -> operator: forward of step "approve", answer-refused: ann, bob answered "no", attempt 2 of 2 (answer to command 0; resubmit; undo)
   reported
   attention 12:20:00
 

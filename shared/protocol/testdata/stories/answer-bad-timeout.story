@@ -8,7 +8,7 @@ event submit
       error of attempt 0 at 12:00:00, expression: input: timeout must be more than 0 and at most 366 days
   -> shop: failed, number 1, approve expression input: timeout must be more than 0 and at most 366 days
        approve Failed, attempt 0
-  -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 0; can be undone)
+  -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 
@@ -23,6 +23,6 @@ event resubmit r1
   resubmit r1 accepted: 
   -> shop: failed, number 2, approve expression input: timeout must be more than 0 and at most 366 days
        approve Failed, attempt 0
-  -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 1; can be undone)
+  -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 1; resubmit; undo)
   reported
   attention 12:00:00

@@ -34,7 +34,7 @@ event failed x/1
        refused Waiting, attempt 1
        again Waiting, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "x", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

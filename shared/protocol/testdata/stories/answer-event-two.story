@@ -21,7 +21,7 @@ event answer bought no by=shop id=a1
   -> shop: failed, number 1, b answer-refused the event bought came with a value that the workflow refuses
        b Failed, attempt 1
        c Processed, attempt 1
-  -> operator: forward of step "b", answer-refused: the event bought came with a value that the workflow refuses (answer to command 0; can be undone)
+  -> operator: forward of step "b", answer-refused: the event bought came with a value that the workflow refuses (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

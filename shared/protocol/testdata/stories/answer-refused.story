@@ -19,7 +19,7 @@ event answer approve/1 no by=ann
   -> shop: failed, number 1, approve answer-refused ann answered "no"
        approve Failed, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "approve", answer-refused: ann answered "no" (answer to command 0; can be undone)
+  -> operator: forward of step "approve", answer-refused: ann answered "no" (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -49,7 +49,7 @@ supervisor: Overdue{"Step":"other","Attempt":1,"Queue":0}
        approve-ask Processed, attempt 1
        approve Waiting, attempt 1
        other Failed, attempt 1
-  -> operator: forward of step "other", timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  -> operator: forward of step "other", timeout: no reply by the complete-by time (answer to command 0; resubmit; undo; resolve)
   reported
   attention 13:00:00
   answer a1 accepted: 

@@ -40,7 +40,7 @@ event resubmit 1 command=0
        approve-ask Processed, attempt 1
        approve Waiting, attempt 1
        b Failed, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; undo; resolve)
   reported
   attention 13:00:00
   ignored: a task in Error waits for the operator

@@ -17,6 +17,6 @@ event wake approve/1
       error of attempt 1 at 12:10:00, answer-refused: no answer came in time, which counts as "no"
   -> shop: failed, number 1, approve answer-refused no answer came in time, which counts as "no"
        approve Failed, attempt 1
-  -> operator: forward of step "approve", answer-refused: no answer came in time, which counts as "no" (answer to command 0; can be undone)
+  -> operator: forward of step "approve", answer-refused: no answer came in time, which counts as "no" (answer to command 0; resubmit; undo)
   reported
   attention 12:10:00

@@ -17,7 +17,7 @@ event wake approve/1
       error of attempt 1 at 12:10:00, answer-timeout: no answer came in time
   -> shop: failed, number 1, approve answer-timeout no answer came in time
        approve Failed, attempt 1
-  -> operator: forward of step "approve", answer-timeout: no answer came in time (answer to command 0; can be undone)
+  -> operator: forward of step "approve", answer-timeout: no answer came in time (answer to command 0; resubmit; undo)
   reported
   attention 12:10:00
 

@@ -32,7 +32,7 @@ event failed x/1
        decided-two Processing, attempt 1
        decided Waiting, attempt 1
        c Pending, attempt 0
-  -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "x", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:30
 

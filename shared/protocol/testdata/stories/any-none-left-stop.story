@@ -35,7 +35,7 @@ event failed decided-two/1
        decided-two Failed, attempt 1
        decided Failed, attempt 1
        c Pending, attempt 0
-  -> operator: forward of step "decided", none-left: 0 of its members can still end well, and it needs 1; the last failure that is known is of two, refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "decided", none-left: 0 of its members can still end well, and it needs 1; the last failure that is known is of two, refused: the service refused (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

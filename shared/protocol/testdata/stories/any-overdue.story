@@ -41,6 +41,6 @@ event wake decided-one/1
        decided-one UndoWait, attempt 1
        decided-two UndoWait, attempt 1
        decided Failed, attempt 1
-  -> operator: forward of step "decided", none-left: 0 of its members can still end well, and it needs 1; the last failure that is known is of two, timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  -> operator: forward of step "decided", none-left: 0 of its members can still end well, and it needs 1; the last failure that is known is of two, timeout: no reply by the complete-by time (answer to command 0; resubmit; undo)
   reported
   attention 12:00:31

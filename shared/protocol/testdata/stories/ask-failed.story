@@ -32,7 +32,7 @@ event failed approve-ask/1
        approve-ask Failed, attempt 1
        approve Pending, attempt 0
        c Pending, attempt 0
-  -> operator: forward of step "approve-ask", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "approve-ask", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -61,6 +61,6 @@ event settle
   ignored: sent again
   -> shop: failed, number 1, pay queue its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit
        pay Failed, attempt 3
-  -> operator: forward of step "pay", queue: its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit (answer to command 0; can be undone)
+  -> operator: forward of step "pay", queue: its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit (answer to command 0; resubmit; undo; resolve from 12:03:01.001)
   reported
   attention 12:03:00

@@ -21,7 +21,7 @@ event failed a/1 crash
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   the process dies before it has sent anything
   due 12:00:30
 
@@ -36,7 +36,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

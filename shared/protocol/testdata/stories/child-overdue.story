@@ -24,6 +24,6 @@ event settle
 ----
   ignored: sent again
   -> parent/1: error timeout no reply by the complete-by time
-  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0)
+  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:31

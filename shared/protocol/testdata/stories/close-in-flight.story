@@ -20,7 +20,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:30
 
@@ -56,7 +56,7 @@ event undo-failed b/2
   -> shop: failed, number 2, b refused the service refused
        a Failed, attempt 1
        b UndoWait, attempt 2
-  -> operator: undo of step "b", refused: the service refused (answer to command 2; can be undone)
+  -> operator: undo of step "b", refused: the service refused (answer to command 2; resubmit; undo; resolve from 12:01:12.001)
   reported
   attention 12:00:41
 

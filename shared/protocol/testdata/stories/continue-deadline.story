@@ -35,7 +35,7 @@ event wake fedex/1
   -> shop: failed, number 1, deadline the deadline of the order has passed
        fedex UndoWait, attempt 1
        dhl Pending, attempt 0
-  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)
+  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; resubmit; undo)
   reported
   attention 12:00:21
 

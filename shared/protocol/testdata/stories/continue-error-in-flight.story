@@ -43,7 +43,7 @@ event failed bill/1
        bill Failed, attempt 1
        post Compensating, attempt 2
        dhl Pending, attempt 0
-  -> operator: forward of step "bill", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "bill", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:30
 

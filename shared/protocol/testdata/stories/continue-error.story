@@ -47,7 +47,7 @@ event undo-failed fedex/3
        fedex UndoWait, attempt 3
        dhl Pending, attempt 0
        bill Processing, attempt 1
-  -> operator: forward of step "fedex", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "fedex", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:36.001)
   reported
   due 12:00:07
 
@@ -99,7 +99,7 @@ event undo-failed fedex/5
        fedex UndoWait, attempt 5
        dhl Pending, attempt 0
        bill Processed, attempt 1
-  -> operator: forward of step "fedex", refused: the service refused (answer to command 2; can be undone)
+  -> operator: forward of step "fedex", refused: the service refused (answer to command 2; resubmit; undo; resolve from 12:01:21.001)
   reported
   attention 12:00:50
 

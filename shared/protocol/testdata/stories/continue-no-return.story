@@ -44,6 +44,6 @@ event failed dhl/1
        pay Processed, attempt 1
        fedex Compensated, attempt 2
        dhl Failed, attempt 1
-  -> operator: forward of step "dhl", refused: the service refused (answer to command 0)
+  -> operator: forward of step "dhl", refused: the service refused (answer to command 0; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:00

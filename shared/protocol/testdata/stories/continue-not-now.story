@@ -44,6 +44,6 @@ event undo-not-now fedex/3
   -> shop: failed, number 1, fedex unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        fedex UndoWait, attempt 3
        bill Processing, attempt 1
-  -> operator: forward of step "fedex", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "fedex", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; resubmit; undo; resolve from 12:00:36.001)
   reported
   due 12:00:07.911

@@ -39,7 +39,7 @@ event undo-failed fedex/2
        fedex UndoWait, attempt 2
        bill Processed, attempt 1
        approve Waiting, attempt 1
-  -> operator: forward of step "fedex", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "fedex", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

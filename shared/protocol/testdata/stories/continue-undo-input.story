@@ -20,7 +20,7 @@ event failed fedex/1
   -> shop: failed, number 1, fedex expression undo input: no such field
        fedex UndoWait, attempt 1
        bill Processing, attempt 1
-  -> operator: forward of step "fedex", expression: undo input: no such field (answer to command 0; can be undone)
+  -> operator: forward of step "fedex", expression: undo input: no such field (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:30
 

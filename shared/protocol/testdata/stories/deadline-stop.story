@@ -22,7 +22,7 @@ event settle
   ignored: sent again
   -> shop: failed, number 1, deadline the deadline of the order has passed
        a Processing, attempt 1
-  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)
+  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; resubmit; undo)
   reported
   due 12:00:30
 

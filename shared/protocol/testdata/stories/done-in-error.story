@@ -27,7 +27,7 @@ event failed a/1
        a Failed, attempt 1
        b Processing, attempt 1
        c Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:30
 

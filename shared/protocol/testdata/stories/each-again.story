@@ -23,7 +23,7 @@ event child ship 1/1 processed
       error of attempt 1 at 12:00:00, children-failed: 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone
   -> shop: failed, number 1, ship children-failed 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone
        ship Failed, attempt 1
-  -> operator: forward of step "ship", children-failed: 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0; can be undone)
+  -> operator: forward of step "ship", children-failed: 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

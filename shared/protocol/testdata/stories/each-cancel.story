@@ -21,6 +21,6 @@ event child ship 0/1 compensated
       error of attempt 1 at 12:00:00, children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
   -> shop: failed, number 1, ship children-failed 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
        ship Failed, attempt 1
-  -> operator: forward of step "ship", children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0)
+  -> operator: forward of step "ship", children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0; resubmit)
   reported
   attention 12:00:00

@@ -31,7 +31,7 @@ event child ship 2/1 closed
       error of attempt 1 at 12:00:00, child-in-doubt: child 2 (o1~ship~2) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone
   -> shop: failed, number 1, ship child-in-doubt child 2 (o1~ship~2) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone
        ship Settling, attempt 1
-  -> operator: forward of step "ship", child-in-doubt: child 2 (o1~ship~2) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 0; can be undone)
+  -> operator: forward of step "ship", child-in-doubt: child 2 (o1~ship~2) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -46,7 +46,7 @@ event child ship 1/2 closed
   -> shop: failed, number 1, ship child-in-doubt child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone
        ship Waiting, attempt 2
        x Compensated, attempt 2
-  -> operator: undo of step "ship", child-in-doubt: child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 0; can be undone)
+  -> operator: undo of step "ship", child-in-doubt: child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

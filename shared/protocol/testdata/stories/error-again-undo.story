@@ -41,7 +41,7 @@ event undo-failed a/3 crash
     attempt a/3 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a UndoWait, attempt 3
-  -> operator: undo of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: undo of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:34.001)
   the process dies before it has sent anything
   due 12:00:07
 
@@ -50,7 +50,7 @@ event undo-failed a/3
   ignored: this is not asked for now: a duplicate, or overtaken
   -> shop: failed, number 1, a refused the service refused
        a UndoWait, attempt 3
-  -> operator: undo of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: undo of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:34.001)
   reported
   attention 12:00:03
 

@@ -8,7 +8,7 @@ event submit
       error of attempt 0 at 12:00:00, expression: when: no such field
   -> shop: failed, number 1, a expression when: no such field
        a Failed, attempt 0
-  -> operator: forward of step "a", expression: when: no such field (answer to command 0; can be undone)
+  -> operator: forward of step "a", expression: when: no such field (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -30,7 +30,7 @@ event done a/1
        large Failed, attempt 0
        small Skipped, attempt 0
        c Pending, attempt 0
-  -> operator: forward of step "large", too-large: it is refused by rule (answer to command 0; can be undone)
+  -> operator: forward of step "large", too-large: it is refused by rule (answer to command 0; resubmit; undo)
   reported
   due 12:00:30
 
@@ -48,7 +48,7 @@ event resubmit
        large Failed, attempt 0
        small Skipped, attempt 0
        c Pending, attempt 0
-  -> operator: forward of step "large", too-large: it is refused by rule (answer to command 1; can be undone)
+  -> operator: forward of step "large", too-large: it is refused by rule (answer to command 1; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -52,7 +52,7 @@ event failed b/2
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 2
-  -> operator: forward of step "b", refused: the service refused (answer to command 0)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; resolve from 12:01:31.001)
   reported
   attention 12:01:00
 

@@ -29,7 +29,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Pending, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

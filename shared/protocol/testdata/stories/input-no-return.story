@@ -26,7 +26,7 @@ event failed b/1 no-effect
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 
@@ -47,7 +47,7 @@ event failed b/2
   -> shop: failed, number 2, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 2
-  -> operator: forward of step "b", refused: the service refused (answer to command 1)
+  -> operator: forward of step "b", refused: the service refused (answer to command 1; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -61,7 +61,7 @@ event wake pay/3
       error of attempt 3 at 12:10:01, key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
   -> shop: failed, number 1, pay key-forgotten it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
        pay Failed, attempt 3
-  -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0; can be undone)
+  -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0; undo; resolve)
   reported
   attention 12:10:01
 

@@ -43,7 +43,7 @@ event failed c/1
        s-q Compensated, attempt 2
        s Processed, attempt 1
        c Failed, attempt 1
-  -> operator: forward of step "c", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "c", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -88,7 +88,7 @@ event failed b/3 run=1
        a Processed, attempt 3
        b Failed, attempt 3
        c Pending, attempt 2
-  -> operator: forward of step "b", refused: the service refused (answer to command 1; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 1; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -17,7 +17,7 @@ event failed a/1
       error of attempt 1 at 12:00:00, refused: the service refused
     attempt a/1 ended: failed refused
   -> parent/1: error refused the service refused
-  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -19,7 +19,7 @@ event done a/1
   -> shop: failed, number 1, b expression input: no such field
        a Processed, attempt 1
        b Failed, attempt 0
-  -> operator: forward of step "b", expression: input: no such field (answer to command 0; can be undone)
+  -> operator: forward of step "b", expression: input: no such field (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -29,7 +29,7 @@ event failed b/1
        a Processed, attempt 1
        b Failed, attempt 1
        c Pending, attempt 0
-  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -38,7 +38,7 @@ event failed b/1 crash
        a Processed, attempt 1
        b Failed, attempt 1
        c Pending, attempt 0
-  -> operator: forward of step "b", refused: the service refused (answer to command 1; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 1; resubmit; undo; resolve from 12:00:31.001)
   the process dies before it has sent anything
   due 12:00:30
 
@@ -57,7 +57,7 @@ event settle
        a Processed, attempt 1
        b Failed, attempt 1
        c Pending, attempt 0
-  -> operator: forward of step "b", refused: the service refused (answer to command 1; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 1; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

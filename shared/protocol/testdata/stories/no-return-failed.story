@@ -23,6 +23,6 @@ event failed beside/1
   -> shop: failed, number 1, beside refused the service refused
        beside Failed, attempt 1
        final Processing, attempt 1
-  -> operator: forward of step "beside", refused: the service refused (answer to command 0)
+  -> operator: forward of step "beside", refused: the service refused (answer to command 0; resubmit; resolve)
   reported
   due 12:00:30

@@ -66,7 +66,7 @@ event not-yet parcel/4
     attempt parcel/4 ended: retry-later not-yet
   -> shop: failed, number 1, parcel not-yet the service has answered not-yet for longer than pollFor: no call was made
        parcel Failed, attempt 4
-  -> operator: forward of step "parcel", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "parcel", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; resubmit; undo; resolve from 12:01:31.001)
   reported
   attention 12:01:00
 

@@ -40,7 +40,7 @@ event settle
   -> shop: failed, number 1, confirm timeout no reply by the complete-by time
        a Processed, attempt 1
        confirm Failed, attempt 1
-  -> operator: forward of step "confirm", timeout: no reply by the complete-by time (answer to command 0)
+  -> operator: forward of step "confirm", timeout: no reply by the complete-by time (answer to command 0; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:30
 

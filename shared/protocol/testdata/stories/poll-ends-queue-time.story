@@ -48,6 +48,6 @@ event not-yet a/3 retry-after=7m
     attempt a/3 ended: retry-later not-yet
   -> shop: failed, number 1, a not-yet the service has answered not-yet for longer than maxQueueTime, the limit of a step without pollFor: no call was made
        a Failed, attempt 3
-  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than maxQueueTime, the limit of a step without pollFor: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than maxQueueTime, the limit of a step without pollFor: no call was made (answer to command 0; resubmit; undo; resolve from 12:10:31.001)
   reported
   attention 12:10:00

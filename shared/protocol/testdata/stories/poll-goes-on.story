@@ -100,6 +100,6 @@ event not-yet a/6
     attempt a/6 ended: retry-later not-yet
   -> shop: failed, number 1, a not-yet the service has answered not-yet for longer than pollFor: no call was made
        a Failed, attempt 6
-  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; resubmit; undo; resolve)
   reported
   attention 12:30:00

@@ -32,6 +32,6 @@ event not-yet a/2
     attempt a/2 ended: retry-later not-yet
   -> shop: failed, number 1, a not-yet the service has answered not-yet for longer than pollFor: no call was made
        a Failed, attempt 2
-  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; resubmit; undo; resolve from 13:00:31.001)
   reported
   attention 13:00:00

@@ -41,6 +41,6 @@ event undo-not-yet a/3
     attempt a/3 ended: retry-later not-yet
   -> shop: failed, number 1, a not-yet the service has answered not-yet for longer than pollFor: no call was made
        a UndoWait, attempt 3
-  -> operator: undo of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 1; can be undone)
+  -> operator: undo of step "a", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 1; resubmit; undo; resolve from 13:00:31.001)
   reported
   attention 13:00:00

@@ -43,7 +43,7 @@ event undo-failed notice/2
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
        notice UndoWait, attempt 2
-  -> operator: undo of step "notice", refused: the service refused (answer to command 0; can be undone)
+  -> operator: undo of step "notice", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -50,7 +50,7 @@ event settle
   -> shop: failed, number 1, deadline the deadline of the order has passed
        withdraw Processed, attempt 1
        deposit Pending, attempt 1
-  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0)
+  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; resubmit)
   reported
   attention 12:00:35
 

@@ -38,7 +38,7 @@ event settle crash
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
-  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0)
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0; resubmit; resolve from 12:00:31.001)
   the process dies before it has sent anything
   due 12:01:30
 
@@ -54,7 +54,7 @@ event failed deposit/1 crash
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
-  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0)
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0; resubmit; resolve from 12:00:31.001)
   the process dies before it has sent anything
   due 12:01:30
 
@@ -70,7 +70,7 @@ event failed deposit/1 no-effect
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
-  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0)
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0; resubmit; resolve from 12:00:31.001)
   reported
   attention 12:00:30
 
@@ -108,7 +108,7 @@ event settle
   -> shop: failed, number 2, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 2
-  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 3)
+  -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 3; resubmit; resolve from 12:01:01.001)
   reported
   attention 12:01:00
 

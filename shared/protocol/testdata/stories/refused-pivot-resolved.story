@@ -26,7 +26,7 @@ event failed deposit/1 no-effect
   -> shop: failed, number 1, deposit refused the service refused
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
-  -> operator: forward of step "deposit", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "deposit", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

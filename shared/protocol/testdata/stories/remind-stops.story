@@ -44,7 +44,7 @@ event wake slow/2
        slow Processing, attempt 1
        either-a Processing, attempt 1
        b Failed, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   due 12:00:25
 12:00:21

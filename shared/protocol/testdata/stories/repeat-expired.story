@@ -37,7 +37,7 @@ event child ship 0/2 expired
       error of attempt 2 at 12:00:00, child-in-doubt: child 0 (o1~ship~0) is no longer stored, so it cannot be undone; undo by hand what it did, and resolve the step as undone
   -> shop: failed, number 1, ship child-in-doubt child 0 (o1~ship~0) is no longer stored, so it cannot be undone; undo by hand what it did, and resolve the step as undone
        ship Waiting, attempt 2
-  -> operator: undo of step "ship", child-in-doubt: child 0 (o1~ship~0) is no longer stored, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 1; can be undone)
+  -> operator: undo of step "ship", child-in-doubt: child 0 (o1~ship~0) is no longer stored, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 1; resubmit; undo)
   reported
   attention 12:00:00
 

@@ -22,7 +22,7 @@ event failed x/1
   -> shop: failed, number 1, x refused the service refused
        ship Waiting, attempt 1
        x Failed, attempt 1
-  -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "x", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -26,7 +26,7 @@ event child ship 1/1 refused code=too-large
   -> shop: failed, number 1, ship too-large it is too large
        a Processing, attempt 1
        ship Failed, attempt 1
-  -> operator: forward of step "ship", too-large: it is too large (answer to command 0; can be undone)
+  -> operator: forward of step "ship", too-large: it is too large (answer to command 0; resubmit; undo)
   reported
   due 12:00:30
 
@@ -53,7 +53,7 @@ event child ship 1/2 refused code=too-large
   -> shop: failed, number 2, ship too-large it is too large
        a Processing, attempt 1
        ship Failed, attempt 2
-  -> operator: forward of step "ship", too-large: it is too large (answer to command 1; can be undone)
+  -> operator: forward of step "ship", too-large: it is too large (answer to command 1; resubmit; undo)
   reported
   due 12:00:30
 

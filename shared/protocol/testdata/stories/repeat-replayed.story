@@ -23,7 +23,7 @@ event child ship 1/1 compensated code=refused
       error of attempt 1 at 12:00:00, refused: it was undone
   -> shop: failed, number 1, ship refused it was undone
        ship Failed, attempt 1
-  -> operator: forward of step "ship", refused: it was undone (answer to command 0; can be undone)
+  -> operator: forward of step "ship", refused: it was undone (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00
 

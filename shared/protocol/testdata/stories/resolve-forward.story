@@ -30,7 +30,7 @@ event settle
   -> shop: failed, number 2, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; can be undone)
+  -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:30
 

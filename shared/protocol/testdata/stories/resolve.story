@@ -26,7 +26,7 @@ event failed b/1
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 
@@ -70,7 +70,7 @@ event undo-failed a/2
   -> shop: failed, number 2, a refused the service refused
        a UndoWait, attempt 2
        b Compensated, attempt 2
-  -> operator: undo of step "a", refused: the service refused (answer to command 3; can be undone)
+  -> operator: undo of step "a", refused: the service refused (answer to command 3; resubmit; undo; resolve from 12:01:04.001)
   reported
   attention 12:00:33
 

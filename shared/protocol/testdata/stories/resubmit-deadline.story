@@ -16,7 +16,7 @@ event failed a/1
     attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

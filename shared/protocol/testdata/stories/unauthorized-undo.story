@@ -77,6 +77,6 @@ event undo-not-now pay/4
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay UndoWait, attempt 4
        ship Compensated, attempt 2
-  -> operator: undo of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
+  -> operator: undo of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; resubmit; undo; resolve from 12:00:39.001)
   reported
   attention 12:00:11

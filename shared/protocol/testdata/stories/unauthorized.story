@@ -77,7 +77,7 @@ event not-now pay/4
     attempt pay/4 ended: retry-later unauthorized
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay Failed, attempt 4
-  -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
+  -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; resubmit; undo; resolve from 12:00:42.001)
   reported
   attention 12:00:11
 

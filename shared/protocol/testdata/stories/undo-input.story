@@ -16,7 +16,7 @@ event failed a/1
     attempt a/1 ended: failed refused
   -> shop: failed, number 1, a expression undo input: no such field
        a UndoWait, attempt 1
-  -> operator: undo of step "a", expression: undo input: no such field (answer to command 0; can be undone)
+  -> operator: undo of step "a", expression: undo input: no such field (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -25,7 +25,7 @@ event undo-failed a/2
     attempt a/2 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a UndoWait, attempt 2
-  -> operator: undo of step "a", refused: the service refused (answer to command 1; can be undone)
+  -> operator: undo of step "a", refused: the service refused (answer to command 1; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

@@ -32,7 +32,7 @@ event failed a/1
        w Waiting, attempt 1
        v Waiting, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve from 12:00:31.001)
   reported
   attention 12:00:00
 

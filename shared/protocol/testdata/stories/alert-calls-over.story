@@ -1,0 +1,29 @@
+# If the calls are over, a fact is offered at once.
+step a stop
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+wait 1h
+event failed a/1
+----
+13:00:00
+  Error (forward)
+    a Failed, attempt 1, 1 failed
+      error of attempt 1 at 13:00:00, refused: the service refused
+    attempt a/1 ended: failed refused
+  -> shop: failed, number 1, a refused the service refused
+       a Failed, attempt 1
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; resubmit; undo; resolve)
+  reported
+  attention 13:00:00
+
+event resolve f a not-happened
+----
+  resolve f accepted: 
+    a Failed, attempt 1, 1 failed, without effect
+  attention 13:00:00
