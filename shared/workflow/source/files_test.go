@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -33,12 +34,32 @@ func TestBadFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, problems := source.Parse(name+".yaml", data,
-				source.Options{KnownAgents: []string{"b", "a", "payment"}})
+			d, problems := source.Parse(name+".yaml", data, options)
 			if d != nil || problems.Err() == nil {
 				t.Errorf("accepted, with %v", problems)
 			}
 			golden.Assert(t, problems.Error()+"\n", "bad/"+name+".problems")
+		})
+	}
+}
+
+// options say what agents there are, and that payment can work for less than a minute at a time.
+var options = source.Options{
+	KnownAgents: []string{"b", "a", "payment"},
+	MaxTimeout: func(agent string) core.Duration {
+		return map[string]core.Duration{"payment": 58 * core.Second}[agent]
+	},
+}
+
+// A good file can have warnings, and has no others.
+func TestWarnedFiles(t *testing.T) {
+	for _, file := range files(t, "testdata/warned/*.yaml") {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			d, problems := source.LoadFile(file, options)
+			require.NotNil(t, d, problems)
+			text := strings.ReplaceAll(problems.Error(), "testdata/warned/", "")
+			golden.Assert(t, text+"\n", "warned/"+name+".problems")
 		})
 	}
 }

@@ -81,51 +81,6 @@ func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
 	}
 }
 
-// Each path that an expression reads and the schema does not declare gets a warning, and no other.
-func TestUndeclaredPathGetsAWarning(t *testing.T) {
-	const schema = `{$defs: {c: {properties: {vip: {type: boolean}, of: {$ref: "#/$defs/c"}}}}, ` +
-		`properties: {customer: {$ref: "#/$defs/c"}, items: {items: {properties: {sku: {}, qty: {}}}}, ` +
-		`any: {type: object}, open: {properties: {a: {}}, additionalProperties: true}, ` +
-		`map: {additionalProperties: {properties: {a: {}}}}, ` +
-		`form: {oneOf: [{properties: {card: {}}}, {properties: {iban: {}}}]}}, patternProperties: {^x-: {}}}`
-	for text, want := range map[string]string{
-		"order.customer.of.of.vip":                            "",
-		"order.custmer.vip":                                   "order.custmer is; you mean customer?",
-		"order.customer?.vp ?? false":                         "order.customer?.vp is; mean vip?",
-		"order.items[0].price":                                "order.items[0].price is; here: qty",
-		"sum(order.items, .qty * .prize)":                     ".prize is read; here: qty, sku",
-		"any(filter(order.items ?? [], .qty > 1), #.sk == 2)": ".sk is read; did you mean sku?",
-		"map(order.items, ({a: .sku}))":                       "",
-		"order.any.thing.at.all":                              "",
-		"order.open.b":                                        "",
-		"order.map.b.a + order.map.c.b":                       "order.map.c.b is read; here: a",
-		"order.form.card ?? order.form.iban":                  "",
-		"order.form.bic":                                      "order.form.bic is read",
-		"order['x-1'].a":                                      "",
-		"order.any ? len(order.nothing) : order.x":            "order.nothing|order.x",
-	} {
-		d, problems := source.Parse("shop.yaml", []byte(ordered(schema, text)), source.Options{})
-		if d == nil {
-			t.Errorf("%s: %v", text, problems)
-			continue
-		}
-		texts := strings.Split(want, "|")
-		if want == "" {
-			texts = nil
-		}
-		if len(problems) != len(texts) {
-			t.Errorf("%s: %v, want %q", text, problems, want)
-			continue
-		}
-		for i, expected := range texts {
-			what, fix, _ := strings.Cut(expected, "; ")
-			if !strings.Contains(problems[i].What, what) || !strings.Contains(problems[i].Fix, fix) {
-				t.Errorf("%s: %v, want %q", text, problems[i], expected)
-			}
-		}
-	}
-}
-
 // The order of a child reads the elements of the list, and a schedule's order matches the schema.
 func TestSchemaAppliesToChildrenAndSchedules(t *testing.T) {
 	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, " +
