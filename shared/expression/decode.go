@@ -1,10 +1,10 @@
 package expression
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -45,67 +45,29 @@ func bounds(data []byte, levels int, deep error) error {
 var checked = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // decode decodes JSON into values. Numbers keep their digits. Empty data is null.
-func decode(data []byte) (any, error) {
+func decode(data []byte) (v any, err error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
 	if err := checkRead(data); err != nil {
 		return nil, err
 	}
-	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), checked...))
-}
-
-// readValue decodes the next value. The caller has checked the JSON with checkRead.
-func readValue(d *jsontext.Decoder) (any, error) {
-	switch d.PeekKind() {
-	case jsontext.KindBeginObject:
-		return readObject(d)
-	case jsontext.KindBeginArray:
-		return readList(d)
-	}
-	t, err := d.ReadToken()
-	if err != nil {
+	if json.Unmarshal(data, &v, withDigits) != nil {
 		return nil, errBadJSON
 	}
-	switch t.Kind() {
-	case jsontext.KindNull:
-		return nil, nil
-	case jsontext.KindNumber:
-		return numberOf(t.String())
-	case jsontext.KindString:
-		return t.String(), nil
-	}
-	return t.Bool(), nil
+	return v, nil
 }
 
-func readList(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the bracket that PeekKind has seen
-	list := []any{}
-	for d.PeekKind() != jsontext.KindEndArray {
-		v, err := readValue(d)
-		if err != nil {
-			return nil, err
+// withDigits decodes numbers by numberOf.
+var withDigits = json.JoinOptions(json.JoinOptions(checked...), json.WithUnmarshalers(json.UnmarshalFromFunc(
+	func(d *jsontext.Decoder, v *any) error {
+		if d.PeekKind() != jsontext.KindNumber {
+			return errors.ErrUnsupported
 		}
-		list = append(list, v)
-	}
-	_, err := d.ReadToken()
-	return list, err
-}
-
-func readObject(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the brace that PeekKind has seen
-	object := map[string]any{}
-	for d.PeekKind() != jsontext.KindEndObject {
-		name, err := d.ReadToken()
+		text, err := d.ReadValue()
 		if err != nil {
-			return nil, errBadJSON
+			return err
 		}
-		key := name.String() // copied, because name is valid only until the next read
-		object[key], err = readValue(d)
-		if err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.ReadToken()
-	return object, err
-}
+		*v, err = numberOf(string(text))
+		return err
+	})))

@@ -1,10 +1,12 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -16,70 +18,34 @@ var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult)
 // contain one part many times, so the full JSON could need too much memory. MaxDepth and MaxNodes limit the
 // recursion.
 func appendValue(b []byte, v any) ([]byte, error) {
-	var err error
-	switch v := v.(type) {
-	case nil:
-		b = append(b, "null"...)
-	case bool:
-		b = strconv.AppendBool(b, v)
-	case int64:
-		b = strconv.AppendInt(b, v, 10)
-	case *number:
-		b = append(b, v.text...)
-	case string:
-		b = appendString(b, v)
-	case []any:
-		b, err = appendList(b, v)
-	case map[string]any:
-		b, err = appendObject(b, v)
-	default:
-		err = fail("the result is not a JSON value", fixValue)
+	err := json.MarshalWrite((*limited)(&b), v, sorted)
+	switch {
+	case errors.Is(err, errLarge):
+		return nil, errLarge
+	case err != nil:
+		return nil, fail("the result is not a JSON value", fixValue)
 	}
-	if err == nil && len(b) > MaxResult {
-		err = errLarge
-	}
-	return b, err
+	return b, nil
 }
 
-func appendList(b []byte, list []any) ([]byte, error) {
-	var err error
-	b = append(b, '[')
-	for i, e := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b, err = appendValue(b, e)
-		if err != nil {
-			return nil, err
-		}
+var sorted = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
+	json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, n *number) error {
+		return e.WriteValue(jsontext.Value(n.text))
+	})))
+
+// limited is a text of at most MaxResult bytes.
+type limited []byte
+
+// Write appends a part of the text.
+func (b *limited) Write(part []byte) (int, error) {
+	if len(*b)+len(part) > MaxResult {
+		return 0, errLarge
 	}
-	return append(b, ']'), nil
+	*b = append(*b, part...)
+	return len(part), nil
 }
 
-func appendObject(b []byte, object map[string]any) ([]byte, error) {
-	var err error
-	b = append(b, '{')
-	for i, k := range sortedKeys(object) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, k), ':')
-		b, err = appendValue(b, object[k])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return append(b, '}'), nil
-}
-
-func sortedKeys(object map[string]any) []string {
-	keys := make([]string, 0, len(object))
-	for k := range object {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
 
 // appendString appends a JSON string. It escapes only the characters that JSON requires.
 func appendString(b []byte, s string) []byte {

@@ -24,20 +24,24 @@ func Check(source string, scope Scope) error {
 // Expressions contains the compiled templates and conditions of one definition. It is immutable and safe for
 // concurrent use.
 type Expressions struct {
-	inputs []*template // inputs by step; nil if a step has no input
-	orders []*template // templates of child orders, by step
-	undos  []*template
-	whens  []*program
+	steps  []step
+	output *template
+	order  *schema.Schema // schema of orders; nil means that any order is valid
+}
 
-	deadlines []*template // absolute deadlines, by step
-	reminders []*template // inputs of reminders, by step
-	untils    []*program  // conditions that end a repeat, by step
-	enough    []*template // how many children must end well, by step
-	refusals  []*program
-	output    *template
-	schemas   []*schema.Schema   // schemas of event values, by step; nil means that any value is valid
-	passed    [][]*schema.Schema // schemas of the events that steps pass on, by step; nil means that any value is valid
-	order     *schema.Schema     // schema of orders; nil means that any order is valid
+// step holds what a step evaluates. nil means that there is no such part, and that any value matches a schema.
+type step struct {
+	input    *template
+	child    *template // order of a child
+	undo     *template
+	deadline *template // absolute deadline
+	reminder *template
+	enough   *template // how many children must end well
+	when     *program
+	until    *program // condition that ends a repeat
+	refuse   *program
+	answer   *schema.Schema   // schema of an event's value
+	passed   []*schema.Schema // schemas of the events that the step passes on
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -53,147 +57,112 @@ func Compile(d *core.Definition) (*Expressions, error) {
 			answered[d.Steps[i].Name] = false // package source has checked the persons of tokens
 		}
 	}
-	n := len(d.Steps)
-	x := &Expressions{
-		inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
-		whens: make([]*program, n), refusals: make([]*program, n), untils: make([]*program, n),
-		reminders: make([]*template, n), deadlines: make([]*template, n), enough: make([]*template, n),
-		schemas: make([]*schema.Schema, n), passed: make([][]*schema.Schema, n),
-	}
+	c := &compiler{}
+	x := &Expressions{steps: make([]step, len(d.Steps))}
 	for i := range d.Steps {
-		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
-			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
+		x.steps[i] = c.step(&d.Steps[i], scope, answered)
+		if c.err != nil {
+			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, c.err)
 		}
 	}
-	var err error
-	if len(d.Order) > 0 {
-		x.order, err = schema.Compile(d.Order)
-		if err != nil {
-			return nil, fmt.Errorf("workflow %s, schema of orders: %w", d.Name, err)
-		}
-	}
-	if len(d.Output) > 0 {
-		x.output, err = parseTemplate(d.Output, scope)
-		if err != nil {
-			return nil, fmt.Errorf("workflow %s, output: %w", d.Name, err)
-		}
+	x.order = c.schema("schema of orders", d.Order)
+	x.output = c.template(d.Output, scope)
+	if c.err != nil {
+		return nil, fmt.Errorf("workflow %s: %w", d.Name, c.err)
 	}
 	return x, nil
 }
 
-// MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
-func (x *Expressions) MakesTokens() bool {
-	for _, t := range slices.Concat(x.inputs, x.reminders) {
-		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
-			return true
-		}
+// compiler compiles the parts of a definition. After an error it compiles no more.
+type compiler struct{ err error }
+
+func (c *compiler) template(data json.RawMessage, scope Scope) (t *template) {
+	if c.err == nil && len(data) > 0 {
+		t, c.err = parseTemplate(data, scope)
 	}
-	return false
+	return t
 }
 
-// compileChildren compiles what a step with child orders evaluates.
-func (x *Expressions) compileChildren(i int, e *core.Each, scope Scope) (err error) {
-	if len(e.Order) > 0 {
-		with := scope
-		with.Item = e.Repeat == nil
-		with.Repeat = e.Repeat != nil
-		x.orders[i], err = parseTemplate(e.Order, with)
-		if err != nil {
-			return err
-		}
+func (c *compiler) condition(source string, scope Scope) (p *program) {
+	if c.err == nil && source != "" {
+		p, c.err = parse(source, scope)
 	}
-	x.passed[i] = make([]*schema.Schema, len(e.Events))
-	for n, event := range e.Events {
-		if event.Schema == nil {
-			continue
-		}
-		x.passed[i][n], err = schema.Compile(event.Schema)
-		if err != nil {
-			return fmt.Errorf("event %s: %w", event.Name, err)
-		}
-	}
-	if len(e.Enough) > 0 {
-		x.enough[i], err = parseTemplate(e.Enough, scope)
-		if err != nil {
-			return err
-		}
-	}
-	if e.Repeat != nil {
-		with := scope
-		with.Result = true
-		x.untils[i], err = parse(e.Repeat.Until, with)
-	}
-	return err
+	return p
 }
 
-func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
-	answered map[string]bool,
-) (err error) {
-	if len(s.Input) > 0 {
-		of := scope
-		if s.Agent != "" {
-			of.Answered = answered
-		}
-		x.inputs[i], err = parseTemplate(s.Input, of)
-		if err != nil {
-			return err
-		}
+func (c *compiler) schema(what string, text json.RawMessage) *schema.Schema {
+	if c.err != nil || len(text) == 0 {
+		return nil
 	}
-	if len(s.DeadlineAt) > 0 {
-		x.deadlines[i], err = parseTemplate(s.DeadlineAt, scope)
-		if err != nil {
-			return err
-		}
+	s, err := schema.Compile(text)
+	if err != nil {
+		c.err = fmt.Errorf("%s: %w", what, err)
 	}
-	if s.Remind != nil && len(s.Remind.Input) > 0 {
-		with := scope
-		with.Answered = answered
-		with.Reminder = true
-		x.reminders[i], err = parseTemplate(s.Remind.Input, with)
-		if err != nil {
-			return err
-		}
+	return s
+}
+
+func (c *compiler) step(s *core.StepDefinition, scope Scope, answered map[string]bool) (x step) {
+	call := scope
+	call.Answered = answered
+	of := scope
+	if s.Agent != "" {
+		of = call
+	}
+	x.input = c.template(s.Input, of)
+	x.deadline = c.template(s.DeadlineAt, scope)
+	x.when = c.condition(s.When, scope)
+	if s.Remind != nil {
+		call.Reminder = true
+		x.reminder = c.template(s.Remind.Input, call)
 	}
 	if s.Each != nil {
-		err = x.compileChildren(i, s.Each, scope)
-		if err != nil {
-			return err
-		}
+		c.children(s.Each, scope, &x)
 	}
-	if s.Undo != nil && len(s.Undo.Input) > 0 {
-		x.undos[i], err = parseTemplate(s.Undo.Input, scope)
-		if err != nil {
-			return err
-		}
+	if s.Undo != nil {
+		x.undo = c.template(s.Undo.Input, scope)
 	}
-	if s.When != "" {
-		x.whens[i], err = parse(s.When, scope)
-		if err != nil {
-			return err
-		}
-	}
-	if s.Answer != nil && s.Answer.Schema != nil {
-		x.schemas[i], err = schema.Compile(s.Answer.Schema)
-		if err != nil {
-			return fmt.Errorf("schema: %w", err)
-		}
-	}
-	if s.Answer != nil && s.Answer.Refuse != "" {
+	if s.Answer != nil {
+		x.answer = c.schema("schema", s.Answer.Schema)
 		scope.Value = true
-		x.refusals[i], err = parse(s.Answer.Refuse, scope)
+		x.refuse = c.condition(s.Answer.Refuse, scope)
 	}
-	return err
+	return x
+}
+
+// children compiles what a step with child orders evaluates.
+func (c *compiler) children(e *core.Each, scope Scope, x *step) {
+	x.enough = c.template(e.Enough, scope)
+	for _, event := range e.Events {
+		x.passed = append(x.passed, c.schema("event "+event.Name, event.Schema))
+	}
+	of := scope
+	of.Item = e.Repeat == nil
+	of.Repeat = e.Repeat != nil
+	x.child = c.template(e.Order, of)
+	if e.Repeat != nil {
+		scope.Result = true
+		x.until = c.condition(e.Repeat.Until, scope)
+	}
+}
+
+// MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
+func (x *Expressions) MakesTokens() bool {
+	return slices.ContainsFunc(x.steps, func(s step) bool { return s.input.makesTokens() || s.reminder.makesTokens() })
+}
+
+func (t *template) makesTokens() bool {
+	return t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens })
 }
 
 // Input evaluates the input of a step. It returns nil if the step has no input.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.inputs[step], &env)
+	return evaluate(x.steps[step].input, &env)
 }
 
 // InputReads returns the sorted names of the steps whose outputs or failures the input of a step reads.
 func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
-	if t := x.inputs[step]; t != nil {
+	if t := x.steps[step].input; t != nil {
 		for _, p := range t.holes {
 			// The loops read the maps in any order, because slices.Sorted sorts the names.
 			for _, name := range p.steps {
@@ -212,7 +181,7 @@ func (x *Expressions) InputReads(step int) []string {
 func (x *Expressions) Items(step int, env core.Environment,
 	each func(index int, item json.RawMessage),
 ) (count int, err error) {
-	text, err := evaluate(x.inputs[step], &env)
+	text, err := evaluate(x.steps[step].input, &env)
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +201,7 @@ func (x *Expressions) Items(step int, env core.Environment,
 
 // Enough evaluates how many children of a step must end well.
 func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
-	text, err := evaluate(x.enough[step], &env)
+	text, err := evaluate(x.steps[step].enough, &env)
 	if err != nil {
 		return 0, err
 	}
@@ -246,22 +215,22 @@ func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
 // ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child
 // orders.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.orders[step], &env)
+	return evaluate(x.steps[step].child, &env)
 }
 
 // Deadline evaluates the absolute deadline of a step. It returns nil if the step has none.
 func (x *Expressions) Deadline(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.deadlines[step], &env)
+	return evaluate(x.steps[step].deadline, &env)
 }
 
 // Reminder evaluates the input of a step's reminder. It returns nil if the reminder has no input.
 func (x *Expressions) Reminder(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.reminders[step], &env)
+	return evaluate(x.steps[step].reminder, &env)
 }
 
 // UndoInput evaluates the input of a step's undo. It returns nil if the undo has no input of its own.
 func (x *Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.undos[step], &env)
+	return evaluate(x.steps[step].undo, &env)
 }
 
 // Output evaluates the output of the workflow. It returns nil if the workflow has no output.
@@ -278,7 +247,7 @@ func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
 
 // When evaluates the condition of a step. It returns true if the step has no condition.
 func (x *Expressions) When(step int, env core.Environment) (bool, error) {
-	return condition("when", x.whens[step], &env, true)
+	return condition("when", x.steps[step].when, &env, true)
 }
 
 func condition(what string, p *program, env *core.Environment, absent bool) (bool, error) {
@@ -298,22 +267,22 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 // Refused evaluates the condition refuse of a step. It reports whether the value of an answer is a refusal,
 // and returns false if the step has no such condition.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
-	return condition("refuse", x.refusals[step], &env, false)
+	return condition("refuse", x.steps[step].refuse, &env, false)
 }
 
 // Until evaluates the condition that ends the repeat of a step.
 func (x *Expressions) Until(step int, env core.Environment) (bool, error) {
-	return condition("until", x.untils[step], &env, true)
+	return condition("until", x.steps[step].until, &env, true)
 }
 
 // CheckAnswer returns an error if the value of an event does not match the schema of the step.
 func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
-	return x.schemas[step].Check(value)
+	return x.steps[step].answer.Check(value)
 }
 
 // CheckPassed returns an error if a value does not match the schema of an event that the step passes on.
 func (x *Expressions) CheckPassed(step, event int, value json.RawMessage) error {
-	return x.passed[step][event].Check(value)
+	return x.steps[step].passed[event].Check(value)
 }
 
 // CheckOrder returns an error if the order does not match the schema of the workflow.

@@ -148,4 +148,3 @@ func TestNothingToEvaluate(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, met)
 }
-

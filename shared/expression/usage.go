@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"slices"
+
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -17,14 +19,16 @@ type Usage struct {
 // for example, because env lacks an output.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
-	for _, t := range append(append([]*template{x.output}, x.inputs...), x.undos...) {
-		if t != nil {
-			u.add(&env, t.holes...)
+	for _, s := range append(slices.Clip(x.steps), step{input: x.output}) {
+		for _, t := range []*template{s.input, s.undo} {
+			if t != nil {
+				u.add(&env, t.holes...)
+			}
 		}
-	}
-	for _, p := range append(append([]*program(nil), x.whens...), x.refusals...) {
-		if p != nil {
-			u.add(&env, p)
+		for _, p := range []*program{s.when, s.refuse} {
+			if p != nil {
+				u.add(&env, p)
+			}
 		}
 	}
 	return u
