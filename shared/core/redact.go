@@ -17,9 +17,8 @@ const hiddenToken = "(token)"
 //
 // Each character may be percent-encoded or escaped in JSON, once or several times.
 const (
-	encoded  = `(?:%(?:25)*|\\+u00)`
-	digits64 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-	digit64  = `(?:[0-9A-Za-z_-]|` + encoded + `(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]))`
+	encoded = `(?:%(?:25)*|\\+u00)`
+	digit64 = `(?:[0-9A-Za-z_-]|` + encoded + `(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]))`
 )
 
 var (
@@ -160,40 +159,17 @@ func inEscape(before []byte) bool {
 // claimsAndMAC returns the length of the claims, the dot and the MAC at the beginning of a text, or 0.
 func claimsAndMAC(text []byte) int {
 	text = text[:min(len(text), maxRest)]
-	claims, length := plainRest(text)
-	if length < 0 {
-		rest := restOfToken.FindSubmatchIndex(text)
-		if rest == nil {
-			return 0
-		}
-		length = rest[1]
-		claims = encodedByte.ReplaceAllFunc(text[:rest[3]], func(of []byte) []byte {
-			c, _ := hex.DecodeString(string(of[len(of)-2:])) // cannot fail, because the expression has found digits
-			return c
-		})
+	rest := restOfToken.FindSubmatchIndex(text)
+	if rest == nil {
+		return 0
 	}
+	claims := encodedByte.ReplaceAllFunc(text[:rest[3]], func(of []byte) []byte {
+		c, _ := hex.DecodeString(string(of[len(of)-2:])) // cannot fail, because the expression has found digits
+		return c
+	})
 	decoded, err := base64.RawURLEncoding.DecodeString(string(claims))
 	if err != nil || len(claims) > maxTokenClaims || !tokenClaims.Match(decoded) {
 		return 0
 	}
-	return length
-}
-
-// plainRest returns the claims, and the length of the claims, the dot and the MAC. The length is 0 if they do not
-// begin the text, and -1 if a part of them may be encoded.
-func plainRest(text []byte) (claims []byte, length int) {
-	rest := bytes.TrimLeft(text, digits64)
-	claims = text[:len(text)-len(rest)]
-	if bytes.HasPrefix(rest, []byte(".")) {
-		mac := rest[1:min(len(rest), 1+tokenMAC)]
-		rest = bytes.TrimLeft(mac, digits64)
-		length = len(claims) + 1 + len(mac) - len(rest)
-		if len(rest) == len(mac) {
-			length = 0
-		}
-	}
-	if len(rest) > 0 && (rest[0] == '%' || rest[0] == '\\') {
-		length = -1
-	}
-	return claims, length
+	return rest[1]
 }
