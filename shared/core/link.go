@@ -35,7 +35,7 @@ func (d *Definition) Link() {
 	for i := range d.Steps {
 		// A step that serves another one may end after the claims of later steps (P38, P54). No expression reads
 		// the result of such a step, because a repeated request must have the same bytes (P12).
-		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.serves[j] >= 0 })
+		d.ancestors[i] = slices.DeleteFunc(d.Before(i), func(j int) bool { return d.serves[j] >= 0 })
 	}
 }
 
@@ -75,7 +75,8 @@ func (d *Definition) MemberOf(i int) int {
 // Members returns the steps that are the members of the Any of step i, in the order of Any.Members.
 func (d *Definition) Members(i int) []int { return d.members[i] }
 
-func (d *Definition) before(i int) []int {
+// Before returns the direct and indirect predecessors of step i. In a circle of steps, each is one of its own.
+func (d *Definition) Before(i int) []int {
 	seen := make([]bool, len(d.Steps))
 	found := append([]int(nil), d.after[i]...)
 	for n := 0; n < len(found); n++ {

@@ -4,148 +4,112 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // graph contains the dependencies between the steps. A step begins only after all its predecessors have
 // ended.
 type graph struct {
-	names  []string
-	index  map[string]int
-	after  [][]int  // direct predecessors of each step, without unknown names
-	sorted []int    // all steps, each after its predecessors; nil if there is a cycle or partial is set
-	before []bitset // all direct and indirect predecessors of each step; nil if sorted is nil
-
-	partial bool // true if a dependency is invalid; sorted and before are then nil
+	def    *core.Definition
+	before [][]bool // all direct and indirect predecessors of each step; nil if a dependency is invalid
 }
 
-type bitset []uint64
-
-func (s bitset) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s bitset) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-func (s bitset) join(o bitset) {
-	for i := range s {
-		s[i] |= o[i]
-	}
-}
-
-// newGraph reads the dependencies. It reports unknown names and cycles as problems.
+// newGraph reads the dependencies. It reports invalid names and cycles as problems.
 func newGraph(b *builder) *graph {
-	n := len(b.def.Steps)
-	g := &graph{names: make([]string, n), index: make(map[string]int, n), after: make([][]int, n)}
-	for i := range b.def.Steps {
-		g.names[i] = b.def.Steps[i].Name
-		g.index[g.names[i]] = i
-	}
-	outside := b.outside()
+	g := &graph{def: b.def}
+	b.def.Link()
+	valid := true
 	for i, f := range b.steps {
 		after := f.value.get("after")
 		if after == nil {
 			continue
 		}
-		if after.shape != isList {
-			g.partial = true // the schema check reports the wrong type
-		}
+		valid = valid && after.shape == isList // the schema check reports the wrong type
+		s := &b.def.Steps[i]
+		s.After = nil
 		for _, e := range after.list {
-			j, known := g.index[e.text]
-			switch {
-			case e.shape != isText:
-				g.partial = true // the schema check reports the wrong type
-			case !known && slices.Contains(outside, e.text):
-				g.partial = true
-				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is outside of the block",
-					"write it in the after of the step that holds the block")
-			case !known:
-				g.partial = true
-				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",
-					suggest.DidYouMean(e.text, g.names, "the steps are "+strings.Join(g.names, ", ")))
-			case b.memberIn(e.text) != nil:
-				g.partial = true
-				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is a member",
-					"write "+b.memberIn(e.text).Name+", which ends when enough of its members have")
-			case j == i:
-				b.report.error(e.at, "step "+f.key+" comes after itself", "remove it from after")
-			default:
-				g.after[i] = append(g.after[i], j)
+			if e.shape != isText {
+				valid = false // the schema check reports the wrong type
+				continue
 			}
+			what, fix := b.wrongPredecessor(s, e.text)
+			if what == "" {
+				s.After = append(s.After, e.text)
+				continue
+			}
+			valid = valid && e.text == s.Name // a step that comes after itself comes after the others as well
+			b.report.error(e.at, "step "+s.Name+" comes after "+what, fix)
 		}
 	}
-	cycle := g.sort()
-	if g.partial {
-		g.sorted = nil
-		g.before = nil
+	b.def.Link()
+	before := make([][]bool, len(b.def.Steps))
+	for i := range before {
+		before[i] = make([]bool, len(b.def.Steps))
+		for _, j := range b.def.Before(i) {
+			before[i][j] = true
+		}
 	}
-	if cycle != nil {
+	if cycle := g.cycle(before); cycle != nil {
 		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle),
 			"remove one of them from an after")
+		valid = false
+	}
+	if valid {
+		g.before = before
 	}
 	return g
 }
 
-// sort sets sorted and before. If there is a cycle, sort returns the steps of the cycle. The first step of
-// the cycle appears again at the end.
-func (g *graph) sort() (cycle []int) {
-	n := len(g.names)
-	waiting := make([]int, n)
-	next := make([][]int, n)
-	for i, after := range g.after {
-		waiting[i] = len(after)
-		for _, j := range after {
-			next[j] = append(next[j], i)
-		}
+// wrongPredecessor returns what is wrong about a name in the after of a step, or "".
+func (b *builder) wrongPredecessor(s *core.StepDefinition, name string) (what, fix string) {
+	group := b.memberIn(name)
+	switch known := b.def.Index(name) >= 0; {
+	case !known && slices.Contains(b.outside(), name):
+		return name + ", which is outside of the block", "write it in the after of the step that holds the block"
+	case !known:
+		names := namesOf(b.def)
+		return name + ", which is no step",
+			suggest.DidYouMean(name, names, "the steps are "+strings.Join(names, ", "))
+	case group != nil:
+		return name + ", which is a member", "write " + group.Name + ", which ends when enough of its members have"
+	case name == s.Name:
+		return "itself", "remove it from after"
 	}
-	sorted := make([]int, 0, n)
-	for i := range waiting {
-		if waiting[i] == 0 {
-			sorted = append(sorted, i)
-		}
+	return "", ""
+}
+
+func namesOf(d *core.Definition) (names []string) {
+	for i := range d.Steps {
+		names = append(names, d.Steps[i].Name)
 	}
-	for k := 0; k < len(sorted); k++ {
-		for _, i := range next[sorted[k]] {
-			waiting[i]--
-			if waiting[i] == 0 {
-				sorted = append(sorted, i)
+	return names
+}
+
+// cycle returns the steps of a cycle, or nil. The first step of the cycle appears again at the end. A step that is
+// stuck is in a cycle or comes after one, so one of its predecessors is stuck too. cycle goes from predecessor to
+// predecessor until it reaches a step for the second time.
+func (g *graph) cycle(before [][]bool) (walk []int) {
+	stuck := func(i int) bool {
+		for j, is := range before[i] {
+			if is && before[j][j] {
+				return true
 			}
 		}
+		return false
 	}
-	if len(sorted) < n {
-		return g.cycle(waiting)
-	}
-	g.sorted = sorted
-	g.before = make([]bitset, n)
-	for _, i := range sorted {
-		g.before[i] = make(bitset, (n+63)/64)
-		for _, j := range g.after[i] {
-			g.before[i].add(j)
-			g.before[i].join(g.before[j])
+	for at := range before {
+		for met := map[int]int{}; stuck(at); {
+			if start, again := met[at]; again {
+				return append(walk[start:], at)
+			}
+			met[at] = len(walk)
+			walk = append(walk, at)
+			before := g.def.Predecessors(at)
+			at = before[slices.IndexFunc(before, stuck)]
 		}
 	}
 	return nil
-}
-
-// cycle returns the steps of a cycle. waiting[i] is positive if sort could not place step i. Each such step
-// has a predecessor that sort could not place either. cycle goes from predecessor to predecessor until it
-// reaches a step for the second time.
-func (g *graph) cycle(waiting []int) []int {
-	at := 0
-	for waiting[at] == 0 {
-		at++
-	}
-	met := map[int]int{}
-	var walk []int
-	for {
-		if start, again := met[at]; again {
-			return append(walk[start:], at)
-		}
-		met[at] = len(walk)
-		walk = append(walk, at)
-		for _, j := range g.after[at] {
-			if waiting[j] > 0 {
-				at = j
-				break
-			}
-		}
-	}
 }
 
 func (g *graph) path(steps []int) string {
@@ -155,7 +119,7 @@ func (g *graph) path(steps []int) string {
 			words = append(words, "…")
 			break
 		}
-		words = append(words, g.names[s])
+		words = append(words, g.def.Steps[s].Name)
 	}
 	return strings.Join(words, " after ")
 }
@@ -167,13 +131,37 @@ func (g *graph) visible(i int) map[string]bool {
 		return nil
 	}
 	names := map[string]bool{}
-	for j := range g.names {
-		if g.before[i].has(j) {
-			names[g.names[j]] = true
-		}
+	for j, is := range g.before[i] {
+		names[g.def.Steps[j].Name] = is
 	}
 	return names
 }
 
 // certain reports whether step a always ends before step b begins.
-func (g *graph) certain(a, b int) bool { return g.before[b].has(a) }
+func (g *graph) certain(a, b int) bool { return g.before[b][a] }
+
+// longestPath returns the largest sum of timeouts and waits along the dependencies. The result last is the last step
+// on this path.
+func longestPath(d *core.Definition) (longest core.Duration, last int) {
+	ends := map[int]core.Duration{}
+	var end func(i int) core.Duration
+	end = func(i int) core.Duration {
+		if known, done := ends[i]; done {
+			return known
+		}
+		ends[i] = 0 // of a step in a circle, which is reported
+		begin := core.Duration(0)
+		for _, j := range d.Predecessors(i) {
+			begin = max(begin, end(j))
+		}
+		ends[i] = begin + span(&d.Steps[i])
+		return ends[i]
+	}
+	for i := range d.Steps {
+		if end(i) > longest {
+			longest = end(i)
+			last = i
+		}
+	}
+	return longest, last
+}

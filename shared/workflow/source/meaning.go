@@ -200,7 +200,7 @@ func (b *builder) undoable(i int) {
 // times checks that deadline and keyRetention are long enough for the timeouts and waits of the steps.
 func (b *builder) times() {
 	deadline := b.root.field("deadline")
-	longest, last := b.longestPath()
+	longest, last := longestPath(b.def)
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
 		b.report.error(deadline.value.at,
 			fmt.Sprintf(
@@ -230,23 +230,6 @@ func (b *builder) times() {
 				"lower the waits or the rounds")
 		}
 	}
-}
-
-// longestPath returns the largest sum of timeouts and waits along the dependencies. The result last is the
-// last step on this path.
-func (b *builder) longestPath() (longest core.Duration, last int) {
-	ends := make([]core.Duration, len(b.def.Steps))
-	for _, i := range b.order.sorted {
-		for _, j := range b.order.after[i] {
-			ends[i] = max(ends[i], ends[j])
-		}
-		ends[i] += span(&b.def.Steps[i])
-		if ends[i] > longest {
-			longest = ends[i]
-			last = i
-		}
-	}
-	return longest, last
 }
 
 // worst returns the longest total time of a step's attempts and of the waits between them. It excludes the

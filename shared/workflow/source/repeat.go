@@ -53,7 +53,8 @@ func (b *builder) lasts(i int) {
 		return
 	}
 	r := s.Each.Repeat
-	lasts := core.Duration(r.AtMost)*longestWay(s.Each.Child) + core.Duration(r.AtMost-1)*r.Every
+	longest, _ := longestPath(s.Each.Child)
+	lasts := core.Duration(r.AtMost)*longest + core.Duration(r.AtMost-1)*r.Every
 	if s.Deadline > 0 {
 		lasts = min(lasts, s.Deadline)
 	}
@@ -72,23 +73,6 @@ func (b *builder) lasts(i int) {
 			return
 		}
 	}
-}
-
-// longestWay returns the largest sum of timeouts and waits along the dependencies of a definition.
-func longestWay(d *core.Definition) (longest core.Duration) {
-	ends := map[string]core.Duration{}
-	for range d.Steps { // after as many rounds as there are steps, each sum has reached the steps behind it
-		for i := range d.Steps {
-			s := &d.Steps[i]
-			end := core.Duration(0)
-			for _, name := range s.After {
-				end = max(end, ends[name])
-			}
-			ends[s.Name] = end + span(s)
-			longest = max(longest, ends[s.Name])
-		}
-	}
-	return longest
 }
 
 var judges = regexp.MustCompile(`\b(result|index)\b`)

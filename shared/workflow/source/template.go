@@ -17,11 +17,7 @@ import (
 // a step can read the outputs of all direct and indirect predecessors. These outputs do not change any more,
 // so a repeated evaluation has the same result (P12, effects are emitted again).
 func (b *builder) templates() {
-	names := make([]string, len(b.def.Steps))
-	for i := range b.def.Steps {
-		names[i] = b.def.Steps[i].Name
-	}
-	names = b.readable(names)
+	names := b.readable(namesOf(b.def))
 	skippable := b.conditions()
 	continues := b.continues()
 	answered := b.answered()
