@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -62,12 +64,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 			t.Errorf("a wait of %s from %s is %s after %s", c.wait, began, s.State, lasted)
 		}
 		w.Round()
-		if task := w.Task("o-1"); task.ProcessState != core.Processed {
-			t.Errorf("after the wait the order is %s", task.ProcessState)
-		}
-		if len(w.Ledger) != 2 {
-			t.Errorf("%d keys were asked for, those of a and c are meant", len(w.Ledger))
-		}
+		require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
+		require.Len(t, w.Ledger, 2)
 	}
 }
 
@@ -96,19 +94,15 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	unchanged := func(what string, failed []string) {
 		t.Helper()
 		version := w.Task("o-1").Version
-		if len(failed) != 1 {
-			t.Errorf("older code keeps %s", what)
-		}
+		require.Len(t, failed, 1)
 		if task := w.Task("o-1"); task.Version != version || task.ProcessState != core.Processing {
 			t.Errorf("after %s the order is %s, version %d", what, task.ProcessState, task.Version)
 		}
 	}
 	reply := deliver(actorstest.Done(asked["o-1 a/1 do"]))
 	unchanged("a reply", old.Handle(ctx, port.Replies, reply))
-	if failed := w.Scheduler.Handle(ctx, port.Replies, reply); len(failed) > 0 ||
-		w.Task("o-1").Step("b").State != core.Waiting {
-		t.Fatalf("the newer code leaves b %s", w.Task("o-1").Step("b").State)
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, reply))
+	require.Equal(t, core.Waiting, w.Task("o-1").Step("b").State)
 	w.Clock.Advance(waitTime.Std() + time.Hour)
 	wake := deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 1}})
 	unchanged("a wake", old.Handle(ctx, port.Control, wake))
@@ -116,14 +110,10 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	if r, err := oldSweep.Sweep(ctx); err != nil || r.Failed != 1 {
 		t.Error("an older Supervisor does not say that it cannot read the definition")
 	}
-	if w.Task("o-1").Version != before {
-		t.Error("an older Supervisor changed the order")
-	}
+	require.Equal(t, before, w.Task("o-1").Version, "an older Supervisor changed the order")
 	w.Scheduler.Handle(ctx, port.Control, wake)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"])))
-	if task := w.Task("o-1"); task.ProcessState != core.Processed {
-		t.Errorf("the order ends %s", task.ProcessState)
-	}
+	require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
 }
 
 // A Wake names the run of its order, so that one of an earlier run changes nothing.
@@ -144,9 +134,7 @@ func TestAWakeNamesItsRun(t *testing.T) {
 	}
 	w.Take(port.Control)
 	for _, r := range requests(t, w) {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(r))); len(failed) > 0 {
-			t.Fatal(failed)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(r))))
 	}
 	w.Clock.Advance(10 * time.Second)
 	wakes := w.Take(port.Control)
@@ -156,7 +144,5 @@ func TestAWakeNamesItsRun(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if len(wakes) == 0 {
-		t.Error("no wake was sent")
-	}
+	require.NotEmpty(t, wakes, "no wake was sent")
 }

@@ -35,9 +35,7 @@ func TestLostSweepSendsNothing(t *testing.T) {
 		t.Fatalf("%s, %v", r, err)
 	}
 	w.Clock.Advance(3 * time.Second)
-	if got := controls(w); len(got) > 0 {
-		t.Errorf("the loser sent %v", got)
-	}
+	require.Empty(t, controls(w))
 }
 
 // silent fails to raise alerts.
@@ -88,28 +86,21 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		})
 		w.Clock.Advance(31 * time.Second)
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.Take(port.Requests("agent-a"))
 		for i := range c.visible + c.hidden + c.delayed {
 			m := port.Message{Value: &message.Request{Schema: 1}}
 			if i >= c.visible+c.hidden {
 				m.Delay = time.Minute
 			}
-			if err := q.Send(ctx, []port.Message{m})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, q.Send(ctx, []port.Message{m})[0])
 		}
 		ds, err := q.Receive(ctx, max(c.hidden, 1), 0, time.Minute)
-		if len(ds) != c.hidden || err != nil {
-			t.Fatal(len(ds), err)
-		}
+		require.Len(t, ds, c.hidden)
+		require.NoError(t, err)
 		for i := range ds { // half of them are returned to the queue for a time
 			if i%2 == 0 {
-				if err := q.Extend(ctx, []port.Extension{{Receipt: ds[i].Receipt, For: 2 * time.Second}})[0]; err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, q.Extend(ctx, []port.Extension{{Receipt: ds[i].Receipt, For: 2 * time.Second}})[0])
 			}
 		}
 		if r := sweep(t, w); r.Uncounted != c.uncounted || r.HandedBack != c.counted {
@@ -139,9 +130,7 @@ func TestAnAgentThatIsAway(t *testing.T) {
 		w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 100 } }
 		w.Boot()
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		others := func() {
 			for range c.others {
 				w.Send(q.Name(), &message.Request{Schema: 1})
@@ -202,9 +191,7 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 			w.Send(port.Requests(agent), &message.Request{Schema: 1})
 		}
 		w.Clock.Advance(31 * time.Second)
-		if r := sweep(t, w); r.Uncounted != uncounted {
-			t.Errorf("5 requests wait for %s: %s", agent, r)
-		}
+		require.Equal(t, uncounted, sweep(t, w).Uncounted, agent)
 	}
 }
 
@@ -228,12 +215,8 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	if r := sweep(t, w); r.Asked > 0 || r.Overdue != 1 {
 		t.Errorf("%s", r)
 	}
-	if n := len(controls(w)); n != 3 {
-		t.Errorf("%d messages in the control queue", n)
-	}
-	if r := sweep(t, w); r.Asked != 2 {
-		t.Errorf("the Scheduler is not asked once it has caught up: %s", r)
-	}
+	require.Len(t, controls(w), 3)
+	require.Equal(t, 2, sweep(t, w).Asked)
 }
 
 // P32: one reply that was sent in time and that the Scheduler has not taken is no failure. If the queue does not
@@ -268,9 +251,7 @@ func TestSweepStarvesNothing(t *testing.T) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
 	})
 	w.Clock.Advance(31 * time.Second)
-	if r := sweep(t, w); r.HandedBack != 80 {
-		t.Errorf("%s", r)
-	}
+	require.Equal(t, 80, sweep(t, w).HandedBack)
 }
 
 // Rule 17: each tick begins at the next shard, whichever process serves it: on Lambda each may be a
@@ -284,12 +265,9 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 		var begins []string
 		for range w.Store.Shards() {
 			leases.asked = nil
-			if _, err := w.SupervisorWith(w.Store, leases, "new").Sweep(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if n := len(leases.asked); n != w.Store.Shards() {
-				t.Errorf("%d of %d shards were looked at", n, w.Store.Shards())
-			}
+			_, err := w.SupervisorWith(w.Store, leases, "new").Sweep(ctx)
+			require.NoError(t, err)
+			require.Len(t, leases.asked, w.Store.Shards())
 			begins = append(begins, leases.asked[0])
 			w.Clock.Advance(cmp.Or(interval, time.Minute))
 		}

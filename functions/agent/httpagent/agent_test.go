@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -55,16 +56,12 @@ func env(pairs ...string) func(string) (string, bool) {
 func serviceOf(t *testing.T, file string, o Options, pairs ...string) *Service {
 	t.Helper()
 	c, err := parse([]byte(file), env(pairs...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if o.Clock == nil {
 		o.Clock = port.ClockFunc(func() time.Time { return noon })
 	}
 	s, err := New("payment", c["payment"].Agent, c["payment"].Operations, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -92,9 +89,7 @@ func run(s *Service, c worker.Call) (any, error) {
 func failureOf(t *testing.T, err error) *worker.Failure {
 	t.Helper()
 	f := (*worker.Failure)(nil)
-	if !errors.As(err, &f) {
-		t.Fatalf("%v is no *worker.Failure", err)
-	}
+	require.ErrorAs(t, err, &f)
 	return f
 }
 
@@ -110,14 +105,12 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":"%s/base/","headers":{"authorization":"Bearer ${env:TOKEN}"},
 		"operations":{"charge":{"method":"PUT","path":"/charges/{key}?task={task}&k={key}"}}}}}`, srv.URL), Options{}, "TOKEN", "s3cret")
 	out, err := run(s, call())
-	if err != nil || string(out.(json.RawMessage)) != `{"id":"c-1"}` {
-		t.Fatalf("output %s, error %v", out, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"id":"c-1"}`, string(out.(json.RawMessage)))
 	r := <-got
-	if r.Method != "PUT" || r.RequestURI != "/base/charges/o-1%2F2%2Fpay?task=o-1&k=o-1%2F2%2Fpay" ||
-		string(body) != `{"amount":1}` {
-		t.Errorf("called %s %s with %s", r.Method, r.RequestURI, body)
-	}
+	require.Equal(t, "PUT", r.Method)
+	require.Equal(t, "/base/charges/o-1%2F2%2Fpay?task=o-1&k=o-1%2F2%2Fpay", r.RequestURI)
+	require.Equal(t, `{"amount":1}`, string(body))
 	for name, want := range map[string]string{
 		"Idempotency-Key": "o-1/2/pay", "Traceparent": call().Trace, "X-Stepkeeper-Operation": "do",
 		"X-Stepkeeper-Task": "o-1",
@@ -125,9 +118,7 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 		"Content-Type":  "application/json",
 		"Authorization": "Bearer s3cret", "X-Stepkeeper-Deadline": "2026-11-21T12:01:00Z",
 	} {
-		if r.Header.Get(name) != want {
-			t.Errorf("header %s is %q, want %q", name, r.Header.Get(name), want)
-		}
+		require.Equal(t, want, r.Header.Get(name), "%v %v", name, want)
 	}
 }
 
@@ -167,9 +158,7 @@ func TestEachStatusHasItsClass(t *testing.T) {
 		if f.Permanent != permanent[status] || f.NoEffect != proof[status] || f.Code != code {
 			t.Errorf("%d: permanent %v, no effect %v, code %s", status, f.Permanent, f.NoEffect, f.Code)
 		}
-		if wait := f.RetryAfter; (wait == 7*time.Second) == f.Permanent {
-			t.Errorf("%d: retry after %s", status, wait)
-		}
+		require.NotEqual(t, f.Permanent, f.RetryAfter == 7*time.Second, "%v", status)
 	}
 }
 
@@ -250,9 +239,8 @@ func TestBodies(t *testing.T) {
 				Options{}), call())
 			if tt.code == "" {
 				got, _ := out.(json.RawMessage)
-				if err != nil || string(got) != tt.want {
-					t.Fatalf("output %s, error %v", got, err)
-				}
+				require.NoError(t, err)
+				require.Equal(t, tt.want, string(got))
 				return
 			}
 			if f := failureOf(t, err); f.Code != tt.code || !strings.Contains(f.Error(), tt.text) ||
@@ -270,9 +258,7 @@ func TestRetryAfter(t *testing.T) {
 		noon.Add(-time.Minute).Format(http.TimeFormat):     0,
 		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
 	} {
-		if got := retryAfter(value, noon); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
-		}
+		require.Equal(t, want, retryAfter(value, noon), "%v %v", value, want)
 	}
 }
 
@@ -383,9 +369,7 @@ func (n names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error
 
 func closedPort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return "http://" + l.Addr().String()
 }
@@ -402,18 +386,14 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 		netip.MustParseAddr("93.184.216.34"),
 		netip.MustParseAddr("2606:2800::1"),
 	}}, dial)
-	if _, err := guarded(context.Background(), "tcp", "shop.example:443"); err == nil {
-		t.Error("the failure was swallowed")
-	}
-	if got := strings.Join(dialled, " "); got != "93.184.216.34:443 [2606:2800::1]:443" {
-		t.Errorf("dialled %s", got)
-	}
+	_, err := guarded(context.Background(), "tcp", "shop.example:443")
+	require.Error(t, err, "the failure was swallowed")
+	require.Equal(t, "93.184.216.34:443 [2606:2800::1]:443", strings.Join(dialled, " "))
 	dialled = nil
 	mixed := names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}}
-	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp",
-		"shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
-		t.Errorf("one refused address: error %v, dialled %v", err, dialled)
-	}
+	_, err = guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp", "shop.example:443")
+	require.ErrorIs(t, err, ErrAddress)
+	require.Empty(t, dialled)
 }
 
 func TestAddresses(t *testing.T) {
@@ -445,16 +425,10 @@ func TestAddresses(t *testing.T) {
 	}
 	for text, want := range tests {
 		ip := netip.MustParseAddr(text)
-		if got := (Allow{}).check(ip) == nil; got != want.none {
-			t.Errorf("%s with nothing allowed: %v", text, got)
-		}
-		if got := all.check(ip) == nil; got != want.all {
-			t.Errorf("%s with all allowed: %v", text, got)
-		}
+		require.Equal(t, want.none, (Allow{}).check(ip) == nil, text)
+		require.Equal(t, want.all, all.check(ip) == nil, text)
 	}
-	if (Allow{}).check(netip.Addr{}) == nil {
-		t.Error("an address that is none is allowed")
-	}
+	require.Error(t, (Allow{}).check(netip.Addr{}), "an address that is none is allowed")
 }
 
 func TestChecks(t *testing.T) {
@@ -506,9 +480,8 @@ func TestOneTryIsOneRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := run(s, c)
-			if f := failureOf(t, err); f.NoEffect || calls.Load() != 2 {
-				t.Errorf("%s, input %q: %d calls for 2 tries; %v", grade, input, calls.Load(), err)
-			}
+			require.False(t, failureOf(t, err).NoEffect, "%v %v", grade, input)
+			require.Equal(t, int32(2), calls.Load(), "%v %v", grade, input)
 			srv.Close()
 		}
 	}
@@ -541,13 +514,10 @@ func TestWhichCallsTakeANewConnection(t *testing.T) {
 			c.Grade = tt.grade
 			c.PointOfNoReturn = tt.pivot
 			for range 3 {
-				if _, err := run(s, c); err != nil {
-					t.Fatal(err)
-				}
+				_, err := run(s, c)
+				require.NoError(t, err)
 			}
-			if opened.Load() != tt.opened {
-				t.Errorf("%d connections for 3 calls, want %d", opened.Load(), tt.opened)
-			}
+			require.Equal(t, tt.opened, opened.Load())
 		})
 	}
 }
@@ -574,9 +544,8 @@ func TestSecretsNeverShow(t *testing.T) {
 	if b, err := json.Marshal(s.agent); err != nil || strings.Contains(string(b), secret) {
 		t.Errorf("as JSON: %s, %v", b, err)
 	}
-	if strings.Contains(shown, secret) || !strings.Contains(shown, "bad credentials") {
-		t.Errorf("it shows: %s", shown)
-	}
+	require.NotContains(t, shown, secret)
+	require.Contains(t, shown, "bad credentials")
 }
 
 // A service behind TLS with a known authority works; the test's authority stands in for a public one.
@@ -590,9 +559,8 @@ func TestTLS(t *testing.T) {
 	config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.MinVersion = tls.VersionTLS12
 	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = config
-	if _, err := run(s, call()); err != nil {
-		t.Error(err)
-	}
+	_, err := run(s, call())
+	require.NoError(t, err)
 }
 
 // An answer with a number out of bounds is refused before anything computes with it.
@@ -622,15 +590,12 @@ func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
 				true,
 			},
 		} {
-			if field.got != field.want {
-				t.Errorf("%s is %v, want %v: %s: %+v", field.name, field.got, field.want, number, f)
-			}
+			require.Equal(t, field.want, field.got, "%v %v", field.name, number)
 		}
 	}
 	number = "1e999"
-	if _, err := run(s, call()); err != nil {
-		t.Error(err)
-	}
+	_, err := run(s, call())
+	require.NoError(t, err)
 }
 
 // An answer that is nested too deep is refused before it goes anywhere, with a text that says what
@@ -646,9 +611,7 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 	for _, depth = range []int{64, 65, 9_998} {
 		_, err := run(s, call())
 		if depth == 64 {
-			if err != nil {
-				t.Errorf("64 levels: %v", err)
-			}
+			require.NoError(t, err)
 			continue
 		}
 		f := failureOf(t, err)
@@ -665,9 +628,7 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 				strings.Contains(f.Error(), "deeper than 64 levels"), true,
 			},
 		} {
-			if field.got != field.want {
-				t.Errorf("%s is %v, want %v: %d levels: %+v", field.name, field.got, field.want, depth, f)
-			}
+			require.Equal(t, field.want, field.got, "%v %v", field.name, depth)
 		}
 		happened, out, err := s.Operations()["charge"].Check(context.Background(), call())
 		if !happened || out != nil || err != nil {

@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -107,9 +109,7 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 		if err != nil {
 			f = failureOf(t, err)
 		}
-		if !tt.want(f) {
-			t.Errorf("%s: %+v", name, f)
-		}
+		require.True(t, tt.want(f), name)
 	}
 }
 
@@ -127,9 +127,8 @@ func TestRepliesOfClassifiedStatuses(t *testing.T) {
 				Received: 1,
 			})
 		replies := e.replies(t)
-		if len(replies) != 1 || replies[0].Outcome != want {
-			t.Errorf("%s: %+v", name, replies)
-		}
+		require.Len(t, replies, 1, name)
+		require.Equal(t, want, replies[0].Outcome, name)
 	}
 }
 
@@ -138,12 +137,10 @@ func TestChecksDoNotGoByClassify(t *testing.T) {
 	s := serviceOf(t, "agents: {payment: {url: '"+answering(t, "")+
 		"', classify: {404: done, 409: done}, operations: {s404: {check: {path: /s404}}, s409: {check: "+
 		"{path: /s409}}}}}", Options{})
-	if happened, _, err := s.Operations()["s404"].Check(context.Background(), call()); happened ||
-		err != nil {
-		t.Errorf("404: happened %v, %v", happened, err)
-	}
-	if happened, _, err := s.Operations()["s409"].Check(context.Background(), call()); happened ||
-		err == nil {
-		t.Errorf("409: happened %v, %v", happened, err)
-	}
+	happened, _, err := s.Operations()["s404"].Check(context.Background(), call())
+	require.False(t, happened)
+	require.NoError(t, err)
+	happened, _, err = s.Operations()["s409"].Check(context.Background(), call())
+	require.False(t, happened)
+	require.Error(t, err)
 }

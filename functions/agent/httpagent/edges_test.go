@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
@@ -33,9 +35,8 @@ func TestRequestsWithoutABody(t *testing.T) {
 		"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
 	c := call()
 	c.Trace = ""
-	if _, err := run(s, c); err != nil {
-		t.Fatal(err)
-	}
+	_, err := run(s, c)
+	require.NoError(t, err)
 	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
 		t.Errorf("%s with %s", got.Method, body)
 	}
@@ -46,9 +47,7 @@ func TestRequestsWithoutABody(t *testing.T) {
 		"Accept":          {"application/json"},
 		"User-Agent":      {"stepkeeper"},
 	} {
-		if fmt.Sprint(got.Header.Values(name)) != fmt.Sprint(want) {
-			t.Errorf("header %s is %q, want %q", name, got.Header.Values(name), want)
-		}
+		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got.Header.Values(name)), "%v %v", name, want)
 	}
 	c.Name = "refund"
 	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` ||
@@ -103,13 +102,10 @@ func TestConnections(t *testing.T) {
 		for range 3 {
 			c := call()
 			c.Grade = grade
-			if _, err := run(s, c); err != nil {
-				t.Fatal(err)
-			}
+			_, err := run(s, c)
+			require.NoError(t, err)
 		}
-		if n := conns.Load(); n != want {
-			t.Errorf("%s: %d connections for 3 calls, want %d", grade, n, want)
-		}
+		require.Equal(t, want, conns.Load(), "%v %v", grade, want)
 		s.Close()
 		srv.Close()
 	}
@@ -178,9 +174,7 @@ func TestTextsOfFailures(t *testing.T) {
 			_, _ = io.WriteString(w, tt.body)
 		}))
 		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
-		if f := failureOf(t, err); f.Error() != tt.want {
-			t.Errorf("%s: %s\nwant %s", name, f, tt.want)
-		}
+		require.Equal(t, tt.want, failureOf(t, err).Error(), "%v %v", name, tt.want)
 		srv.Close()
 	}
 }
@@ -239,9 +233,8 @@ func TestEverythingEndsWithItsContext(t *testing.T) {
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			start := time.Now()
-			if err := wait(ctx); err == nil || time.Since(start) != 3*time.Second {
-				t.Errorf("%s: %v after %s", name, err, time.Since(start))
-			}
+			require.Error(t, wait(ctx), name)
+			require.Equal(t, 3*time.Second, time.Since(start), name)
 			cancel()
 		}
 		s.Close()
@@ -340,13 +333,9 @@ func TestNew(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, err := parse([]byte(simple(srv.URL)), env())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := New("payment", c["payment"].Agent, c["payment"].Operations, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	_, err = run(s, call())
 	if f := failureOf(t, err); f.RetryAfter < 50*time.Second || f.RetryAfter > time.Minute {
@@ -405,10 +394,9 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 		file := "agents: {payment: {url: '" + srv.URL + "', headers: {X-Key: '${env:KEY}'}}}"
 		_, err := run(serviceOf(t, file, Options{}, "KEY", "s3cret-host"), call())
 		f := failureOf(t, err)
-		if text := "configure the address where the service really is" + want; f.Code != "http-302" ||
-			!strings.HasSuffix(f.Error(), text) {
-			t.Errorf("%q: %v", location, f)
-		}
+		text := "configure the address where the service really is" + want
+		require.Equal(t, "http-302", f.Code, location)
+		require.True(t, strings.HasSuffix(f.Error(), text), location)
 		srv.Close()
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -48,9 +50,7 @@ func TestRead(t *testing.T) {
 		}[name]
 		return v, ok
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := secrets.New(c)
 	got, err := r.Read(context.Background(), map[string]deployment.Secret{
 		"A": {Secret: "plain"}, "B": {Secret: "object", Field: "token"}, "C": {Parameter: "/pay/key"},
@@ -63,9 +63,8 @@ func TestRead(t *testing.T) {
 		"F": {Parameter: "none"}, "G": {Secret: "none"},
 	})
 	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
+		require.Error(t, err, want)
+		require.ErrorContains(t, err, want, want)
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a value is reported: %v", err)

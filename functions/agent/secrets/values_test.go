@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -22,12 +24,8 @@ func TestValues(t *testing.T) {
 		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"},"KEY":{"parameter":"/pay/key"}}`,
 		"PLAIN":               "as it is",
 	}), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if calls := s.Calls(); len(calls) > 0 {
-		t.Errorf("asked before there was work (rule 13): %q", calls)
-	}
+	require.NoError(t, err)
+	require.Empty(t, s.Calls())
 	get := func(name, want string) {
 		t.Helper()
 		if got, err := v.Get(context.Background(), name); err != nil || got != want {
@@ -36,9 +34,7 @@ func TestValues(t *testing.T) {
 	}
 	asked := func(want string) {
 		t.Helper()
-		if got := strings.Join(s.Calls(), ", "); got != want {
-			t.Errorf("calls: %s; want %s", got, want)
-		}
+		require.Equal(t, want, strings.Join(s.Calls(), ", "))
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -65,10 +61,9 @@ func TestValues(t *testing.T) {
 
 // What was made of secrets is made again when they are old, and what was made of none is not.
 func TestMaxAge(t *testing.T) {
-	if with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}),
-		secrets.MaxAge(nil); with != 15*time.Minute || without < 1000*time.Hour {
-		t.Errorf("%v with secrets, %v without", with, without)
-	}
+	with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}), secrets.MaxAge(nil)
+	require.Equal(t, 15*time.Minute, with)
+	require.GreaterOrEqual(t, without, 1000*time.Hour)
 }
 
 // Operations that ask at the same time have the secrets read once.
@@ -76,9 +71,7 @@ func TestValuesAreReadOnce(t *testing.T) {
 	s := awsstub.New(t)
 	v, err := secrets.Environment(
 		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -88,9 +81,7 @@ func TestValuesAreReadOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if calls := s.Calls(); len(calls) != 1 {
-		t.Errorf("calls: %q", calls)
-	}
+	require.Len(t, s.Calls(), 1)
 }
 
 func TestValuesThatCannotBeRead(t *testing.T) {
@@ -98,9 +89,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 	s.Fail("secretsmanager.GetSecretValue")
 	v, err := secrets.Environment(
 		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := v.Get(context.Background(), "TOKEN"); err == nil ||
 		!strings.Contains(err.Error(), "secret TOKEN") {
 		t.Errorf("%v", err)

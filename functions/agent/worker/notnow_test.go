@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -53,23 +55,17 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 			}
 			if attempt%4 == 3 { // now and then another one
 				others++
-				if r := b.asked(fmt.Sprint("good-", attempt)); r.Outcome != core.OutcomeDone {
-					t.Fatalf("after %d failures of one order another one is answered %s: %+v", attempt,
-						r.Outcome, r.Error)
-				}
+				require.Equal(t, core.OutcomeDone, b.asked(fmt.Sprint("good-", attempt)).Outcome, "%v", attempt)
 			}
 		}
-		if want := 60*3 + others; calls != want || b.worker.Stats().Breakers["charge"] != "closed" {
-			t.Errorf("%d calls, want %d; the breaker is %s", calls, want, b.worker.Stats().Breakers["charge"])
-		}
+		require.Equal(t, 60*3+others, calls)
+		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 		sick = true
 		for n := range 4 {
 			b.asked(fmt.Sprint("sick-", n))
 		}
 		// with the one that has failed before
-		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
-			t.Errorf("5 orders have failed, and the breaker is %s", state)
-		}
+		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
 	})
 }
 
@@ -91,19 +87,17 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 		for n := range 20 {
 			before := calls
 			r := b.asked(fmt.Sprint("o-", n), twice)
-			if made := calls > before; made == (r.Error.Code == core.CodeBreakerOpen) ||
-				made == strings.Contains(r.Error.Message, "not made") {
-				t.Fatalf("%d calls were made, and the answer is %+v", calls-before, r.Error)
-			}
+			made := calls > before
+			require.NotEqual(t, r.Error.Code == core.CodeBreakerOpen, made)
+			require.NotEqual(t, strings.Contains(r.Error.Message, "not made"), made)
 			if r.Error.Code == core.CodeBreakerOpen &&
 				(!strings.Contains(r.Error.Message, "http-503: down") || r.RetryAfter <= 0) {
 				t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
 			}
 			time.Sleep(time.Second)
 		}
-		if calls < 5 || calls > 12 {
-			t.Errorf("%d calls for 20 orders in 20 s", calls)
-		}
+		require.GreaterOrEqual(t, calls, 5)
+		require.LessOrEqual(t, calls, 12)
 	})
 }
 
@@ -167,20 +161,15 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 			})})
 		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 50 {
-			if r := b.asked(fmt.Sprint("o-", n), short); r.Error.Code != core.CodeUnauthorized ||
-				r.Outcome != core.OutcomeRetryLater {
-				t.Fatalf("order %d: %s %+v", n, r.Outcome, r.Error)
-			}
+			r := b.asked(fmt.Sprint("o-", n), short)
+			require.Equal(t, core.CodeUnauthorized, r.Error.Code, "%v", n)
+			require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%v", n)
 		}
-		if calls != 5 {
-			t.Errorf("%d calls of 50 with refused credentials; the breaker opens at 5", calls)
-		}
+		require.Equal(t, 5, calls)
 		expired = false
 		time.Sleep(6 * time.Second)
-		if r := b.asked("o-51", short); r.Outcome != core.OutcomeDone ||
-			b.worker.Stats().Breakers["charge"] != "closed" {
-			t.Errorf("%s, the breaker is %s", r.Outcome, b.worker.Stats().Breakers["charge"])
-		}
+		require.Equal(t, core.OutcomeDone, b.asked("o-51", short).Outcome)
+		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 	})
 }
 
@@ -243,9 +232,7 @@ func TestPollsDoNotOpenTheBreaker(t *testing.T) {
 			return nil, worker.NotYet(0)
 		})})
 	for n := range 50 {
-		if r := b.asked(fmt.Sprint("o-", n)); r.Error.Code != core.CodeNotYet {
-			t.Fatalf("order %d: %+v", n, r.Error)
-		}
+		require.Equal(t, core.CodeNotYet, b.asked(fmt.Sprint("o-", n)).Error.Code, "%v", n)
 	}
 	if state := b.worker.Stats().Breakers["charge"]; calls != 50 || state != "closed" {
 		t.Errorf("%d calls of 50, the breaker is %s", calls, state)
@@ -274,10 +261,8 @@ func TestNotYetIsAProof(t *testing.T) {
 			r.NoEffect != pivot {
 			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
 		}
-		if r := b.asked("o-1", change,
-			func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
-			t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-		}
+		require.Equal(t, core.OutcomeDone, b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }).Outcome)
+		require.Equal(t, 2, calls)
 	}
 }
 
@@ -331,9 +316,7 @@ func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
 	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
 		b.asked(order)
 	}
-	if state := b.worker.Stats().Breakers["charge"]; state != "open" {
-		t.Errorf("two of the last three calls have failed, of two orders, and the breaker is %s", state)
-	}
+	require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
 }
 
 // P45. A call that had no effect while the breaker is not closed counts for the breaker, and never for the
@@ -360,9 +343,7 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 				})
 				soon := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 				first := b.asked("first", soon) // the breaker is closed after it
-				if first.Error.Code == core.CodeBreakerOpen {
-					t.Errorf("the breaker was closed, and the reply is %+v", first.Error)
-				}
+				require.NotEqual(t, core.CodeBreakerOpen, first.Error.Code)
 				for n := range 20 {
 					before := calls
 					r := b.asked(fmt.Sprint("o-", n), soon)
@@ -372,9 +353,8 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 					}
 					time.Sleep(time.Second)
 				}
-				if calls < 4 || b.worker.Stats().Breakers["charge"] == "closed" {
-					t.Errorf("%d calls; the breaker is %s", calls, b.worker.Stats().Breakers["charge"])
-				}
+				require.GreaterOrEqual(t, calls, 4)
+				require.NotEqual(t, "closed", b.worker.Stats().Breakers["charge"])
 			})
 		})
 	}

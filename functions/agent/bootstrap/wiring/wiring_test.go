@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
@@ -45,17 +46,11 @@ func folder(t *testing.T, url string) string {
 	t.Helper()
 	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + url +
 		", headers: {Authorization: 'Bearer ${env:TOKEN}'}}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := settings.Encode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, deployment.AgentFile), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(root, deployment.AgentFile), data, 0o600))
 	return root
 }
 
@@ -75,9 +70,7 @@ func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
 		Key:   "o-1/0/charge", Timeout: 5 * core.Second, StopBy: core.TimeOf(stopBy),
 		CompleteBy: core.TimeOf(stopBy),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return events.SQSEvent{Records: []events.SQSMessage{{
 		MessageId: "m0", ReceiptHandle: "r0",
 		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
@@ -101,9 +94,7 @@ func TestSpansOfTheAgent(t *testing.T) {
 	settings := variables(s, folder(t, service.URL))
 	settings[deployment.VarTraces] = c.URL
 	f, err := wiring.New(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
@@ -158,12 +149,8 @@ func TestARequest(t *testing.T) {
 			s := awsstub.New(t)
 			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
 				slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if calls := s.Calls(); len(calls) > 0 {
-				t.Errorf("asked before there was work (rule 13): %q", calls)
-			}
+			require.NoError(t, err)
+			require.Empty(t, s.Calls())
 			if c.fails != "" {
 				s.Fail(c.fails)
 			}
@@ -171,9 +158,7 @@ func TestARequest(t *testing.T) {
 			if err != nil || answer.BatchItemFailures == nil || len(answer.BatchItemFailures) != c.failed {
 				t.Errorf("%+v %v", answer, err)
 			}
-			if got := strings.Join(s.Calls(), ", "); got != c.calls {
-				t.Errorf("calls: %s; want %s", got, c.calls)
-			}
+			require.Equal(t, c.calls, strings.Join(s.Calls(), ", "))
 		})
 	}
 }
@@ -184,9 +169,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	s := awsstub.New(t)
 	log := awsstub.NewLog(t)
 	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Fail("secretsmanager.GetSecretValue")
 	future := time.Now().Add(time.Minute)
 	var e events.SQSEvent
@@ -198,9 +181,8 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		e.Records = append(e.Records, r)
 	}
 	answer, err := f(context.Background(), e)
-	if err != nil || len(answer.BatchItemFailures) != len(e.Records) {
-		t.Errorf("%+v %v", answer, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, len(e.Records))
 	after := map[string]int{}
 	for _, x := range s.Extended() {
 		after[x.Receipt] = x.Seconds
@@ -239,13 +221,10 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 		s := awsstub.New(t)
 		log := awsstub.NewLog(t)
 		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer, err := f(context.Background(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
-		if err != nil || len(answer.BatchItemFailures) != 1 {
-			t.Errorf("%+v %v", answer, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, answer.BatchItemFailures, 1)
 		line := awsstub.About(t, log.Lines(), "the agent is not ready")
 		if why, _ := line["error"].(string); !strings.Contains(why, "payment") ||
 			!strings.Contains(why, want) || strings.Contains(why, "s3cret") {
@@ -260,10 +239,9 @@ func TestCannotStart(t *testing.T) {
 	other := maps.Clone(good)
 	other[deployment.VarAgent] = "shipping"
 	other[deployment.VarQueues] = s.Queues("requests-shipping", "replies", "quarantine")
-	if _, err := wiring.New(s.Environment(other), io.Discard, nil); err == nil ||
-		!strings.Contains(err.Error(), `no agent "shipping"`) {
-		t.Errorf("another agent's file: %v", err)
-	}
+	_, err := wiring.New(s.Environment(other), io.Discard, nil)
+	require.Error(t, err)
+	require.ErrorContains(t, err, `no agent "shipping"`)
 	for name, c := range map[string]struct{ variable, value, want string }{
 		"another agent's name": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
 		"no secret":            {deployment.VarSecrets, "", "TOKEN is not set"},
@@ -273,9 +251,8 @@ func TestCannotStart(t *testing.T) {
 		changed := map[string]string{}
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
-		if _, err := wiring.New(s.Environment(changed), io.Discard, nil); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)
-		}
+		_, err := wiring.New(s.Environment(changed), io.Discard, nil)
+		require.Error(t, err, "%v %v", name, c.want)
+		require.ErrorContains(t, err, c.want, "%v %v", name, c.want)
 	}
 }

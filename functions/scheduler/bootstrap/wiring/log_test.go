@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -16,9 +18,7 @@ func TestLinesOfTheLog(t *testing.T) {
 	d := tripping(t)
 	log := awsstub.NewLog(t)
 	f, err := wiring.New(d.Environment(d.settings), io.Discard, log.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
 		reply("seat", "shipping", core.OutcomeDone))
@@ -27,9 +27,7 @@ func TestLinesOfTheLog(t *testing.T) {
 	}
 	lines := log.Lines()
 	for text, want := range map[string]string{"message returned to its queue": "m1"} {
-		if got := awsstub.About(t, lines, text)["messageId"]; got != want {
-			t.Errorf("%s: of message %v, want %s", text, got, want)
-		}
+		require.Equal(t, want, awsstub.About(t, lines, text)["messageId"], "%v %v", text, want)
 	}
 	quarantined := map[any]bool{}
 	for _, line := range lines {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
@@ -47,29 +49,25 @@ func TestTick(t *testing.T) {
 	if err := tick.Run(ctx, nil); !errors.Is(err, broken) || sweeps != 1 || reports != 1 {
 		t.Errorf("%d sweeps, %d reports, %v", sweeps, reports, err)
 	}
-	if text := log.String(); strings.Count(text, "msg=swept") != 1 ||
-		strings.Count(text, "a sweep failed in part") != 1 {
-		t.Error(text)
-	}
+	text := log.String()
+	require.Equal(t, 1, strings.Count(text, "msg=swept"))
+	require.Equal(t, 1, strings.Count(text, "a sweep failed in part"))
 	for line, found := range map[string]supervisor.Report{
 		"": {Started: 2}, "msg=swept": {Failed: 1},
 		"truncated=true": {Truncated: true},
 	} {
 		log.Reset()
 		tick.Sweep = func(context.Context) (supervisor.Report, error) { return found, nil }
-		if err := tick.Run(ctx, nil); err != nil || (line == "") != (log.Len() == 0) ||
-			!strings.Contains(log.String(), line) {
-			t.Errorf("%+v: %v, log %s", found, err, &log)
-		}
+		require.NoError(t, tick.Run(ctx, nil), "%v", found)
+		require.Equal(t, log.Len() == 0, line == "", "%v", found)
+		require.Contains(t, log.String(), line, "%v", found)
 	}
 }
 
 // Metrics that cannot be written fail the tick, so that the alarm of missed sweeps sees it.
 func TestMetricsThatCannotBeWritten(t *testing.T) {
 	f, err := wiring.New(environment, writer{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond)
 	defer cancel()
 	if err := f(ctx, json.RawMessage(`{}`)); err == nil ||
@@ -98,14 +96,10 @@ func environment(name string) (string, bool) {
 func TestPutTogether(t *testing.T) {
 	var out bytes.Buffer
 	f, err := wiring.New(environment, &out, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond)
 	defer cancel()
-	if err := f(ctx, json.RawMessage(`{}`)); err == nil {
-		t.Error("a sweep without a store went well")
-	}
+	require.Error(t, f(ctx, json.RawMessage(`{}`)), "a sweep without a store went well")
 	var line struct {
 		Deployment    string
 		OldestOverdue float64
@@ -113,10 +107,9 @@ func TestPutTogether(t *testing.T) {
 			CloudWatchMetrics []struct{ Namespace string }
 		} `json:"_aws"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop" ||
-		line.AWS.CloudWatchMetrics[0].Namespace != "Stepkeeper" {
-		t.Errorf("%v %s", err, out.String())
-	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	require.Equal(t, "Shop", line.Deployment)
+	require.Equal(t, "Stepkeeper", line.AWS.CloudWatchMetrics[0].Namespace)
 	if _, err := wiring.New(func(string) (string, bool) {
 		return "", false
 	}, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") ||
@@ -149,15 +142,10 @@ func TestPagesOfASweep(t *testing.T) {
 			}
 			return environment(name)
 		}, &out, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f(context.Background(), nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, f(context.Background(), nil))
 		var line struct{ Scanned int }
-		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Scanned != want {
-			t.Errorf("pages %q: %d looked at, want %d; %v", pages, line.Scanned, want, err)
-		}
+		require.NoError(t, json.Unmarshal(out.Bytes(), &line), "%v %v", pages, want)
+		require.Equal(t, want, line.Scanned, "%v %v", pages, want)
 	}
 }
