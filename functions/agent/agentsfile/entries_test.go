@@ -1,7 +1,6 @@
 package agentsfile_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -99,24 +98,14 @@ func TestDefaultsAndSizes(t *testing.T) {
   d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	require.NoError(t, err)
 	a := c.Agents["a"]
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Concurrency", a.Concurrency, 10},
-		{"a.Batch", a.Batch, 5},
-		{"a.MaxResponse", a.MaxResponse, httpagent.Size(384 << 10)},
-		{"a.Timeout", a.Timeout, time.Duration(0)},
-		{"a.Allow.Loopback", a.Allow.Loopback, false},
-		{
-			`a.Operations["*"] is Operation{Method: "POST", Path: "/{operation}"}`,
-			reflect.DeepEqual(a.Operations["*"], settings.Operation{
-				Operation: httpagent.Operation{Method: "POST", Path: "/{operation}"},
-			}), true,
-		},
-	} {
-		require.Equal(t, field.want, field.got, field.name)
-	}
+	require.Equal(t, 10, a.Concurrency)
+	require.Equal(t, 5, a.Batch)
+	require.Equal(t, httpagent.Size(384<<10), a.MaxResponse)
+	require.Equal(t, time.Duration(0), a.Timeout)
+	require.False(t, a.Allow.Loopback)
+	require.Equal(t, settings.Operation{
+		Operation: httpagent.Operation{Method: "POST", Path: "/{operation}"},
+	}, a.Operations["*"])
 	for name, want := range map[string]httpagent.Size{"e": 384 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		require.Equal(t, want, c.Agents[name].MaxResponse, "%v %v", name, want)
 	}

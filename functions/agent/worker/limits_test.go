@@ -517,17 +517,10 @@ func TestTheOutcomeIsWrittenAgain(t *testing.T) {
 		e, err := ledger.Ledger.Entry(context.Background(), req.Key)
 		r := b.reply()
 		require.NoError(t, err, "%v", conflicts)
-		for _, field := range []struct {
-			name      string
-			got, want any
-		}{
-			{"r.Outcome", r.Outcome, core.OutcomeDone},
-			{"string(r.Output)", string(r.Output), `"out"`},
-			{"e.State", e.State, want},
-			{"the output is in the ledger", string(e.Output) == `"out"`, want == worker.StateDone},
-		} {
-			require.Equal(t, field.want, field.got, "%v %v", field.name, conflicts)
-		}
+		require.Equal(t, core.OutcomeDone, r.Outcome)
+		require.Equal(t, `"out"`, string(r.Output))
+		require.Equal(t, want, e.State)
+		require.Equal(t, want == worker.StateDone, string(e.Output) == `"out"`)
 		require.Equal(t, want == worker.StateStarted, strings.Contains(b.log.String(), "could not be written"), "%v",
 			conflicts)
 	}

@@ -181,25 +181,18 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		{Schema: 1, Outcome: core.OutcomeRetryLater},
 	} {
 		r := all[i]
-		for _, field := range []struct {
-			name      string
-			got, want any
-		}{
-			{"OrderID", r.OrderID, "o-1"},
-			{"Run", r.Run, 1},
-			{"Step", r.Step, "pay"},
-			{"Attempt", r.Attempt, 1},
-			{"Agent", r.Agent, "payment"},
-			{"Operation", r.Operation, core.Do},
-			{"Schema", r.Schema, want.Schema},
-			{"Outcome", r.Outcome, want.Outcome},
-			{"Percent", r.Percent, want.Percent},
-			{"Note", r.Note, want.Note},
-			{"Until", r.Until, want.Until},
-			{"RetryAfter", r.RetryAfter, want.RetryAfter},
-		} {
-			require.Equal(t, field.want, field.got, "%v %v", i, field.name)
-		}
+		require.Equal(t, "o-1", r.OrderID)
+		require.Equal(t, 1, r.Run)
+		require.Equal(t, "pay", r.Step)
+		require.Equal(t, 1, r.Attempt)
+		require.Equal(t, "payment", r.Agent)
+		require.Equal(t, core.Do, r.Operation)
+		require.Equal(t, want.Schema, r.Schema)
+		require.Equal(t, want.Outcome, r.Outcome)
+		require.Equal(t, want.Percent, r.Percent)
+		require.Equal(t, want.Note, r.Note)
+		require.Equal(t, want.Until, r.Until)
+		require.Equal(t, want.RetryAfter, r.RetryAfter)
 	}
 	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
 		t.Errorf("%s, %+v, %+v", all[1].Output, all[2].Error, all[3].Error)

@@ -641,18 +641,11 @@ func TestBreaker(t *testing.T) {
 		again.Received = 4 // held back often enough
 		b.worker.Handle(context.Background(), again)
 		r := b.reply()
-		for _, field := range []struct {
-			name      string
-			got, want any
-		}{
-			{"calls", int(calls.Load()), 3},
-			{"r.Error.Code", r.Error.Code, "breaker-open"},
-			{"r.Outcome", r.Outcome, core.OutcomeRetryLater},
-			{"r.RetryAfter > 0", r.RetryAfter > 0, true},
-			{"r.RetryAfter <= 10_000", r.RetryAfter <= 10_000, true},
-		} {
-			require.Equal(t, field.want, field.got, field.name)
-		}
+		require.Equal(t, 3, int(calls.Load()))
+		require.Equal(t, "breaker-open", r.Error.Code)
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+		require.Positive(t, r.RetryAfter)
+		require.LessOrEqual(t, r.RetryAfter, core.Duration(10_000))
 		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
 		require.Equal(t, core.OutcomeDone, ask("refund").Outcome)
 		for range 20 {

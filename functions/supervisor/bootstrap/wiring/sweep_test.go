@@ -143,17 +143,10 @@ func TestASweep(t *testing.T) {
 	most := time.Since(due).Seconds()
 	got, _ := metrics[0]["OldestOverdue"].(float64)
 	require.Len(t, metrics, 1)
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"got >= least-0.01", got >= least-0.01, true},
-		{"got <= most+0.01", got <= most+0.01, true},
-		{"got >= 10_000", got >= 10_000, true},
-		{"got <= 11_000", got <= 11_000, true},
-	} {
-		require.Equal(t, field.want, field.got, field.name)
-	}
+	require.GreaterOrEqual(t, got, least-0.01)
+	require.LessOrEqual(t, got, most+0.01)
+	require.GreaterOrEqual(t, got, 10_000.0)
+	require.LessOrEqual(t, got, 11_000.0)
 	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 ||
 		metrics[0]["Deployment"] != "Shop/Engine" {
 		t.Errorf("metrics %v", metrics)
