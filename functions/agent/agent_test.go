@@ -347,7 +347,6 @@ func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
 			err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
 				Run: func(context.Context, agent.Call) (any, error) { return nil, nil },
 			}})
-			require.Error(t, err)
 			require.ErrorContains(t, err, "absent")
 			require.ErrorContains(t, err, want)
 		})
@@ -396,7 +395,6 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		deployment.VarRepliesURL + ` is "replies"`, deployment.VarLedgerFolder,
 		`operation "charge" has no function`, "100 tries", "breaker",
 	} {
-		require.Error(t, err, want)
 		require.ErrorContains(t, err, want, want)
 	}
 }

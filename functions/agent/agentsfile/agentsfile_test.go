@@ -88,7 +88,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
 	} {
 		_, err := settings.Decode([]byte(c.data), environment)
-		require.Error(t, err, c.data)
 		require.ErrorContains(t, err, c.want, c.data)
 	}
 }

@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"bytes"
@@ -24,7 +24,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -53,7 +52,7 @@ type sweeps struct {
 	t *testing.T
 	*awsstub.Stub
 	settings map[string]string
-	out      bytes.Buffer
+	out, log bytes.Buffer
 }
 
 func sweeping(t *testing.T) *sweeps {
@@ -99,7 +98,8 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 	d.t.Helper()
 	d.out.Reset()
-	f, err := wiring.New(d.Environment(d.settings), &d.out, quiet)
+	d.log.Reset()
+	f, err := newFunction(d.Environment(d.settings), &d.out, slog.New(slog.NewTextHandler(&d.log, nil)))
 	if err == nil {
 		err = f(ctx, nil)
 	}
@@ -147,10 +147,9 @@ func TestASweep(t *testing.T) {
 	require.LessOrEqual(t, got, most+0.01)
 	require.GreaterOrEqual(t, got, 10_000.0)
 	require.LessOrEqual(t, got, 11_000.0)
-	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 ||
-		metrics[0]["Deployment"] != "Shop/Engine" {
-		t.Errorf("metrics %v", metrics)
-	}
+	require.Contains(t, d.log.String(), "msg=swept")
+	require.Equal(t, []any{2.0, 0.0, 2.0, "Shop/Engine"}, []any{metrics[0]["HandedBack"], metrics[0]["Failed"],
+		metrics[0]["Scanned"], metrics[0]["Deployment"]})
 	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to
 	// alarm on.
 	format, _ := metrics[0]["_aws"].(map[string]any)
@@ -170,9 +169,8 @@ func TestASweep(t *testing.T) {
 	if left := time.UnixMilli(until).Sub(now); err != nil || left <= 0 || left > time.Minute {
 		t.Errorf("the lease ends %s after the tick began (%v); the next one begins after a minute", left, err)
 	}
-	if d.sweep(t.Context())[0]["OldestOverdue"] != 0.0 {
-		t.Error("nothing is overdue any more, and the metric says otherwise")
-	}
+	require.Equal(t, any(0.0), d.sweep(t.Context())[0]["OldestOverdue"])
+	require.Empty(t, d.log.String(), "nothing is overdue any more")
 }
 
 // P32: the deployment states how many requests an agent takes at a time. More waiting requests are a backlog.
@@ -372,7 +370,7 @@ func TestScheduledOrders(t *testing.T) {
 	r.Overlap = core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
 	require.NoError(t, errors.Join(err, r.Store(t.Context(), records, &e)))
-	f, err := wiring.New(d.Environment(d.settings), io.Discard, quiet)
+	f, err := newFunction(d.Environment(d.settings), io.Discard, quiet)
 	require.NoError(t, err)
 	id := schedule.OrderID("nightly", r.Next)
 	d.Fail("AmazonSQS.SendMessageBatch")
@@ -386,7 +384,7 @@ func TestScheduledOrders(t *testing.T) {
 		t.Errorf("sent %q, want the order %s", sent, id)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600))
-	if _, err := wiring.New(d.Environment(d.settings), io.Discard, quiet); err == nil ||
+	if _, err := newFunction(d.Environment(d.settings), io.Discard, quiet); err == nil ||
 		!strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a workflow that cannot be read: %v", err)
 	}

@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -23,7 +22,7 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	d := tripping(t)
 	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out, log bytes.Buffer
-	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
+	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	refused := strings.ReplaceAll(reply("pay", "payment", core.OutcomeRetryLater), `"busy"`, `"unauthorized"`)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"), submission("o-2"))
@@ -56,7 +55,7 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	require.Equal(t, "0", pay[3], "it counts as no failure")
 	const lost = "a metric could not be written"
 	require.NotContains(t, log.String(), lost)
-	f, err = wiring.New(d.Environment(d.settings), noSpace{},
+	f, err = newFunction(d.Environment(d.settings), noSpace{},
 		slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
@@ -72,7 +71,7 @@ func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
 	d := tripping(t)
 	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out bytes.Buffer
-	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	d.Refuse(func(queue, _ string) (failed, senderFault bool) { return queue == "shop", true })
 	require.Empty(t, d.take(f, "intake", "AIDASHOP", submission("o-1")))
@@ -99,7 +98,7 @@ func TestMetricsOfEndedOrders(t *testing.T) {
 		d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 		d.settings["STEPKEEPER_OUTCOMES"] = on
 		var out bytes.Buffer
-		f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+		f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		d.take(f, "intake", "AIDASHOP", strings.ReplaceAll(submission("o-1"), "trip", "pivot"))
 		require.Zero(t, out.Len())

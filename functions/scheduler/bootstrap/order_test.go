@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"cmp"
@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -82,7 +81,7 @@ func (d *trips) instance(name string) lambdaevent.Function {
 	d.t.Helper()
 	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
 	maps.Copy(settings, d.settings)
-	f, err := wiring.New(d.Environment(settings), io.Discard, quiet)
+	f, err := newFunction(d.Environment(settings), io.Discard, quiet)
 	require.NoError(d.t, err)
 	return f
 }

@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
-	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -93,7 +92,7 @@ func TestSpansOfTheAgent(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, folder(t, service.URL))
 	settings[deployment.VarTraces] = c.URL
-	f, err := wiring.New(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
+	f, err := newFunction(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	if _, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute))); err != nil {
 		t.Fatal(err)
@@ -106,61 +105,16 @@ func TestSpansOfTheAgent(t *testing.T) {
 }
 
 func TestARequest(t *testing.T) {
-	future := time.Now().Add(time.Minute)
-	for _, c := range []struct {
-		name   string
-		fails  string
-		event  events.SQSEvent
-		calls  string
-		failed int
-	}{
-		{
-			"done", "", request(t, core.Idempotent, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		},
-		// Rule 2: what the agent cannot do is a reply, and no failure of the batch.
-		{
-			"plain without a ledger", "", request(t, core.Plain, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		},
-		{
-			"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		}, // the reply says that it came too late
-		{
-			"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
-			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch " +
-				"replies", 1,
-		},
-		{
-			"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future),
-			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1,
-		},
-		{
-			"unreadable", "",
-			events.SQSEvent{Records: []events.SQSMessage{{
-				MessageId: "m0", ReceiptHandle: "r0",
-				Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
-			}}},
-			"GetSecretValue arn:token, SendMessageBatch quarantine", 0,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := awsstub.New(t)
-			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
-				slog.New(slog.DiscardHandler))
-			require.NoError(t, err)
-			require.Empty(t, s.Calls())
-			if c.fails != "" {
-				s.Fail(c.fails)
-			}
-			answer, err := f(context.Background(), c.event)
-			if err != nil || answer.BatchItemFailures == nil || len(answer.BatchItemFailures) != c.failed {
-				t.Errorf("%+v %v", answer, err)
-			}
-			require.Equal(t, c.calls, strings.Join(s.Calls(), ", "))
-		})
-	}
+	s := awsstub.New(t)
+	f, err := newFunction(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
+		slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.Empty(t, s.Calls(), "asked before there was work (rule 13)")
+	answer, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, []string{"GetSecretValue arn:token", "SendMessageBatch replies"}, s.Calls())
+	require.Contains(t, s.Sent("replies")[0], `"outcome":"done"`)
 }
 
 // Requests that come while a secret cannot be read come again soon, each time a little later, and not
@@ -168,7 +122,7 @@ func TestARequest(t *testing.T) {
 func TestSecretThatCannotBeRead(t *testing.T) {
 	s := awsstub.New(t)
 	log := awsstub.NewLog(t)
-	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
+	f, err := newFunction(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
 	require.NoError(t, err)
 	s.Fail("secretsmanager.GetSecretValue")
 	future := time.Now().Add(time.Minute)
@@ -220,7 +174,7 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 	} {
 		s := awsstub.New(t)
 		log := awsstub.NewLog(t)
-		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
+		f, err := newFunction(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
 		require.NoError(t, err)
 		answer, err := f(context.Background(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
 		require.NoError(t, err)
@@ -239,8 +193,7 @@ func TestCannotStart(t *testing.T) {
 	other := maps.Clone(good)
 	other[deployment.VarAgent] = "shipping"
 	other[deployment.VarQueues] = s.Queues("requests-shipping", "replies", "quarantine")
-	_, err := wiring.New(s.Environment(other), io.Discard, nil)
-	require.Error(t, err)
+	_, err := newFunction(s.Environment(other), io.Discard, nil)
 	require.ErrorContains(t, err, `no agent "shipping"`)
 	for name, c := range map[string]struct{ variable, value, want string }{
 		"another agent's name": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
@@ -251,8 +204,7 @@ func TestCannotStart(t *testing.T) {
 		changed := map[string]string{}
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
-		_, err := wiring.New(s.Environment(changed), io.Discard, nil)
-		require.Error(t, err, "%v %v", name, c.want)
+		_, err := newFunction(s.Environment(changed), io.Discard, nil)
 		require.ErrorContains(t, err, c.want, "%v %v", name, c.want)
 	}
 }

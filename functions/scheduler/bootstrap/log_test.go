@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -17,7 +16,7 @@ import (
 func TestLinesOfTheLog(t *testing.T) {
 	d := tripping(t)
 	log := awsstub.NewLog(t)
-	f, err := wiring.New(d.Environment(d.settings), io.Discard, log.Logger)
+	f, err := newFunction(d.Environment(d.settings), io.Discard, log.Logger)
 	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
