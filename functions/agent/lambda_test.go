@@ -155,7 +155,7 @@ func TestExampleWithoutSettings(t *testing.T) {
 		deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID",
 		"AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`,
 	} {
-		require.Contains(t, f.Output(), want, want)
+		require.Contains(t, f.Output(), want)
 	}
 }
 

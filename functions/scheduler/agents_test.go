@@ -53,7 +53,7 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 		handle(t, w, port.Intake, actorstest.Order(id))
 		r := requests(t, w)[id+" a/1 do"]
 		require.NotNil(t, r, "%v %v", i, want)
-		require.Equal(t, want, r.Agent, "%v %v", i, want)
+		require.Equal(t, want, r.Agent, "%v", i)
 		w.Clock.Advance(time.Duration(20+20*i) * time.Second)
 		reply := actorstest.Done(r)
 		reply.Waited = core.Duration(20+20*i) * core.Second // the second one waits longer

@@ -168,7 +168,7 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 			t.Errorf("%s: %d in quarantine", reason, len(q))
 			continue
 		}
-		require.Contains(t, q[0].Value.(*message.Quarantined).Reason, reason, reason)
+		require.Contains(t, q[0].Value.(*message.Quarantined).Reason, reason)
 		require.Equal(t, core.Processing, w.Task("parent~all~2").ProcessState, reason)
 	}
 }

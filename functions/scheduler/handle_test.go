@@ -502,7 +502,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 			200 * core.Second, 100 * core.Second, 50 * core.Second,
 			25 * core.Second, 20 * core.Second,
 		} {
-			require.Equal(t, want, allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)), "%v %v", i, want)
+			require.Equal(t, want, allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)), "%v", i)
 			w.Clock.Advance(time.Minute)
 		}
 	})

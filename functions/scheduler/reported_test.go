@@ -311,7 +311,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 						refused = append(refused, s)
 					}
 				}
-				require.Len(t, refused, want, "%v %v", queue, want)
+				require.Len(t, refused, want, "%v", queue)
 				for _, s := range refused {
 					at := core.TimeOf(w.Clock.Now())
 					if want := w.Task("o-1").Commands.Verdicts[0].Reason; s.Message != want || want == "" ||

@@ -72,7 +72,7 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 					continue
 				}
 				for _, want := range []string{`step "a"`, from, `asked agent "agent-a"`} {
-					require.Contains(t, q.Reason, want, want)
+					require.Contains(t, q.Reason, want)
 				}
 			}
 		})

@@ -112,10 +112,8 @@ func TestATokenAnswersItsStep(t *testing.T) {
 		}
 	}
 	// P8
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes")); !errors.Is(err,
-		core.ErrStale) {
-		t.Errorf("for a run that has not begun: %v", err)
-	}
+	_, err = w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes"))
+	require.ErrorIs(t, err, core.ErrStale)
 	require.Equal(t, before, w.Task("o-1").Version, "a refused answer by token was stored")
 	right := changed(byToken("x-1", sent.Ann, "yes"), func(a *core.Answered) {
 		a.By = "bob"
@@ -234,9 +232,8 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	text, err := now.Token(now.Current(), "o-1", core.TokenOf{Step: "b", Person: "ann"})
 	require.NoError(t, err)
 	unread = actorstest.ErrFailing
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); !errors.Is(err, actorstest.ErrFailing) {
-		t.Errorf("where the new key cannot be read: %v", err)
-	}
+	_, err = w.Scheduler.Command(ctx, *byToken("x-1", text, "yes"))
+	require.ErrorIs(t, err, actorstest.ErrFailing)
 	unread = nil
 	if v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); err != nil || !v.Accepted {
 		t.Errorf("%+v, %v", v, err)

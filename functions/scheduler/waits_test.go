@@ -60,7 +60,7 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		left.Add(-1)
 	})
 	for agent, wait := range config.Waits.All() {
-		require.Equal(t, 3*core.Second, wait.Least, "%v %v", agent, wait.Least)
+		require.Equal(t, 3*core.Second, wait.Least, "%v", agent)
 	}
 	require.NotEmpty(t, config.Waits.All(), "no wait is recorded")
 }

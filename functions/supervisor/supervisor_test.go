@@ -72,9 +72,8 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	if a.State != core.Pending || a.Failures.Do != 1 || a.Claim.By != "" || a.Wait.At == 0 {
 		t.Errorf("a: %+v", a)
 	}
-	if r := sweep(t, w); r.HandedBack+r.Asked > 0 {
-		t.Errorf("handed back twice: %s", r)
-	}
+	r = sweep(t, w)
+	require.LessOrEqual(t, r.HandedBack+r.Asked, 0)
 	for _, agent := range []string{"a", "b"} {
 		require.Empty(t, w.Take("requests-agent-"+agent))
 	}

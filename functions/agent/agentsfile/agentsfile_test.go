@@ -63,9 +63,8 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 	}
 	require.Equal(t, "Bearer s3cr3t-value", string(got.Agents["payment"].Headers["Authorization"]),
 		"the secret is not filled in")
-	if _, err := settings.Encode(got); err == nil {
-		t.Error("a config with secrets filled in was stored")
-	}
+	_, err = settings.Encode(got)
+	require.Error(t, err, "a config with secrets filled in was stored")
 }
 
 func exported(a settings.Agent) []any {
@@ -94,13 +93,11 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestLoadNamesTheFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "agents.yaml")
-	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("%v", err)
-	}
+	_, err := agentsfile.Load(name)
+	require.ErrorContains(t, err, name)
 	require.NoError(t, os.WriteFile(name, []byte("agents: {a: {url: nonsense}}"), 0o600))
-	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("%v", err)
-	}
+	_, err = agentsfile.Load(name)
+	require.ErrorContains(t, err, name)
 }
 
 // A file of agents is one document of YAML 1.2, with or without a byte order mark.
@@ -122,9 +119,8 @@ func TestOneUnambiguousDocument(t *testing.T) {
 		"agents: {payment: {url: https://payment.example, " +
 			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
 	} {
-		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		_, err := agentsfile.Read([]byte(text))
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 
@@ -157,9 +153,8 @@ func TestProblemsOfAFile(t *testing.T) {
 			"tab, and YAML takes only spaces; fix: replace the tab by spaces",
 		"agents: {payment: [\n": "line 1, column",
 	} {
-		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %q", text, err, want)
-		}
+		_, err := agentsfile.Read([]byte(text))
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 

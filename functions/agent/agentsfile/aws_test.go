@@ -76,7 +76,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		require.Equal(t, want, strings.Join(got, ", "), "%v %v", text, want)
+		require.Equal(t, want, strings.Join(got, ", "), "%v", text)
 	}
 }
 
@@ -112,9 +112,8 @@ func TestWrongCalls(t *testing.T) {
 		"{aws: {invoke: '" + function + "f'}, classify: {Full: not-yet}}": "" +
 			"write done, permanent or transient",
 	} {
-		if _, err := parsed(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %q", text, err, want)
-		}
+		_, err := parsed(text)
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 

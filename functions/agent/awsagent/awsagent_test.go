@@ -181,7 +181,7 @@ func TestCalls(t *testing.T) {
 			r := (*got)[0]
 			all := r.path + " " + r.action + " " + r.body
 			for _, want := range c.want {
-				require.Contains(t, all, want, want)
+				require.Contains(t, all, want)
 			}
 			require.Contains(t, r.header.Get("Authorization"), "/eu-west-3/")
 			if c.output != "" && (f != nil || out != c.output) {

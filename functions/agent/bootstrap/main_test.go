@@ -94,9 +94,8 @@ func TestSpansOfTheAgent(t *testing.T) {
 	settings[deployment.VarTraces] = c.URL
 	f, err := newFunction(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	if _, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute))); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
+	require.NoError(t, err)
 	parent := strings.Split(<-parents, "-")
 	if got := <-spans; len(parent) != 4 || !strings.Contains(got, `"traceId":"`+parent[1]+`"`) ||
 		!strings.Contains(got, `"payment.charge"`) {
@@ -205,6 +204,6 @@ func TestCannotStart(t *testing.T) {
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
 		_, err := newFunction(s.Environment(changed), io.Discard, nil)
-		require.ErrorContains(t, err, c.want, "%v %v", name, c.want)
+		require.ErrorContains(t, err, c.want, "%v", name)
 	}
 }

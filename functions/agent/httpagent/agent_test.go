@@ -118,7 +118,7 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 		"Content-Type":  "application/json",
 		"Authorization": "Bearer s3cret", "X-Stepkeeper-Deadline": "2026-11-21T12:01:00Z",
 	} {
-		require.Equal(t, want, r.Header.Get(name), "%v %v", name, want)
+		require.Equal(t, want, r.Header.Get(name), "%v", name)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestRetryAfter(t *testing.T) {
 		noon.Add(-time.Minute).Format(http.TimeFormat):     0,
 		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
 	} {
-		require.Equal(t, want, retryAfter(value, noon), "%v %v", value, want)
+		require.Equal(t, want, retryAfter(value, noon), "%v", value)
 	}
 }
 

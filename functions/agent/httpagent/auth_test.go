@@ -227,9 +227,8 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
 		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},
 	} {
-		if _, err := agentOf(c.text, values); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.text, err, c.want)
-		}
+		_, err := agentOf(c.text, values)
+		require.ErrorContains(t, err, c.want, c.text)
 	}
 	a, err := agentOf(token("https://login.example/t"), values)
 	require.NoError(t, err)
@@ -311,10 +310,8 @@ func TestClientCertificates(t *testing.T) {
 	chain, key := certificate(t)
 	a, err := agentOf(text, map[string]string{"CHAIN": chain, "KEY": "nonsense"})
 	require.NoError(t, err)
-	if _, err := New("payment", a.Agent, a.Operations, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "certificate cannot be read") {
-		t.Errorf("%v", err)
-	}
+	_, err = New("payment", a.Agent, a.Operations, Options{})
+	require.ErrorContains(t, err, "certificate cannot be read")
 	var shown atomic.Int32
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		shown.Store(int32(len(r.TLS.PeerCertificates)))

@@ -149,7 +149,7 @@ func TestTheBodyOfACallWithoutInput(t *testing.T) {
 		c.Input = nil
 		_, err := run(s, c)
 		require.NoError(t, err)
-		require.Equal(t, want, <-got, "%v %v", method, want)
+		require.Equal(t, want, <-got, "%v", method)
 		s.Close()
 		srv.Close()
 	}

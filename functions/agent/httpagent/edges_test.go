@@ -105,7 +105,7 @@ func TestConnections(t *testing.T) {
 			_, err := run(s, c)
 			require.NoError(t, err)
 		}
-		require.Equal(t, want, conns.Load(), "%v %v", grade, want)
+		require.Equal(t, want, conns.Load(), "%v", grade)
 		s.Close()
 		srv.Close()
 	}
@@ -174,7 +174,7 @@ func TestTextsOfFailures(t *testing.T) {
 			_, _ = io.WriteString(w, tt.body)
 		}))
 		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
-		require.Equal(t, tt.want, failureOf(t, err).Error(), "%v %v", name, tt.want)
+		require.Equal(t, tt.want, failureOf(t, err).Error(), "%v", name)
 		srv.Close()
 	}
 }
@@ -295,24 +295,21 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
 	t.Cleanup(srv.Close)
 	local := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
-	if out, err := run(serviceOf(t, simple(local), Options{}), call()); err != nil ||
-		!strings.Contains(fmt.Sprintf("%s", out), "name") {
-		t.Errorf("by the resolver of the system: %v, %v", out, err)
-	}
+	out, err := run(serviceOf(t, simple(local), Options{}), call())
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprintf("%s", out), "name")
 	var tried []time.Duration
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		end, _ := ctx.Deadline()
 		tried = append(tried, time.Until(end).Round(time.Second))
 		return nil, errors.New("closed")
 	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443"); err == nil ||
-		len(tried) != 1 || tried[0] != 5*time.Second {
-		t.Errorf("tried with %v, %v", tried, err)
-	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34"); err == nil ||
-		len(tried) != 1 {
-		t.Errorf("an address without a port: %v", err)
-	}
+	_, err = guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443")
+	require.Error(t, err)
+	require.Equal(t, []time.Duration{5 * time.Second}, tried)
+	_, err = guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34")
+	require.Error(t, err)
+	require.Len(t, tried, 1)
 }
 
 type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -323,10 +320,8 @@ func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]neti
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
-	if _, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "was not completed") {
-		t.Errorf("%v", err)
-	}
+	_, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{})
+	require.ErrorContains(t, err, "was not completed")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -522,7 +522,7 @@ func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 	} {
 		a := Agent{URL: Secret(tt.url)}
 		require.Empty(t, a.Fill(env("V", tt.value)))
-		require.Equal(t, tt.want, string(a.redact.Output(json.RawMessage(tt.body))), "%v %v", name, tt.want)
+		require.Equal(t, tt.want, string(a.redact.Output(json.RawMessage(tt.body))), "%v", name)
 	}
 }
 

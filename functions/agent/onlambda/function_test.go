@@ -316,7 +316,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		`the program is agent "shipping", and was deployed as agent "payment"`,
 		`operation "book" has no function`, "100 tries",
 	} {
-		require.ErrorContains(t, err, want, want)
+		require.ErrorContains(t, err, want)
 	}
 	none := maps.Clone(env)
 	clear(none)
@@ -326,6 +326,6 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	for text, want := range map[string]bool{
 		"it has no operations": true, deployment.VarAgent: true, "was deployed as": false,
 	} {
-		require.Equal(t, want, strings.Contains(err.Error(), text), "%v %v", text, want)
+		require.Equal(t, want, strings.Contains(err.Error(), text), "%v", text)
 	}
 }

@@ -141,7 +141,7 @@ func TestHowLongAReplyIsSent(t *testing.T) {
 			start := time.Now()
 			time.AfterFunc(time.Second, cancel)
 			v := b.worker.Handle(ctx, delivery(req))
-			require.Equal(t, tt.want, time.Since(start), "%v %v", name, tt.want)
+			require.Equal(t, tt.want, time.Since(start), "%v", name)
 			require.False(t, v.Delete, "%v %v", name, tt.want)
 		})
 	}
@@ -286,7 +286,7 @@ func TestWhatOpensABreaker(t *testing.T) {
 			req.Grade = core.Plain
 		}
 		b.worker.Handle(tt.ctx, delivery(req))
-		require.Equal(t, tt.state, b.worker.Stats().Breakers["charge"], "%v %v", name, tt.state)
+		require.Equal(t, tt.state, b.worker.Stats().Breakers["charge"], "%v", name)
 	}
 }
 

@@ -205,9 +205,7 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		"", "x", "e30", "!!", id[:20], encoded([]byte(`{"step":"a","attempt":1}`)),
 		encoded([]byte(`{"task":"o","attempt":1}`)), encoded([]byte(`{"task":"o","step":"a"}`)),
 	} {
-		if err := replies.Done(ctx, bad, nil); err == nil || !strings.Contains(err.Error(), "no reply ID") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		require.ErrorContains(t, replies.Done(ctx, bad, nil), "no reply ID", bad)
 	}
 	require.Error(t, replies.Done(ctx, id, make(chan int)), "an output that is no JSON is sent")
 }

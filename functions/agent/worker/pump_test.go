@@ -260,7 +260,7 @@ func TestWhatAPumpExtends(t *testing.T) {
 				require.Len(t, q.extended, tt.extends)
 				require.NotContains(t, b.log.String(), "WARN")
 				for _, d := range q.extended {
-					require.Equal(t, 30*time.Second, d, "%v", d)
+					require.Equal(t, 30*time.Second, d)
 				}
 			})
 		})
@@ -337,7 +337,7 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 			t.Errorf("left %+v, deleted %v", d, q.deleted)
 		}
 		for _, n := range q.deleted {
-			require.LessOrEqual(t, n, port.MaxBatch, "%v", n)
+			require.LessOrEqual(t, n, port.MaxBatch)
 		}
 	})
 }

@@ -672,7 +672,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"no name", "no queue of replies", "no quarantine", "no clock", "50 tries",
 		"-1 failures", `"charge" has no function`,
 	} {
-		require.ErrorContains(t, err, want, want)
+		require.ErrorContains(t, err, want)
 	}
 }
 

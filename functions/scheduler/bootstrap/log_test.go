@@ -21,12 +21,11 @@ func TestLinesOfTheLog(t *testing.T) {
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
 		reply("seat", "shipping", core.OutcomeDone))
-	if _, err := f(context.Background(), event("elsewhere", "{}")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f(context.Background(), event("elsewhere", "{}"))
+	require.NoError(t, err)
 	lines := log.Lines()
 	for text, want := range map[string]string{"message returned to its queue": "m1"} {
-		require.Equal(t, want, awsstub.About(t, lines, text)["messageId"], "%v %v", text, want)
+		require.Equal(t, want, awsstub.About(t, lines, text)["messageId"], "%v", text)
 	}
 	quarantined := map[any]bool{}
 	for _, line := range lines {

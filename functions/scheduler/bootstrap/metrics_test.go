@@ -104,8 +104,8 @@ func TestMetricsOfEndedOrders(t *testing.T) {
 		require.Zero(t, out.Len())
 		d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone))
 		const ended = `"OrdersEnded":1,"State":"Processed","Workflow":"pivot"`
-		require.Equal(t, want, strings.Count(out.String(), ended), "%v %v", on, want)
-		require.Equal(t, want, strings.Count(out.String(), "\n"), "%v %v", on, want)
+		require.Equal(t, want, strings.Count(out.String(), ended), "%v", on)
+		require.Equal(t, want, strings.Count(out.String(), "\n"), "%v", on)
 	}
 }
 

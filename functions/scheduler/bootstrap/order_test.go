@@ -269,7 +269,7 @@ func TestAlertOfADeployment(t *testing.T) {
 	}
 	require.Equal(t, commands, got.Commands)
 	for _, want := range append(commands, "pivot", "phase    forward", "code     busy") {
-		require.Contains(t, byProtocol.Email, want, want)
+		require.Contains(t, byProtocol.Email, want)
 	}
 }
 

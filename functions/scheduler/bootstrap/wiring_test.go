@@ -98,10 +98,9 @@ func TestLengthsOfQueues(t *testing.T) {
 		f, err := newFunction(s.Environment(settings), io.Discard, quiet)
 		require.NoError(t, err)
 		for range 3 {
-			if answer, err := f(context.Background(), event("intake", order)); err != nil ||
-				len(answer.BatchItemFailures) > 0 {
-				t.Fatalf("%+v %v", answer, err)
-			}
+			answer, err := f(context.Background(), event("intake", order))
+			require.NoError(t, err)
+			require.Empty(t, answer.BatchItemFailures)
 		}
 		require.Equal(t, want, strings.Count(strings.Join(s.Calls(), ", "), "GetQueueAttributes"), "%v %v", capacity,
 			want)
@@ -135,10 +134,9 @@ func TestFairQueues(t *testing.T) {
 	})
 	f, err := newFunction(s.Environment(settings), io.Discard, quiet)
 	require.NoError(t, err)
-	if answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1),
-		"{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
-		t.Errorf("%+v %v", answer, err)
-	}
+	answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1), "{poison"))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
 	want := map[string]string{
 		"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme",
 		"shop": "",
@@ -164,18 +162,16 @@ func TestPriorities(t *testing.T) {
 		}
 		s.Fail("DynamoDB_20120810.PutItem")
 		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
-		if answer, err := f(context.Background(), event(from, important)); err != nil ||
-			len(answer.BatchItemFailures) != 1 {
-			t.Errorf("%+v %v", answer, err)
-		}
+		answer, err := f(context.Background(), event(from, important))
+		require.NoError(t, err)
+		require.Len(t, answer.BatchItemFailures, 1)
 		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
 			t.Errorf("returned: %+v, want one to %s", back, from)
 		}
 		s.Allow("DynamoDB_20120810.PutItem")
-		if answer, err := f(context.Background(), event(from, important)); err != nil ||
-			len(answer.BatchItemFailures) > 0 {
-			t.Errorf("%+v %v", answer, err)
-		}
+		answer, err = f(context.Background(), event(from, important))
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
 		require.Len(t, s.Sent(high), 1, queues)
 		require.Empty(t, s.Sent(normal), queues)
 		require.Len(t, s.Sent("requests-payment"), 1, queues)
@@ -234,13 +230,11 @@ func TestCannotStart(t *testing.T) {
 		"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
 		"no compiled workflow",
 	} {
-		require.ErrorContains(t, err, want, want)
+		require.ErrorContains(t, err, want)
 	}
 	s := awsstub.New(t)
 	broken := compiled(t)
 	require.NoError(t, os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600))
-	if _, err := newFunction(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil ||
-		!strings.Contains(err.Error(), "bad.json") {
-		t.Errorf("a workflow that cannot be read: %v", err)
-	}
+	_, err = newFunction(s.Environment(variables(s, broken)), io.Discard, quiet)
+	require.ErrorContains(t, err, "bad.json")
 }
