@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // childOf returns a request of a step to its third child.
@@ -108,19 +107,6 @@ func TestAChildWhoseDefinitionCannotBeRead(t *testing.T) {
 			handled(t, w, childOf(w, ask, 1))
 			require.NotNil(t, w.Task("parent~all~2"))
 		})
-	}
-}
-
-// A child that is undone before its start arrives is stored as undone. A late start only gets a reply.
-func TestAChildUndoneBeforeItCame(t *testing.T) {
-	w, _ := begun(t)
-	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
-	task := w.Task("parent~all~2")
-	require.Equal(t, core.Compensated, task.ProcessState)
-	require.Equal(t, protocol.WhyParent, task.Undo.Why)
-	for _, e := range reported(t, w) {
-		require.Equal(t, core.ChildCompensated, e.State, "%v", e)
-		require.Equal(t, 2, e.Parent.Attempt, "%v", e)
 	}
 }
 
@@ -257,21 +243,6 @@ func TestAForgedEndOfAChild(t *testing.T) {
 	}
 }
 
-// An end that no step waits for changes nothing (P41): the end of an unknown child, of a child of another
-// step, or for an unknown order.
-func TestEndsThatNothingWaitsFor(t *testing.T) {
-	w, _ := begun(t)
-	before := w.Task("o-1").Version
-	for _, p := range []core.Parent{
-		{OrderID: "o-1", Step: "a", Attempt: 1},
-		{OrderID: "o-1", Step: "z", Attempt: 1},
-		{OrderID: "gone", Step: "a", Attempt: 1},
-	} {
-		handled(t, w, toParent(p, core.ChildProcessed))
-	}
-	require.Equal(t, before, w.Task("o-1").Version)
-}
-
 // P48: Close ends a parent whatever it waits for, in Error or not. Existing children have to end first. Those
 // that never came are cancelled, so that a late request begins nothing.
 func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
@@ -340,30 +311,5 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
 			t.Errorf("after %v a late request made %+v of the child", first, c)
 		}
-	}
-}
-
-// P41: an undone child that is asked to start by a later attempt runs the definition that the request names;
-// one that is only asked again keeps its own.
-func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
-	w, _ := begun(t)
-	const id = "parent~all~2"
-	handled(t, w, childOf(w, core.AskUndo, 1))
-	own := w.Task(id).Definition
-	newer := *w.Def
-	newer.Grace++
-	require.NoError(t, workflow.Seal(&newer))
-	w.Def = &newer
-	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))) // stores the definition
-	for _, x := range []struct {
-		attempt int
-		pins    string
-		run     int
-	}{{1, own, 0}, {2, newer.Hash, 1}, {2, newer.Hash, 1}} {
-		handled(t, w, childOf(w, core.AskStart, x.attempt))
-		task := w.Task(id)
-		require.Equal(t, x.pins, task.Definition, "%v", x.attempt)
-		require.Equal(t, x.run, task.Run, "%v", x.attempt)
 	}
 }

@@ -64,6 +64,7 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 				e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
+			require.Contains(t, task.Step("a").Error.Message, "reference")
 			if w.Listen(); w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
 				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.End.ResendAt)
 			}
@@ -404,7 +405,8 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
 	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
-	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
+	full := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrUnavailable }}
+	sick := w.SchedulerOn(full, 0, "sick")
 	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (protocol.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {
 		t.Errorf("%+v %v", v, err)

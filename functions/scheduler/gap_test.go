@@ -20,29 +20,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// full is a store that refuses every write.
-type full struct{ *memory.Store }
-
-func (full) Commit(_ context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	for i := range errs {
-		errs[i] = fmt.Errorf("disk full: %w", port.ErrUnavailable)
-	}
-	return errs
-}
-
-// Invariant 1: if a decision could not be stored, its effects are not sent and its message is not deleted.
-func TestWhatIsNotStoredComesBack(t *testing.T) {
-	w, asked := begun(t)
-	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
-	require.Len(t, sick.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))), 1, "a submission was deleted")
-	require.Len(t,
-		sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))),
-		2, "replies were deleted")
-	require.Empty(t, requests(t, w))
-	require.Equal(t, "unavailable", answerOf(sick.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2")})[0]))
-}
-
 // P8, H21: if a cached task is too old for a message, the task is loaded again, and the message is not
 // delayed for ever.
 func TestCachedTaskIsLoadedAgain(t *testing.T) {
@@ -105,18 +82,6 @@ func TestTheBusGetsTheEnd(t *testing.T) {
 	require.Len(t, bus, 1)
 	require.Equal(t, shop[len(shop)-1], bus[0])
 	require.Len(t, shop, 4, "received, started, step-finished and completed, once each")
-}
-
-// P13: all requests of a decision are sent, even if they are more than one batch of a queue takes.
-func TestMoreThanABatchIsSent(t *testing.T) {
-	const orders = 2*port.MaxBatch + 3
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	values := make([]port.Value, orders)
-	for i := range values {
-		values[i] = actorstest.Order(fmt.Sprintf("o-%d", i))
-	}
-	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(values...)))
-	require.Len(t, requests(t, w), 2*orders)
 }
 
 // P27: a restart continues all tasks, however many there are.

@@ -83,19 +83,6 @@ func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*actorstest.Wor
 	return w, requests(t, w)
 }
 
-// P13: all messages of a batch for one task lead to one commit.
-func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
-	w, asked := begun(t)
-	before := w.Task("o-1").Version
-	failed := w.Scheduler.Handle(ctx, port.Replies,
-		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
-	task := w.Task("o-1")
-	require.Empty(t, failed)
-	require.Equal(t, before+1, task.Version)
-	require.Equal(t, core.Processing, task.Step("c").State)
-	require.Equal(t, "c/1 do", names(requests(t, w)))
-}
-
 // bomb is an expression that panics for one order.
 type bomb struct{ actorstest.Expressions }
 
@@ -255,24 +242,6 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	w.Agents() // fails where a request was emitted with other bytes (P12)
 }
 
-// busy is always changed by another Scheduler.
-type busy struct{ *memory.Store }
-
-func (busy) Commit(_ context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	for i := range errs {
-		errs[i] = port.ErrConflict
-	}
-	return errs
-}
-
-func TestEndlessConflictIsGivenBack(t *testing.T) {
-	w, asked := begun(t)
-	s := w.SchedulerOn(busy{w.Store}, 0, "other")
-	require.Len(t, s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))), 1, "the reply was lost")
-	require.Empty(t, requests(t, w))
-}
-
 // P28: if the outputs together do not fit, the step fails. The redelivered message leads to the same
 // decision.
 func TestOutputTooLargeForTheDocument(t *testing.T) {
@@ -292,21 +261,6 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 		}
 		require.NotNil(t, requests(t, w)["o-1 b/2 undo"], "b is not undone")
 	}
-}
-
-// P28: a request that no queue takes makes its step fail, with a clear text.
-func TestRequestTooLargeForItsQueue(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	w.Limit = 4000
-	o := actorstest.Order("o-1")
-	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
-	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(o)))
-	task := w.Task("o-1")
-	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" ||
-		!strings.Contains(e.Message, "reference") {
-		t.Errorf("a: %+v", task.Step("a"))
-	}
-	require.NotEqual(t, core.Processing, task.ProcessState)
 }
 
 // flaky fails to raise the first alert.
@@ -388,20 +342,6 @@ func TestDelayOfWakes(t *testing.T) {
 		w.Clock.Advance(time.Second)
 		require.Equal(t, c.sent, len(w.Take(port.Control)) == 1, "%v", c.after)
 	}
-}
-
-// P32: the queue wait that a reply reports counts for the next claims of that agent.
-func TestWaitsAreLearnt(t *testing.T) {
-	w, asked := begun(t)
-	r := actorstest.Later(asked["o-1 a/1 do"])
-	r.Waited = 100 * core.Second
-	w.Clock.Advance(100 * time.Second)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
-	w.Send(port.Intake, actorstest.Order("o-2"))
-	w.Handle(port.Intake)
-	a, b := w.Task("o-2").Step("a").Claim.Allowance, w.Task("o-2").Step("b").Claim.Allowance
-	require.Equal(t, 200*core.Second, a)
-	require.Equal(t, 20*core.Second, b)
 }
 
 // P32: the time that a reply waits for the Scheduler counts as time in a queue too. The time of a reply that
@@ -664,24 +604,6 @@ func TestSubmit(t *testing.T) {
 	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
 	}
-}
-
-// P14, P26: the order's ID outlives its record; an old Submit does not run it again (H13).
-func TestExpiredTaskIsNotRunAgain(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	write := port.Write{Record: port.Record{
-		ID: "o-1", Version: 1, State: "Processed", Created: actorstest.Start,
-		Document: []byte("{}"),
-	}}
-	require.NoError(t, w.Store.Commit(ctx, []port.Write{write})[0])
-	require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	require.Equal(t, "refused", answerOf(r))
-	require.Equal(t, message.CodeExpired, r.Refusal.Code)
-	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}})
-	var refusal *core.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, message.CodeExpired, refusal.Code)
 }
 
 // P17, H18: a Cancel that comes first keeps its order from running.

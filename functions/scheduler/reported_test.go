@@ -416,6 +416,11 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
 		require.Equal(t, "refused", answerOf(r))
 		require.Equal(t, message.CodeExpired, r.Refusal.Code)
+		cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}}
+		_, err := w.Scheduler.Command(ctx, cancel)
+		var refusal *core.Refusal
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, message.CodeExpired, refusal.Code)
 	})
 }
 
@@ -487,34 +492,6 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 		}
 		require.True(t, found, "%v", i)
 	}
-}
-
-// A line of the log has each key once, whatever happens; "message" is its text.
-func TestLogLinesHaveEachKeyOnce(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition())
-	log := logged(t, w)
-	ds := []port.Delivery{
-		body(`{`), body(`{"schema":2,"orderId":"o-9"}`),
-		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
-		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`), deliver(actorstest.Order("o-1"))[0],
-	}
-	w.Scheduler.Handle(ctx, port.Intake, ds)
-	w.Scheduler.Handle(ctx, "elsewhere", ds)
-	w.Scheduler.Handle(ctx, port.Replies, ds)
-	w.Refuse = "shop"
-	w.Scheduler.Handle(ctx, port.Intake, ds[4:])
-	w.Dead = true
-	w.Scheduler.Handle(ctx, port.Intake, ds)
-	named := 0
-	for _, line := range lines(t, log) {
-		if line["messageId"] == "m0" {
-			named++
-		}
-		if text, _ := line["message"].(string); !strings.Contains(text, " ") && text != "refused" {
-			t.Errorf("its text is %q: %v", text, line)
-		}
-	}
-	require.GreaterOrEqual(t, named, 4)
 }
 
 // A line of the log about a message names its task, and the run, step and attempt, as far as they can be

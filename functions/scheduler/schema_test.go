@@ -2,7 +2,6 @@ package scheduler_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,18 +61,6 @@ func TestOrdersThatDoNotMatchTheSchema(t *testing.T) {
 	require.NotContains(t, log.String(), "secret")
 	for _, id := range []string{"o-1", "o-3", "o-4"} {
 		require.Nil(t, w.Task(id), id)
-	}
-}
-
-// A child whose order does not match is refused too, and its parent learns why.
-func TestChildrenThatDoNotMatchTheSchema(t *testing.T) {
-	w := formed(t, `{"required":["sku"]}`).Boot()
-	require.Nil(t, w.Scheduler.Submit(ctx, []message.SubmitOrder{*of("o-1", `{"sku":"a"}`)})[0].Refusal)
-	w.Take(port.Tasks)
-	handled(t, w, childOf(w, core.AskStart, 1))
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildRefused ||
-		all[0].Code != message.CodeInvalid || !strings.Contains(all[0].Message, `it lacks "sku"`) {
-		t.Errorf("it reported %+v", all)
 	}
 }
 

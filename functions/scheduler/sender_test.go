@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -77,18 +76,4 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 			}
 		})
 	}
-}
-
-// P3, P32: a queue wait that another agent reports is not learnt either.
-func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
-	w, asked := begun(t)
-	forged := actorstest.Done(asked["o-1 a/1 do"])
-	forged.Agent = "agent-c"
-	forged.Waited = 400 * core.Second
-	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(forged)))
-	again := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2")))
-	r := requests(t, w)["o-2 a/1 do"]
-	require.Empty(t, again)
-	require.NotNil(t, r)
-	require.LessOrEqual(t, r.StopBy.Sub(r.ClaimedAt), 60*core.Second)
 }

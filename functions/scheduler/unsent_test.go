@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -276,16 +275,4 @@ func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{d}))
 		require.Len(t, w.Take(port.Quarantine), 1)
 	}
-}
-
-// Statuses that are not sent are counted by their reply-to.
-func TestStatusesThatAreNotSentAreCounted(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition())
-	var counted []string
-	w.Config = func(c *scheduler.Config) {
-		c.Count = func(what, why string) { counted = append(counted, what+": "+why) }
-	}
-	w.Boot().Refuse = "shop"
-	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
-	require.Equal(t, []string{"status not sent: shop", "status not sent: shop"}, counted)
 }

@@ -187,21 +187,6 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 	}
 }
 
-// A lease from a clock that was a year ahead delays no sweep: nobody else would sweep the shard for a year.
-func TestALeaseFromAClockAheadDelaysNoSweep(t *testing.T) {
-	w, _ := late(t, 12, nil)
-	leases := memory.NewLeases()
-	for shard := range w.Store.Shards() {
-		ours, err := leases.Acquire(ctx, port.SweepLease(shard), "ahead", w.Clock.Now().AddDate(1, 0, 0), time.Minute)
-		require.NoError(t, err)
-		require.True(t, ours)
-	}
-	r, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ctx)
-	require.NoError(t, err)
-	require.Zero(t, r.Skipped)
-	require.Equal(t, 24, r.HandedBack)
-}
-
 // failing are leases that cannot be taken for one shard.
 type failing struct{ name string }
 
@@ -456,21 +441,6 @@ func TestSweepBeforeTheEpoch(t *testing.T) {
 	for _, year := range []int{1969, 1950} {
 		w.Clock.Set(time.Date(year, 12, 31, 23, 58, 30, 0, time.UTC))
 		require.Equal(t, w.Store.Shards(), sweep(t, w).Shards, "%v", year)
-	}
-}
-
-// P9a: a Wake of the Supervisor comes the slack after its time.
-func TestWakesComeAfterTheirTime(t *testing.T) {
-	w, _ := late(t, 1, nil)
-	sweep(t, w)
-	for _, s := range w.Task("o-1").Steps[:2] {
-		w.Clock.Set(s.Wait.At.Std().Add(time.Second - time.Millisecond))
-		for _, c := range controls(w) {
-			require.False(t, strings.HasPrefix(c, "wake "+s.Name), c)
-		}
-		w.Clock.Advance(time.Millisecond)
-		got := controls(w)
-		require.Equal(t, []string{fmt.Sprintf("wake %s/1", s.Name)}, got)
 	}
 }
 

@@ -3,67 +3,18 @@ package supervisor_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// P16: a sweep that lost its commit sends nothing: another Supervisor decided.
-func TestLostSweepSendsNothing(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 1, nil)
-	w.Clock.Advance(31 * time.Second)
-	store := &racing{Store: w.Store, leases: memory.NewLeases()}
-	slow := w.SupervisorWith(store, store.leases, "slow")
-	store.before = func() {
-		sweep(t, w)
-		w.Clock.Advance(3 * time.Second)
-		if n := len(controls(w)); n != 2 {
-			t.Errorf("%d wakes of the winner", n)
-		}
-	}
-	if r, err := slow.Sweep(ctx); err != nil || r.Lost != 1 {
-		t.Fatalf("%s, %v", r, err)
-	}
-	w.Clock.Advance(3 * time.Second)
-	require.Empty(t, controls(w))
-}
-
-// silent fails to raise alerts.
-type silent struct{}
-
-func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
-
-// P11: an alert that could not be raised is raised by a later sweep.
-func TestFailedAlertIsNotSettled(t *testing.T) {
-	def := actorstest.Definition()
-	def.Steps[0].OnFailure = core.OnFailureStop
-	def.Steps[0].Retry.MaxFailures = 1
-	w := actorstest.New(t, def)
-	w.Sweeping = func(c *supervisor.Config) { c.Alerts = silent{} }
-	w.Boot()
-	o := actorstest.Order("o-1")
-	o.ReplyTo = ""
-	w.Send(port.Intake, o)
-	w.Handle(port.Intake)
-	taken(w)
-	w.Clock.Advance(31 * time.Second)
-	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
-		t.Errorf("%s", r)
-	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("%s, report %s, due %s", task.ProcessState, task.End.ResendAt, task.Due)
-	}
-}
 
 // P32: requests that an agent has received are not a backlog, as long as they are not more than it takes at a
 // time. Hidden messages beyond that were throttled or returned, and count as waiting.
@@ -245,15 +196,6 @@ func TestAReplyInItsQueueIsNoFailure(t *testing.T) {
 	}
 }
 
-// One sweep takes all pages of a shard, and one that ends early is continued at another shard.
-func TestSweepStarvesNothing(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
-		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
-	})
-	w.Clock.Advance(31 * time.Second)
-	require.Equal(t, 80, sweep(t, w).HandedBack)
-}
-
 // Rule 17: each tick begins at the next shard, whichever process serves it: on Lambda each may be a
 // new one.
 func TestEachSweepBeginsElsewhere(t *testing.T) {
@@ -275,21 +217,6 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 		if n := len(slices.Compact(begins)); n != w.Store.Shards() || n < 2 {
 			t.Errorf("every %s: the sweeps began at %v", interval, begins)
 		}
-	}
-}
-
-// Rule 17: a sweep ends when its pages are used up, and says so.
-func TestPagesBoundASweep(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
-		w.Sweeping = func(c *supervisor.Config) {
-			c.PageSize = 3
-			c.PagesPerSweep = 2
-		}
-	})
-	w.Clock.Advance(31 * time.Second)
-	r := sweep(t, w)
-	if !r.Truncated || r.Scanned == 0 || r.Scanned > 6 {
-		t.Errorf("%s, truncated %t", r, r.Truncated)
 	}
 }
 
