@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -240,12 +241,13 @@ func TestStatusesAreGivenUp(t *testing.T) {
 	w, asked := begun(t)
 	w.Fail = func(queue string, m port.Message) error {
 		if queue == "shop" {
-			return port.ErrForbidden
+			return errors.New("rejected")
 		}
 		return nil
 	}
 	end(t, w, asked)
 	require.False(t, w.Task("o-1").AtRest())
+	require.Equal(t, "it refuses the message", w.Task("o-1").Undelivered[0].Reason)
 	for range 15 * 24 {
 		_, err := w.Supervisor.Sweep(ctx)
 		require.NoError(t, err)
