@@ -266,6 +266,7 @@ func TestWhatOpensABreaker(t *testing.T) {
 	}{
 		"transient failures": {context.Background(), always(nil, boom), nil, "open"},
 		"never sent":         {context.Background(), always(nil, worker.NoEffect(boom)), nil, "open"},
+		"not yet":            {context.Background(), always(nil, worker.NotYet(0)), nil, "closed"},
 		"refusals":           {context.Background(), always(nil, worker.Permanent(boom)), nil, "closed"},
 		"successes":          {context.Background(), always(nil, nil), nil, "closed"},
 		"a sick ledger": {
@@ -356,20 +357,6 @@ func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
 				delivery(req)).After.Truncate(100*time.Millisecond)] = true
 		}
 		require.GreaterOrEqual(t, len(waits), 30)
-	})
-}
-
-// P45. A call that was made and failed is answered as that failure, which counts, whatever its own retry met.
-func TestABreakerThatOpensBetweenTwoTries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-			Retry: worker.Retry{Tries: 3}, Breaker: worker.Breaker{Failures: 1, Window: 1},
-			Operations: charge(always(nil, errors.New("down"))),
-		})
-		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
-		if r := b.reply(); !v.Delete || r.Error.Code != "failed" || r.Error.Message != "down" {
-			t.Errorf("%+v, %+v", v, r.Error)
-		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,47 +102,55 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 	})
 }
 
-// P45. Refused credentials are tried once in a handling, and never count as a failure of the step, unless
-// an earlier call of the same handling is in doubt: then its failure is the answer.
-func TestRefusedCredentials(t *testing.T) {
-	refused := worker.Unauthorized(errors.New("the token has expired"))
+// P45. Refused credentials and not-yet are tried once in a handling, and never count as a failure of the step, unless
+// an earlier call of the same handling is in doubt: then its failure is the answer. Not-yet is tried again after the
+// time that the operation names.
+func TestTurnedAway(t *testing.T) {
+	turned := map[string]error{
+		core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")),
+		core.CodeNotYet:       fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute)),
+	}
 	for name, tt := range map[string]struct {
-		answers []error
-		grade   core.Grade
-		code    string
-		calls   int
+		before error // of the first call; nil for none
+		own    bool  // the operation only uses the code, and proves nothing
+		grade  core.Grade
+		code   string // "" for that of the answer
+		calls  int
 	}{
-		"at once": {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
-		"plain":   {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
-		"after a call in doubt": {
-			[]error{worker.WithCode(errors.New("down"), "http-500"), refused},
-			core.Idempotent, "http-500", 2,
-		},
-		"after one that had no effect": {
-			[]error{worker.NoEffect(errors.New("busy")), refused},
-			core.Idempotent, core.CodeUnauthorized, 2,
-		},
-		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"),
-			core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
+		"at once":                      {nil, false, core.Idempotent, "", 1},
+		"plain":                        {nil, false, core.Plain, "", 1},
+		"after a call in doubt":        {worker.WithCode(errors.New("down"), "http-500"), false, core.Idempotent, "http-500", 2},
+		"after one that had no effect": {worker.NoEffect(errors.New("busy")), false, core.Idempotent, "", 2},
+		"perhaps after its effect":     {nil, true, core.Idempotent, "failed", 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{
-						Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
+		for code, answer := range turned {
+			t.Run(name+", "+code, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					calls := 0
+					b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
-							return nil, tt.answers[min(calls, len(tt.answers))-1]
+							switch {
+							case tt.own:
+								return nil, worker.WithCode(errors.New("who knows"), code)
+							case tt.before != nil && calls == 1:
+								return nil, tt.before
+							}
+							return nil, answer
 						}),
 					})
-				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code ||
-					name != "perhaps after its effect" && calls != tt.calls {
-					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-				}
+					r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
+					require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+					require.Equal(t, cmp.Or(tt.code, code), r.Error.Code)
+					require.Equal(t, tt.calls, calls)
+					if r.Error.Code == core.CodeNotYet {
+						require.Equal(t, core.Minute, r.RetryAfter)
+						require.Equal(t, "the parcel was not collected: the service says: not yet", r.Error.Message)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -171,72 +180,6 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 		require.Equal(t, core.OutcomeDone, b.asked("o-51", short).Outcome)
 		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 	})
-}
-
-// P45. What is answered not-yet is tried once in a handling, and after the time that the operation names;
-// where an earlier call of the handling is in doubt, that is the answer.
-func TestNotYet(t *testing.T) {
-	notYet := fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute))
-	for name, tt := range map[string]struct {
-		answers []error
-		grade   core.Grade
-		code    string
-		calls   int
-	}{
-		"at once": {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
-		"plain":   {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
-		"after a call in doubt": {
-			[]error{worker.WithCode(errors.New("down"), "http-500"), notYet},
-			core.Idempotent, "http-500", 2,
-		},
-		"after one that had no effect": {
-			[]error{worker.NoEffect(errors.New("busy")), notYet},
-			core.Idempotent, core.CodeNotYet, 2,
-		},
-		"perhaps after its effect": {
-			[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)},
-			core.Idempotent, "failed", 3,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{
-						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, tt.answers[min(calls, len(tt.answers))-1]
-						}),
-					})
-				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || calls != tt.calls {
-					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-				}
-				if tt.code == core.CodeNotYet && (r.RetryAfter != core.Minute ||
-					r.Error.Message != "the parcel was not collected: the service says: not yet") {
-					t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
-				}
-			})
-		})
-	}
-}
-
-// P45. A service that answers not-yet works: however many orders poll it, the breaker stays closed. Broken
-// by: not-yet counts for the breaker.
-func TestPollsDoNotOpenTheBreaker(t *testing.T) {
-	calls := 0
-	b := newBench(t, memory.NewClock(noon),
-		worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-			calls++
-			return nil, worker.NotYet(0)
-		})})
-	for n := range 50 {
-		require.Equal(t, core.CodeNotYet, b.asked(fmt.Sprint("o-", n)).Error.Code, "%v", n)
-	}
-	if state := b.worker.Stats().Breakers["charge"]; calls != 50 || state != "closed" {
-		t.Errorf("%d calls of 50, the breaker is %s", calls, state)
-	}
 }
 
 // P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pumping runs a pump inside a synctest bubble; stop ends it and answers its error.
-func pumping(t *testing.T, b *bench, p worker.Pump) (stop func() error) {
-	t.Helper()
-	p.Queue = b.queue("requests-payment")
+// pumping runs a pump of the queue, or of the bench's own; stop ends it and answers its error.
+func pumping(b *bench, q port.Queue, p worker.Pump) (stop func() error) {
+	p.Queue = cmp.Or(q, b.queue("requests-payment"))
 	p.Worker = b.worker
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -61,7 +61,7 @@ func TestPumpConcurrency(t *testing.T) {
 				time.Sleep(time.Second)
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Concurrency: 7, Batch: 3})
+		stop := pumping(b, nil, worker.Pump{Concurrency: 7, Batch: 3})
 		start := time.Now()
 		b.ask(70, time.Hour)
 		for b.worker.Stats().Done < 70 {
@@ -86,7 +86,7 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Visibility: 30 * time.Second})
+		stop := pumping(b, nil, worker.Pump{Visibility: 30 * time.Second})
 		b.ask(1, time.Hour)
 		time.Sleep(11 * time.Minute)
 		if err := stop(); err != nil || calls.Load() != 1 || len(b.replies()) != 1 {
@@ -125,7 +125,7 @@ func TestPumpDrains(t *testing.T) {
 							return nil, ctx.Err()
 						}
 					})})
-				stop := pumping(t, b, worker.Pump{Drain: 3 * time.Second})
+				stop := pumping(b, nil, worker.Pump{Drain: 3 * time.Second})
 				b.ask(1, time.Hour)
 				synctest.Wait()
 				start := time.Now()
@@ -153,22 +153,6 @@ func (q *sickQueue) Receive(ctx context.Context, n int, wait,
 		return nil, port.ErrUnavailable
 	}
 	return q.Queue.Receive(ctx, n, wait, visibility)
-}
-
-func TestPumpGoesOnAfterFailedReceives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
-		q := &sickQueue{Queue: b.queue("requests-payment")}
-		q.fails.Store(5)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker}).Run(ctx) }()
-		b.ask(1, time.Hour)
-		time.Sleep(10 * time.Second)
-		cancel()
-		require.NoError(t, <-ended)
-		require.Len(t, b.replies(), 1)
-	})
 }
 
 // watchedQueue keeps what a pump asks of its queue, and can be slow to delete or refuse to extend.
@@ -217,14 +201,8 @@ func (q *watchedQueue) Delete(ctx context.Context, receipts []string) []error {
 
 // watching runs a pump over a watched queue; stop ends it and answers its error.
 func watching(b *bench, q *watchedQueue, p worker.Pump) (stop func() error) {
-	q.Queue, p.Queue, p.Worker = b.queue("requests-payment"), q, b.worker
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	return func() error {
-		cancel()
-		return <-ended
-	}
+	q.Queue = b.queue("requests-payment")
+	return pumping(b, q, p)
 }
 
 // sleeping is an operation that takes so long, and heeds no context.
@@ -396,13 +374,10 @@ func TestAPumpThatCannotReceive(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		q := &sickQueue{Queue: b.queue("requests-payment")}
 		q.fails.Store(1 << 20)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker, Pause: 2 * time.Second}).Run(ctx) }()
+		stop := pumping(b, q, worker.Pump{Pause: 2 * time.Second})
 		time.Sleep(9 * time.Second)
-		cancel()
 		start := time.Now()
-		require.NoError(t, <-ended)
+		require.NoError(t, stop())
 		require.LessOrEqual(t, time.Since(start), time.Duration(0))
 		require.Equal(t, 5, strings.Count(b.log.String(), "receiving failed"))
 	})
@@ -471,15 +446,12 @@ func TestAPumpGoesOnAfterPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		q := &panickyQueue{Queue: b.queue("requests-payment")}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker}).Run(ctx) }()
+		stop := pumping(b, q, worker.Pump{})
 		b.ask(1, time.Hour)
 		time.Sleep(2 * time.Minute)
-		cancel()
-		if err := <-ended; err != nil || len(b.replies()) == 0 || b.depth() != (port.Depth{}) {
-			t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
-		}
+		require.NoError(t, stop())
+		require.NotEmpty(t, b.replies())
+		require.Equal(t, port.Depth{}, b.depth())
 	})
 }
 
@@ -495,7 +467,7 @@ func TestAPumpGoesOnAfterAnEndedGoroutine(t *testing.T) {
 				}
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Concurrency: 1})
+		stop := pumping(b, nil, worker.Pump{Concurrency: 1})
 		b.ask(3, time.Hour)
 		time.Sleep(10 * time.Minute)
 		ended := make(chan error, 1)

@@ -433,23 +433,6 @@ func (f failing) Send(_ context.Context, ms []port.Message) []error {
 	return errs
 }
 
-func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
-	clock := memory.NewClock(noon)
-	b := newBench(t, clock, worker.Config{
-		Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable},
-		Quarantine: failing{err: port.ErrUnavailable},
-	})
-	for name, d := range map[string]port.Delivery{
-		"a reply":    delivery(request(noon)),
-		"quarantine": {Message: port.Message{Body: []byte("{")}},
-	} {
-		require.False(t, b.worker.Handle(context.Background(), d).Delete, name)
-	}
-	if s := b.worker.Stats(); s.GivenBack != 2 || s.Done != 0 || s.Quarantined != 0 || s.InFlight != 0 {
-		t.Errorf("%+v", s)
-	}
-}
-
 // Shutting down returns what it cut short; what was done is reported.
 func TestShuttingDown(t *testing.T) {
 	for done, replies := range map[bool]int{true: 1, false: 0} {
