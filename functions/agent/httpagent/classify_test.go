@@ -14,7 +14,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // answering is a service that answers every call of /sNNN with that status and the body.
@@ -110,25 +109,6 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 			f = failureOf(t, err)
 		}
 		require.True(t, tt.want(f), name)
-	}
-}
-
-// P45. A worker answers what the class says.
-func TestRepliesOfClassifiedStatuses(t *testing.T) {
-	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+
-		"', classify: {409: done, 503: permanent}}}", Options{}))
-	for name, want := range map[string]core.Outcome{
-		"s409": core.OutcomeDone, "s503": core.OutcomeFailed,
-		"s502": core.OutcomeRetryLater,
-	} {
-		e.worker.Handle(t.Context(),
-			port.Delivery{
-				Message:  port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)},
-				Received: 1,
-			})
-		replies := e.replies(t)
-		require.Len(t, replies, 1, name)
-		require.Equal(t, want, replies[0].Outcome, name)
 	}
 }
 

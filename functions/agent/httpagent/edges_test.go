@@ -2,7 +2,6 @@ package httpagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +10,12 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -83,34 +80,6 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A plain service gets a connection of its own for each call: one that the server has just dropped
-// would leave the call in doubt. Others keep theirs.
-func TestConnections(t *testing.T) {
-	for grade, want := range map[core.Grade]int32{core.Plain: 3, core.Idempotent: 1, core.Fenced: 1} {
-		var conns atomic.Int32
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_,
-				_ = io.WriteString(w, "{}")
-		}))
-		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				conns.Add(1)
-			}
-		}
-		srv.Start()
-		s := serviceOf(t, simple(srv.URL), Options{})
-		for range 3 {
-			c := call()
-			c.Grade = grade
-			_, err := run(s, c)
-			require.NoError(t, err)
-		}
-		require.Equal(t, want, conns.Load(), "%v", grade)
-		s.Close()
-		srv.Close()
-	}
-}
-
 // Statuses beyond the classes are answers without a meaning, and prove nothing.
 func TestOddStatuses(t *testing.T) {
 	for _, status := range []int{600, 700, 999} {
@@ -134,48 +103,6 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 	_, err := run(serviceOf(t, simple(url), Options{}), call())
 	if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Code != "network" {
 		t.Errorf("%+v", f)
-	}
-}
-
-// The texts that reach the operator, whole.
-func TestTextsOfFailures(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status int
-		body   string
-		want   string
-	}{
-		"no JSON":       {500, "<h1>stack</h1>", "POST /charge answered 500, the service failed"},
-		"no words":      {500, `{"a":1}`, "POST /charge answered 500, the service failed"},
-		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
-		"all forms": {
-			422, `{"title":"t","detail":"d","message":"m","error":"e"}`,
-			"POST /charge answered 422, refused: t: d: m: e",
-		},
-		"an object": {
-			422, `{"title":"t","error":{"code":"c","message":"n"}}`,
-			"POST /charge answered 422, refused: t: c: n",
-		},
-		"not JSON": {
-			200, "OK",
-			"POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid " +
-				"character 'O' at start of value; let the service answer JSON, or say output: ignore",
-		},
-		"200 letters": {
-			422, `{"message":"` + strings.Repeat("é", 200) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200),
-		},
-		"201 letters": {
-			422, `{"message":"` + strings.Repeat("é", 201) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…",
-		},
-	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
-		}))
-		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
-		require.Equal(t, tt.want, failureOf(t, err).Error(), "%v", name)
-		srv.Close()
 	}
 }
 
@@ -335,38 +262,6 @@ func TestNew(t *testing.T) {
 	_, err = run(s, call())
 	if f := failureOf(t, err); f.RetryAfter < 50*time.Second || f.RetryAfter > time.Minute {
 		t.Errorf("%+v", f)
-	}
-}
-
-// What a check says besides its status does not matter; where it cannot be asked, nothing is known.
-func TestAnswersOfChecks(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status   int
-		body     string
-		happened bool
-		code     string
-	}{
-		"no JSON":  {200, "OK", true, ""},
-		"too long": {200, `"` + strings.Repeat("a", 200) + `"`, true, ""},
-		"refused":  {403, `{"message":"who are you"}`, false, "http-403"},
-		"broken":   {500, "", false, "http-500"},
-		"moved":    {301, "", false, "http-301"},
-	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if b, _ := io.ReadAll(r.Body); string(b) != "{}" {
-				t.Errorf("%s: asked with %s", name, b)
-			}
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
-		}))
-		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
-			"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
-		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
-		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 ||
-			(err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
-			t.Errorf("%s: happened %v, %v, %v", name, happened, out, err)
-		}
-		srv.Close()
 	}
 }
 

@@ -393,23 +393,6 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 	}
 }
 
-// The environment's proxy is not used, see TestMain: it would dial in place of the checked addresses.
-func TestNoProxyIsUsed(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"host":%q}`, r.Host)
-	}))
-	defer srv.Close()
-	_, socket, err := net.SplitHostPort(srv.Listener.Addr().String())
-	require.NoError(t, err)
-	file := "agents: {payment: {url: 'http://shop.example:" + socket +
-		"', insecure: true, allow: {loopback: true}}}"
-	out, err := run(serviceOf(t, file,
-		Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}}), call())
-	if got, _ := out.(json.RawMessage); err != nil || string(got) != `{"host":"shop.example:`+socket+`"}` {
-		t.Errorf("%s, %v", got, err)
-	}
-}
-
 // No call leaves the folder that its operation names, whatever the IDs in its path are.
 func TestPathsStayWhereTheyBelong(t *testing.T) {
 	for _, path := range []string{
