@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
@@ -52,9 +54,7 @@ func TestTyped(t *testing.T) {
 				t.Errorf("%s: %+v", input, f)
 			}
 		case err != nil:
-			if want != "" {
-				t.Errorf("%s: %v", input, err)
-			}
+			require.Empty(t, want, input)
 		case out.(receipt).ID != want:
 			t.Errorf("%s: %+v", input, out)
 		}
@@ -85,9 +85,8 @@ func TestWordsForErrors(t *testing.T) {
 		},
 	} {
 		var got *agent.Failure
-		if !errors.As(tt.err, &got) || !errors.Is(tt.err, boom) {
-			t.Fatalf("%s: %v", name, tt.err)
-		}
+		require.ErrorAs(t, tt.err, &got, "%v", name)
+		require.ErrorIs(t, tt.err, boom, "%v", name)
 		tt.want.Err = got.Err
 		if *got != tt.want {
 			t.Errorf("%s: %+v", name, got)
@@ -115,9 +114,7 @@ func serve(t *testing.T, requests, replies, quarantine string) site {
 	t.Helper()
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 		[]memory.QueueConfig{{Name: requests}, {Name: replies}, {Name: quarantine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	srv := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: queues}))
 	t.Cleanup(srv.Close)
 	for _, name := range []string{
@@ -159,9 +156,7 @@ func ask(t *testing.T, s site, grade core.Grade, attempt int, change ...func(*co
 	t.Helper()
 	now := core.TimeOf(time.Now())
 	q, err := s.Queue(s.requests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request := &message.Request{Schema: 1, SendRequest: core.SendRequest{
 		OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: core.Do, Name: "charge", Grade: grade,
 		Key: "o-1/0/pay", Timeout: core.Minute,
@@ -171,27 +166,20 @@ func ask(t *testing.T, s site, grade core.Grade, attempt int, change ...func(*co
 	for _, f := range change {
 		f(&request.SendRequest)
 	}
-	if err := q.Send(context.Background(), []port.Message{{Value: request}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, q.Send(context.Background(), []port.Message{{Value: request}})[0])
 }
 
 func answer(t *testing.T, s site) *message.Reply {
 	t.Helper()
 	q, err := s.Queue(s.replies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	ds, err := q.Receive(ctx, 1, 20*time.Second, time.Minute)
-	if err != nil || len(ds) != 1 {
-		t.Fatalf("%d replies, %v", len(ds), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, ds, 1)
 	r, err := message.Of[message.Reply](ds[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -225,13 +213,10 @@ func TestServe(t *testing.T) {
 			t.Errorf("start %d: %+v", start, r)
 		}
 		cancel()
-		if err := <-ended; err != nil || stats.Done != 1 {
-			t.Errorf("start %d: %v, %+v", start, err, stats)
-		}
+		require.NoError(t, <-ended, "%v", start)
+		require.Equal(t, int64(1), stats.Done, "%v", start)
 	}
-	if calls != 1 {
-		t.Errorf("%d calls of a plain service", calls)
-	}
+	require.Equal(t, 1, calls)
 }
 
 // P43. Long work reports how far it is, may be answered later by another process, which finds the queue as
@@ -259,35 +244,24 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 			if r := answer(t, queues); r.Outcome != message.Progress || r.Percent != 10 || r.Note != "begun" {
 				t.Errorf("%+v", r)
 			}
-			if r := answer(t, queues); r.Outcome != message.Progress ||
-				r.Until < core.TimeOf(begun.Add(20*time.Minute)) ||
-				r.Until > core.TimeOf(time.Now().Add(20*time.Minute)) {
-				t.Errorf("%+v", r)
-			}
+			r := answer(t, queues)
+			require.Equal(t, message.Progress, r.Outcome)
+			require.GreaterOrEqual(t, r.Until, core.TimeOf(begun.Add(20*time.Minute)))
+			require.LessOrEqual(t, r.Until, core.TimeOf(time.Now().Add(20*time.Minute)))
 			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, <-ended)
 			id := <-ids
 			replies, err := agent.OpenReplies(t.Context(), "payment")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := replies.Done(t.Context(), id, receipt{ID: "c-1"}); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, replies.Done(t.Context(), id, receipt{ID: "c-1"}))
 			if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` ||
 				r.OrderID != "o-1" || r.Step != "pay" || r.Agent != "payment" {
 				t.Errorf("%+v", r)
 			}
 			late, err := agent.OpenReplies(t.Context(), "payment",
 				agent.WithClock(port.ClockFunc(func() time.Time { return begun.Add(2 * time.Hour) })))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := late.Done(t.Context(), id, nil); !errors.Is(err, agent.ErrTooLate) {
-				t.Errorf("after its time: %v", err)
-			}
+			require.NoError(t, err)
+			require.ErrorIs(t, late.Done(t.Context(), id, nil), agent.ErrTooLate)
 		})
 	}
 }
@@ -327,9 +301,7 @@ func TestServeThatCannotStart(t *testing.T) {
 				agent.WithQueues(unreachable{queues.Queues, port.Replies}))
 		},
 	} {
-		if err := start(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		require.ErrorContains(t, start(), want)
 	}
 }
 
@@ -348,14 +320,12 @@ func TestServeWithoutAServer(t *testing.T) {
 	} {
 		t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
 		err := agent.Serve(t.Context(), "payment", run)
-		if err == nil || strings.Count(err.Error(), want) != 1 ||
-			strings.Contains(err.Error(), port.Quarantine) {
-			t.Errorf("Serve with %q: %v", endpoint, err)
-		}
-		if _, err := agent.OpenReplies(t.Context(), "payment"); err == nil ||
-			strings.Count(err.Error(), want) != 1 {
-			t.Errorf("OpenReplies with %q: %v", endpoint, err)
-		}
+		require.Error(t, err, endpoint)
+		require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
+		require.NotContains(t, err.Error(), port.Quarantine, endpoint)
+		_, err = agent.OpenReplies(t.Context(), "payment")
+		require.Error(t, err, endpoint)
+		require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
 	}
 }
 
@@ -374,10 +344,8 @@ func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
 			err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
 				Run: func(context.Context, agent.Call) (any, error) { return nil, nil },
 			}})
-			if err == nil || !strings.Contains(err.Error(), "absent") ||
-				!strings.Contains(err.Error(), want) {
-				t.Errorf("%v", err)
-			}
+			require.ErrorContains(t, err, "absent")
+			require.ErrorContains(t, err, want)
 		})
 	}
 }
@@ -424,8 +392,6 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		deployment.VarRepliesURL + ` is "replies"`, deployment.VarLedgerFolder,
 		`operation "charge" has no function`, "100 tries", "breaker",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -51,9 +52,7 @@ func exampleAgent(t *testing.T) string {
 	t.Helper()
 	built = true
 	program, err := example()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return program
 }
 
@@ -82,9 +81,7 @@ func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQS
 		change(&r)
 	}
 	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return events.SQSMessage{
 		MessageId: order, ReceiptHandle: order, Body: string(body),
 		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats",
@@ -97,9 +94,7 @@ func said(t *testing.T, aws *awsstub.Stub) string {
 	var all []string
 	for _, body := range aws.Sent("replies") {
 		var r message.Reply
-		if err := json.Unmarshal([]byte(body), &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(body), &r))
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", r.OrderID, r.Attempt, r.Outcome,
 			r.Output)))
 	}
@@ -121,12 +116,8 @@ func TestExampleOnLambda(t *testing.T) {
 	f := coats(t, aws)
 	check := func(what string, again []string, wantAgain, wantSaid string) {
 		t.Helper()
-		if got := strings.Join(again, " "); got != wantAgain {
-			t.Errorf("%s: come again: %q, want %q", what, got, wantAgain)
-		}
-		if got := said(t, aws); got != wantSaid {
-			t.Errorf("%s: replies %q, want %q", what, got, wantSaid)
-		}
+		require.Equal(t, wantAgain, strings.Join(again, " "))
+		require.Equal(t, wantSaid, said(t, aws))
 	}
 	check("one request", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
 	check("its duplicate", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
@@ -147,9 +138,7 @@ func TestExampleOnLambda(t *testing.T) {
 	check("too late (P25)",
 		f.Invoke(batch(hang(t, "late", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }))),
 		"", "late/1 retry-later") // it says only that the request came too late (P32)
-	if calls := aws.Calls(); len(calls) != 1 {
-		t.Errorf("after stopBy it called %q", calls)
-	}
+	require.Len(t, aws.Calls(), 1)
 
 	// A plain service: the ledger answers the second attempt, also of another process (P31).
 	check("plain", f.Invoke(batch(hang(t, "p", plain(1)))), "", `p/1 done {"ticket":2}`)
@@ -161,16 +150,12 @@ func TestExampleOnLambda(t *testing.T) {
 // A function without its settings says in one error all that is missing, and ends.
 func TestExampleWithoutSettings(t *testing.T) {
 	f := awsstub.Start(t, exampleAgent(t), map[string]string{deployment.VarAgent: "cloaks"})
-	if code := f.Ends(); code != 1 {
-		t.Errorf("it ended with %d", code)
-	}
+	require.Equal(t, 1, f.Ends())
 	for _, want := range []string{
 		deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID",
 		"AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`,
 	} {
-		if !strings.Contains(f.Output(), want) {
-			t.Errorf("%s is not in:\n%s", want, f.Output())
-		}
+		require.Contains(t, f.Output(), want)
 	}
 }
 
@@ -179,7 +164,6 @@ func TestExampleElsewhere(t *testing.T) {
 	run := exec.Command(exampleAgent(t))
 	run.Env = []string{}
 	out, err := run.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "lambda.norpc") {
-		t.Errorf("%v:\n%s", err, out)
-	}
+	require.Error(t, err)
+	require.Contains(t, string(out), "lambda.norpc")
 }

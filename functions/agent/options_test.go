@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -23,9 +25,7 @@ func inMemory(t *testing.T) site {
 	t.Helper()
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return site{
 		Queues: queues, requests: "requests-payment", replies: port.Replies,
 		quarantine: port.Quarantine,
@@ -173,9 +173,7 @@ func TestOptions(t *testing.T) {
 				s.took = time.Since(start)
 				s.log = log.String()
 				mu.Lock() // what was not drained is still at work
-				if !tt.right(s) {
-					t.Errorf("%+v", s)
-				}
+				require.True(t, tt.right(s))
 				mu.Unlock()
 				time.Sleep(time.Minute) // what heeds no context ends inside the bubble
 			})

@@ -29,9 +29,8 @@ func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 		w := twoAgents(t)
 		handle(t, w, port.Intake, actorstest.Order("o-1"))
 		first := requests(t, w)["o-1 a/1 do"]
-		if first == nil || first.Agent != "agent-a" {
-			t.Fatalf("asked %+v", first)
-		}
+		require.NotNil(t, first)
+		require.Equal(t, "agent-a", first.Agent)
 		handle(t, w, port.Replies, actorstest.Later(first))
 		w.Clock.Advance(5 * time.Second)
 		for w.Handle(port.Control) > 0 {
@@ -42,9 +41,7 @@ func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 		}
 		done := map[string]*message.Reply{"agent-a": actorstest.Done(first), "agent-east": actorstest.Done(second)}
 		handle(t, w, port.Replies, done[replies])
-		if s := w.Task("o-1").Step("a"); s.State != core.Processed {
-			t.Errorf("%s: the step is %s", replies, s.State)
-		}
+		require.Equal(t, core.Processed, w.Task("o-1").Step("a").State, replies)
 	}
 }
 
@@ -55,9 +52,8 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 		id := string(rune('p' + i))
 		handle(t, w, port.Intake, actorstest.Order(id))
 		r := requests(t, w)[id+" a/1 do"]
-		if r == nil || r.Agent != want {
-			t.Fatalf("order %d asked %+v, want %s", i, r, want)
-		}
+		require.NotNil(t, r, "%v %v", i, want)
+		require.Equal(t, want, r.Agent, "%v", i)
 		w.Clock.Advance(time.Duration(20+20*i) * time.Second)
 		reply := actorstest.Done(r)
 		reply.Waited = core.Duration(20+20*i) * core.Second // the second one waits longer
@@ -75,13 +71,10 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	var copied *message.Request
 	asks := func(id, want string) {
 		t.Helper()
-		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))); len(failed) > 0 {
-			t.Fatalf("returned: %v", failed)
-		}
+		require.Empty(t, s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))))
 		copied = requests(t, w)[id+" a/1 do"]
-		if copied == nil || copied.Agent != want {
-			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
-		}
+		require.NotNil(t, copied)
+		require.Equal(t, want, copied.Agent)
 	}
 	fill := func(agent string, n int) {
 		for range n {
@@ -124,14 +117,11 @@ func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 		for range i % 2 * 4 {
 			w.Send(port.Requests("agent-a"), copied)
 		}
-		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))); len(failed) > 0 {
-			t.Fatalf("returned: %v", failed)
-		}
+		require.Empty(t, s.Handle(ctx, port.Intake, deliver(actorstest.Order(id))))
 		want := []string{"agent-a", "agent-east", "agent-east"}[i]
 		copied = requests(t, w)[id+" a/1 do"]
-		if copied == nil || copied.Agent != want {
-			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
-		}
+		require.NotNil(t, copied, id)
+		require.Equal(t, want, copied.Agent, id)
 		w.Clock.Advance(time.Minute)
 		down = i == 1
 	}
@@ -162,7 +152,5 @@ func (q depthless) Depth(ctx context.Context) (port.Depth, error) {
 
 func handle(t *testing.T, w *actorstest.World, queue string, v port.Value) {
 	t.Helper()
-	if failed := w.Scheduler.Handle(ctx, queue, deliver(v)); len(failed) > 0 {
-		t.Fatalf("returned: %v", failed)
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, queue, deliver(v)))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -43,14 +45,10 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	w.Round()
-	if s := w.Task("o-1").Step("b"); s.State != core.Waiting {
-		t.Fatalf("after a the approval is %s", s.State)
-	}
+	require.Equal(t, core.Waiting, w.Task("o-1").Step("b").State)
 	wrong := answer("x-1", "maybe")
 	wrong.ReplyTo = "desk"
-	if failed := w.Scheduler.Handle(ctx, port.Control, deliver(wrong)); len(failed) > 0 {
-		t.Fatal("a wrong answer came back")
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(wrong)), "a wrong answer came back")
 	if got := statuses(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused ||
 		got[0].Command != "answer" || got[0].CommandID != "x-1" {
 		t.Errorf("the sender got %+v", got)
@@ -63,9 +61,7 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	}
 	w.Round()
 	w.Round()
-	if task := w.Task("o-1"); task.ProcessState != core.Processed {
-		t.Errorf("after the answer the order is %s", task.ProcessState)
-	}
+	require.Equal(t, core.Processed, w.Task("o-1").ProcessState)
 }
 
 // P36: an answer may come before its order. It is sent again after 5 s, 1 minute and 15 minutes, then kept
@@ -75,30 +71,21 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 		w := actorstest.New(t, approving()).Boot()
 		next := answer("x-1", "yes")
 		for n, delay := range []time.Duration{5 * time.Second, time.Minute, 15 * time.Minute}[:comes] {
-			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 ||
-				len(w.Take(port.Quarantine)) > 0 || w.Counts["answer sent again: unknown order"] != n+1 {
-				t.Fatalf("try %d: it came back, was given up, or was not counted", n)
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(next)), "%v", n)
+			require.Empty(t, w.Take(port.Quarantine), "%v", n)
+			require.Equal(t, n+1, w.Counts["answer sent again: unknown order"], "%v", n)
 			w.Clock.Advance(delay - time.Second)
-			if len(w.Take(port.Control)) > 0 {
-				t.Fatalf("try %d: it came again before %s", n, delay)
-			}
+			require.Empty(t, w.Take(port.Control), "%v %v", n, delay)
 			w.Clock.Advance(time.Second)
 			delayed := w.Take(port.Control)
-			if len(delayed) != 1 {
-				t.Fatalf("try %d: %d messages", n, len(delayed))
-			}
+			require.Len(t, delayed, 1, "%v", n)
 			c, err := message.Of[message.Control](delayed[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			next = c
 		}
 		if comes == 3 {
-			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 ||
-				len(w.Take(port.Quarantine)) != 1 {
-				t.Error("at last it is not in quarantine")
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(next)), "at last it is not in quarantine")
+			require.Len(t, w.Take(port.Quarantine), 1, "at last it is not in quarantine")
 			continue
 		}
 		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
@@ -124,9 +111,8 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 		t.Errorf("a token: %v", err)
 	}
 	v, err := w.Scheduler.Command(ctx, *answer("x-3", "yes"))
-	if err != nil || !v.Accepted {
-		t.Errorf("%+v, %v", v, err)
-	}
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
 }
 
 // P35: a Scheduler of a version without answers returns the messages of an order that has one to the queue.
@@ -139,10 +125,8 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	}), "old"))
 	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	before := w.Task("o-1").Version
-	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 ||
-		w.Task("o-1").Version != before {
-		t.Errorf("older code keeps an answer, or changes the order")
-	}
+	require.Len(t, old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))), 1)
+	require.Equal(t, before, w.Task("o-1").Version, "older code keeps an answer, or changes the order")
 }
 
 // P36: answers that no step takes are refused, their senders are notified, and the verdict of an operator's
@@ -163,9 +147,7 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 				Value: json.RawMessage(`1`), By: "ann",
 			},
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
-			t.Fatal("returned")
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&answer)))
 		if v := w.Task("o-1").Verdict(answer.ID()); v == nil || v.Accepted || v.Reason == "" {
 			t.Errorf("its sender reads %+v", v)
 		}
@@ -173,7 +155,5 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	if v := w.Task("o-1").Verdict("undo"); v == nil || *v != want {
 		t.Errorf("the operator reads %+v, want %+v", v, want)
 	}
-	if n := len(statuses(t, w, "shop")); n != 12 {
-		t.Errorf("%d refusals are reported, want 12", n)
-	}
+	require.Len(t, statuses(t, w, "shop"), 12)
 }

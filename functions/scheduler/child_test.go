@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // childOf returns a request of a step to its third child.
@@ -41,9 +40,8 @@ func reported(t *testing.T, w *actorstest.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
 		m, err := message.Of[message.Control](d)
-		if err != nil || m.Kind() != message.ChildEnded {
-			t.Fatalf("%v, %+v", err, m)
-		}
+		require.NoError(t, err)
+		require.Equal(t, message.ChildEnded, m.Kind())
 		all = append(all, m.Event.(core.ChildEnded))
 	}
 	return all
@@ -51,9 +49,7 @@ func reported(t *testing.T, w *actorstest.World) (all []core.ChildEnded) {
 
 func handled(t *testing.T, w *actorstest.World, values ...port.Value) {
 	t.Helper()
-	if failed := w.Scheduler.Handle(ctx, port.Tasks, deliver(values...)); len(failed) > 0 {
-		t.Fatalf("returned: %v", failed)
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Tasks, deliver(values...)))
 }
 
 // P41: a child is created for its parent, and replies to a repeated request. An expired child replies that it
@@ -77,16 +73,12 @@ func TestAChildAnswers(t *testing.T) {
 		all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
 		t.Fatalf("it reported %+v", all)
 	}
-	if task := w.Task(id); task.End.ResendAt != 0 {
-		t.Error("its end is not settled")
-	}
+	require.Zero(t, w.Task(id).End.ResendAt, "its end is not settled")
 	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has received nothing
 	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
 		t.Errorf("asked again it reported %+v", all)
 	}
-	if err := w.Store.Forget(ctx, []string{id}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Store.Forget(ctx, []string{id}))
 	w.Boot()
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
@@ -115,21 +107,6 @@ func TestAChildWhoseDefinitionCannotBeRead(t *testing.T) {
 			handled(t, w, childOf(w, ask, 1))
 			require.NotNil(t, w.Task("parent~all~2"))
 		})
-	}
-}
-
-// A child that is undone before its start arrives is stored as undone. A late start only gets a reply.
-func TestAChildUndoneBeforeItCame(t *testing.T) {
-	w, _ := begun(t)
-	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
-	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated ||
-		task.Undo.Why != protocol.WhyParent {
-		t.Errorf("it is %s, because of %q", task.ProcessState, task.Undo.Why)
-	}
-	for _, e := range reported(t, w) {
-		if e.State != core.ChildCompensated || e.Parent.Attempt != 2 {
-			t.Errorf("it reported %+v", e)
-		}
 	}
 }
 
@@ -177,12 +154,8 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 			t.Errorf("%s: %d in quarantine", reason, len(q))
 			continue
 		}
-		if got := q[0].Value.(*message.Quarantined).Reason; !strings.Contains(got, reason) {
-			t.Errorf("%s: quarantined because %s", reason, got)
-		}
-		if w.Task("parent~all~2").ProcessState != core.Processing {
-			t.Errorf("%s: the message beside it was lost", reason)
-		}
+		require.Contains(t, q[0].Value.(*message.Quarantined).Reason, reason)
+		require.Equal(t, core.Processing, w.Task("parent~all~2").ProcessState, reason)
 	}
 }
 
@@ -193,9 +166,7 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	next := actorstest.Definition()
 	next.Steps = next.Steps[:1]
 	text, err := json.Marshal(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const id = "parent~all~2"
 	handled(t, w, childOf(w, core.AskUndo, 1)) // the child does not exist, and is created as Compensated
 	if task := w.Task(id); task.ProcessState != core.Compensated || task.Definition != w.Def.Hash {
@@ -204,15 +175,11 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	start := askOf(w, core.AskStart, 2)
 	start.Definition = core.DefinitionHash(text)
 	handled(t, w, toChild(start))
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 ||
-		task.Definition != w.Def.Hash {
-		t.Errorf(
-			"without the definition that is named it is %s in run %d, with the definition %s; want "+
-				"Processing, 1, and its own", task.ProcessState, task.Run, task.Definition)
-	}
-	if lost := w.Take(port.Quarantine); len(lost) > 0 {
-		t.Errorf("the request is in quarantine: %+v", lost)
-	}
+	task := w.Task(id)
+	require.Equal(t, core.Processing, task.ProcessState)
+	require.Equal(t, 1, task.Run)
+	require.Equal(t, w.Def.Hash, task.Definition)
+	require.Empty(t, w.Take(port.Quarantine))
 
 	handled(t, w, childOf(w, core.AskUndo, 3))
 	for range 40 {
@@ -222,16 +189,13 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 		w.Agents()
 		w.Handle(port.Replies)
 	}
-	if err := w.Defs.PutDefinition(ctx, start.Definition, text); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Defs.PutDefinition(ctx, start.Definition, text))
 	again := askOf(w, core.AskStart, 4)
 	again.Definition = start.Definition
 	handled(t, w, toChild(again))
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Definition {
-		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s",
-			task.ProcessState, task.Definition, again.Definition)
-	}
+	task = w.Task(id)
+	require.Equal(t, core.Processing, task.ProcessState)
+	require.Equal(t, again.Definition, task.Definition)
 }
 
 // P41: a child that cannot be stored is refused. A stored child does not, even if its start comes again
@@ -246,9 +210,7 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 			Store:      w.Store,
 			FailCommit: func(int) error { return port.ErrTooLarge },
 		}, 0, "other")
-		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
-			t.Errorf("there %t: returned %v", there, failed)
-		}
+		require.Empty(t, full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))), "%v", there)
 		all := reported(t, w)
 		if refused := len(all) == 1 && all[0].State == core.ChildRefused && all[0].Code == "too-large" &&
 			strings.HasPrefix(all[0].Message, "the order's task does not fit"); refused == there || there &&
@@ -269,37 +231,15 @@ func TestAForgedEndOfAChild(t *testing.T) {
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d := deliver(m)
 			d[0].Value = nil
 			d[0].Body = body
-			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 ||
-				len(w.Take(port.Quarantine)) != 1 {
-				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, body, failed)
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, queue, d), queue)
+			require.Len(t, w.Take(port.Quarantine), 1, queue)
 		}
-		if after := w.Task("o-1").Version; after != before || w.Task("parent~all~2") != nil {
-			t.Errorf("%s: version %d after %d, or a child was made", queue, after, before)
-		}
-	}
-}
-
-// An end that no step waits for changes nothing (P41): the end of an unknown child, of a child of another
-// step, or for an unknown order.
-func TestEndsThatNothingWaitsFor(t *testing.T) {
-	w, _ := begun(t)
-	before := w.Task("o-1").Version
-	for _, p := range []core.Parent{
-		{OrderID: "o-1", Step: "a", Attempt: 1},
-		{OrderID: "o-1", Step: "z", Attempt: 1},
-		{OrderID: "gone", Step: "a", Attempt: 1},
-	} {
-		handled(t, w, toParent(p, core.ChildProcessed))
-	}
-	if after := w.Task("o-1").Version; after != before {
-		t.Errorf("version %d after %d", after, before)
+		require.Equal(t, before, w.Task("o-1").Version, queue)
+		require.Nil(t, w.Task("parent~all~2"), queue)
 	}
 }
 
@@ -309,9 +249,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	def := actorstest.Definition()
 	def.Steps = def.Steps[:1]
 	child, err := json.Marshal(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, first := range []core.Event{nil, core.Command{Name: core.Cancel}} {
 		parent := actorstest.Definition()
 		parent.Steps = []core.StepDefinition{{
@@ -320,26 +258,21 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2},
 		}}
 		w := actorstest.New(t, parent)
-		if err := w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child))
 		w.Boot()
 		o := actorstest.Order("p")
 		o.Order = json.RawMessage(`{"items":[{"n":1},{"n":2}]}`)
 		w.Send(port.Intake, o)
 		w.Handle(port.Intake)
 		lost := w.Take(port.Tasks)
-		if len(lost) != 2 {
-			t.Fatalf("%d requests to children", len(lost))
-		}
+		require.Len(t, lost, 2)
 		if first != nil {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "p",
 				Event:   core.Stamped(first, "c-0", core.Sender{}, 0),
 			})
-			if err != nil || !v.Accepted {
-				t.Fatal(v, err)
-			}
+			require.NoError(t, err)
+			require.True(t, v.Accepted)
 			w.Take(port.Tasks)
 		}
 		closing := func(id string) protocol.Verdict {
@@ -351,9 +284,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 					Sender: core.Sender{By: "ann", Reason: "lost"},
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return v
 		}
 		handled(t, w, lost[1].Value) // child 1 is there
@@ -372,42 +303,13 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			w.Agents()
 			w.Handle(port.Replies)
 		}
-		if v := closing("c-2"); !v.Accepted || w.Task("p").ProcessState != core.Closed {
-			t.Fatalf("after %v: %+v", first, v)
-		}
+		require.True(t, closing("c-2").Accepted, "%v", first)
+		require.Equal(t, core.Closed, w.Task("p").ProcessState, "%v", first)
 		for _, m := range append(w.Take(port.Tasks), lost...) {
 			handled(t, w, m.Value)
 		}
 		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
 			t.Errorf("after %v a late request made %+v of the child", first, c)
-		}
-	}
-}
-
-// P41: an undone child that is asked to start by a later attempt runs the definition that the request names;
-// one that is only asked again keeps its own.
-func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
-	w, _ := begun(t)
-	const id = "parent~all~2"
-	handled(t, w, childOf(w, core.AskUndo, 1))
-	own := w.Task(id).Definition
-	newer := *w.Def
-	newer.Grace++
-	if err := workflow.Seal(&newer); err != nil {
-		t.Fatal(err)
-	}
-	w.Def = &newer
-	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))) // stores the definition
-	for _, x := range []struct {
-		attempt int
-		pins    string
-		run     int
-	}{{1, own, 0}, {2, newer.Hash, 1}, {2, newer.Hash, 1}} {
-		handled(t, w, childOf(w, core.AskStart, x.attempt))
-		if task := w.Task(id); task.Definition != x.pins || task.Run != x.run {
-			t.Errorf("attempt %d: it pins %s in run %d, want %s in run %d", x.attempt, task.Definition,
-				task.Run, x.pins, x.run)
 		}
 	}
 }

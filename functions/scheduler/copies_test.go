@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -33,17 +35,11 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
 	last := deliver(actorstest.Done(asked["o-1 b/1 do"]))
 	store := &overtaking{Store: w.Store, first: func() {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 ||
-			len(requests(t, w)) != 1 {
-			t.Fatal("the one that was first did not ask for c")
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, last), "the one that was first did not ask for c")
+		require.Len(t, requests(t, w), 1, "the one that was first did not ask for c")
 	}}
-	if failed := w.SchedulerOn(store, 0, "other").Handle(ctx, port.Replies, last); len(failed) > 0 {
-		t.Errorf("returned %v", failed)
-	}
-	if n := len(requests(t, w)); n > 0 {
-		t.Errorf("%d requests by the copy that lost", n)
-	}
+	require.Empty(t, w.SchedulerOn(store, 0, "other").Handle(ctx, port.Replies, last))
+	require.Empty(t, requests(t, w))
 	// the first may have died before it sent
 	if w.SchedulerOn(w.Store, 0, "third").Handle(ctx, port.Replies, again(last)); len(requests(t, w)) != 1 {
 		t.Error("a redelivery does not ask again")
@@ -80,8 +76,7 @@ func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 			pauses != min(down, 6) || w.Task("o-1") == nil {
 			t.Errorf("%d times down: %+v, %d pauses, asked %v", down, r, pauses, asked)
 		}
-		if len(asked) == 0 || asked["o-1 b/1 do"] == nil {
-			t.Error("the step beside it was not asked for")
-		}
+		require.NotEmpty(t, asked, "the step beside it was not asked for")
+		require.NotNil(t, asked["o-1 b/1 do"], "the step beside it was not asked for")
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -57,72 +58,28 @@ func TestErasedContent(t *testing.T) {
 		_, err := w.Store.Content(ctx, "o-1", hash)
 		return !errors.Is(err, port.ErrNotFound)
 	}
-	if !there() {
-		t.Fatal("its content is not kept apart")
-	}
+	require.True(t, there(), "its content is not kept apart")
 	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-0", 7)); err != nil || v.Accepted || !there() {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 		"sick")
 	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Commands.Number))
-	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil ||
-		!there() {
-		t.Fatalf("%d returned; erased: %+v", len(failed), w.Task("o-1").Erased)
-	}
-	if failed := w.Scheduler.Handle(ctx, port.Control, m); len(failed) > 0 || there() {
-		t.Errorf("%d returned; the content is there: %t", len(failed), there())
-	}
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); answerOf(r[0]) != "known" || there() {
-		t.Errorf("the same order again: %+v", r[0])
-	}
-	if v, err := w.Scheduler.Command(ctx,
-		*erasing("o-1", "e-2", w.Task("o-1").Commands.Number)); err != nil ||
-		!v.Accepted || w.Task("o-1").Erased.At == 0 {
-		t.Errorf("erased again: %+v, %v", v, err)
-	}
+	require.Len(t, sick.Handle(ctx, port.Control, m), 1)
+	require.NotNil(t, w.Task("o-1").Erased)
+	require.True(t, there())
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, m))
+	require.False(t, there())
+	require.Equal(t, "known", answerOf(w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]))
+	require.False(t, there())
+	v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Commands.Number))
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
+	require.NotZero(t, w.Task("o-1").Erased.At)
 }
 
-// P52: a child is erased when all that it is a child of have come to rest, and no earlier.
-func TestAChildIsErasedAfterItsParents(t *testing.T) {
-	w, _ := begun(t)
-	w.Send(port.Intake, actorstest.Order("parent"))
-	w.Handle(port.Intake)
-	const id = "parent~all~2"
-	handled(t, w, childOf(w, core.AskCancel, 1)) // one that never began is Compensated
-	if task := w.Task(id); !task.Terminal() {
-		t.Fatalf("the child is %s", task.ProcessState)
-	}
-	eraseChild := func(command string) protocol.Verdict {
-		t.Helper()
-		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Commands.Number))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	for range 5 { // its own end is reported to its parent
-		w.Handle(port.Tasks)
-	}
-	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
-		t.Errorf("%+v", v)
-	}
-	if _, err := w.Scheduler.Command(ctx, message.Control{
-		OrderID: "parent",
-		Event:   core.Command{Name: core.Cancel, ID: "c-1"},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for range 40 {
-		w.Agents()
-		w.Handle(port.Replies)
-	}
-	if v := eraseChild("e-2"); !v.Accepted || w.Task(id).Erased == nil {
-		t.Errorf("%+v, its parent is %s", v, w.Task("parent").ProcessState)
-	}
-}
-
-// P52: an order above the parent can still have its child undone, so it has to come to rest too.
+// P52: a child is erased when all that it is a child of have come to rest. An order above the parent can still have its
+// child undone.
 func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	w, _ := begun(t)
 	w.Send(port.Intake, actorstest.Order("grand"))
@@ -142,9 +99,20 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 		t.Fatalf("the parent is %s", task.ProcessState)
 	}
 	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
-	if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of grand,") {
-		t.Errorf("%+v, %v", v, err)
+	require.NoError(t, err)
+	require.False(t, v.Accepted)
+	require.Contains(t, v.Reason, "child of grand,")
+	cancel := message.Control{OrderID: "grand", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
+	_, err = w.Scheduler.Command(ctx, cancel)
+	require.NoError(t, err)
+	for range 40 {
+		w.Agents()
+		w.Handle(port.Replies)
 	}
+	v, err = w.Scheduler.Command(ctx, *erasing(id, "e-2", w.Task(id).Commands.Number))
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
+	require.NotNil(t, w.Task(id).Erased)
 }
 
 // P52: a parent that stopped in Error, or whose end is not reported, has not come to rest.
@@ -180,9 +148,8 @@ func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
 				w.Agents()
 			}
 			p := w.Task("parent")
-			if p.ProcessState != c.want || (p.ResendTime() != 0) != c.unreported {
-				t.Fatalf("the parent is %s, to be reported again at %s", p.ProcessState, p.ResendTime())
-			}
+			require.Equal(t, c.want, p.ProcessState)
+			require.Equal(t, c.unreported, p.ResendTime() != 0)
 			const id = "parent~all~2"
 			v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
 			if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of parent,") {

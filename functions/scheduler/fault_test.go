@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -53,19 +55,16 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			store := c.store
 			store.Store = w.Store
 			sick := w.SchedulerOn(&store, 0, "sick")
-			if failed := sick.Handle(ctx, port.Intake, deliver(large())); len(failed) != 1 ||
-				failed[0] != "r0" {
-				t.Errorf("returned: %v", failed)
-			}
+			failed := sick.Handle(ctx, port.Intake, deliver(large()))
+			require.Equal(t, []string{"r0"}, failed)
 			w.Fail = nil
-			if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(large()))); len(failed) > 0 {
-				t.Errorf("returned again: %v", failed)
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, again(deliver(large()))))
 			task := w.Task("o-1")
 			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil ||
 				e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
+			require.Contains(t, task.Step("a").Error.Message, "reference")
 			if w.Listen(); w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
 				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.End.ResendAt)
 			}
@@ -115,15 +114,12 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 		if r.Refusal != nil {
 			words = append(words, r.Refusal.Code)
 		}
-		if got := strings.Join(words, " "); got != want[i] ||
-			(r.Err != nil) != (answerOf(r) == "unavailable") {
-			t.Errorf("%d: %q, want %q (%v)", i, got, want[i], r.Err)
-		}
+		require.Equal(t, want[i], strings.Join(words, " "), "%v %v", i, r.Err)
+		require.Equal(t, answerOf(r) == "unavailable", r.Err != nil, "%v %v", i, r.Err)
 	}
-	if w.Counts["refused: invalid-field"] != 2 || w.Counts["refused: unknown-workflow"] != 1 ||
-		w.Counts["refused: other-content"] != 1 {
-		t.Errorf("counts %v", w.Counts)
-	}
+	require.Equal(t, 2, w.Counts["refused: invalid-field"])
+	require.Equal(t, 1, w.Counts["refused: unknown-workflow"])
+	require.Equal(t, 1, w.Counts["refused: other-content"])
 }
 
 func failure(order string) *message.Reply {
@@ -150,13 +146,9 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 		for i := range values {
 			values[i] = actorstest.Order(fmt.Sprintf("o-%d", i))
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 ||
-			failed[0] != fmt.Sprintf("r%d", sick) {
-			t.Errorf("order %d: returned %v", sick, failed)
-		}
-		if n := len(w.Take("requests-agent-b")); n != orders-1 {
-			t.Errorf("order %d: %d requests of %d", sick, n, orders-1)
-		}
+		failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...))
+		require.Equal(t, []string{fmt.Sprintf("r%d", sick)}, failed, "%v", sick)
+		require.Len(t, w.Take("requests-agent-b"), orders-1, "%v", sick)
 	}
 }
 
@@ -184,10 +176,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 			return nil
 		}}
 		n, err := w.SchedulerOn(store, 0, "sick").Restart(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") ||
-			n != len(first) {
-			t.Errorf("%d of %d tasks, %v", n, len(first), err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.ErrorContains(t, err, "shard 1")
+		require.Equal(t, len(first), n)
 	})
 	t.Run("one document", func(t *testing.T) {
 		w := fill()
@@ -196,9 +187,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 		if err != nil || n != 11 || w.Counts["damaged: set aside"] != 1 {
 			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
 		}
-		if a := len(w.Take("requests-agent-a")); a != 11 {
-			t.Errorf("%d requests", a)
-		}
+		require.Len(t, w.Take("requests-agent-a"), 11)
 	})
 	t.Run("all", func(t *testing.T) {
 		w := fill()
@@ -206,9 +195,8 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 			Store:    w.Store,
 			FailLoad: func(int) error { return actorstest.ErrFailing },
 		}, 0, "sick").Restart(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
-			t.Errorf("%d tasks, %v", n, err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.Zero(t, n)
 	})
 	t.Run("a queue", func(t *testing.T) {
 		w := fill()
@@ -232,13 +220,9 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
 		ds := deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
-			t.Errorf("returned %v", failed)
-		}
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 ||
-			w.Task("o-1").Step("c").State != core.Processing {
-			t.Errorf("returned %v", failed)
-		}
+		require.Len(t, sick.Handle(ctx, port.Replies, ds), 2)
+		require.Empty(t, sick.Handle(ctx, port.Replies, ds))
+		require.Equal(t, core.Processing, w.Task("o-1").Step("c").State)
 	})
 	t.Run("one of several tasks is not loaded", func(t *testing.T) {
 		w, asked := begun(t)
@@ -246,11 +230,9 @@ func TestFaultsOfReading(t *testing.T) {
 		other := requests(t, w)["o-2 a/1 do"]
 		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(other), actorstest.Done(asked["o-1 a/1 do"])))
-		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed ||
-			w.Task("o-2").Step("a").State != core.Processing {
-			t.Errorf("returned %v, a is %s and %s", failed, w.Task("o-1").Step("a").State,
-				w.Task("o-2").Step("a").State)
-		}
+		require.Equal(t, []string{"r0"}, failed)
+		require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
+		require.Equal(t, core.Processing, w.Task("o-2").Step("a").State)
 	})
 	t.Run("a new order needs no load", func(t *testing.T) {
 		w := actorstest.New(t, actorstest.Definition()).Boot()
@@ -266,40 +248,29 @@ func TestFaultsOfReading(t *testing.T) {
 		other := requests(t, w)["o-2 a/1 do"]
 		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-2"}, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(other), actorstest.Done(asked["o-1 a/1 do"])))
-		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed {
-			t.Errorf("returned %v, a is %s", failed, w.Task("o-1").Step("a").State)
-		}
+		require.Equal(t, []string{"r0"}, failed)
+		require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
 		w, asked := begunWith(t, apart)
 		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
 		ds := deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
-			t.Errorf("returned %v", failed)
-		}
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 ||
-			w.Task("o-1").Step("c").State != core.Processing {
-			t.Errorf("returned %v", failed)
-		}
+		require.Len(t, sick.Handle(ctx, port.Replies, ds), 2)
+		require.Empty(t, sick.Handle(ctx, port.Replies, ds))
+		require.Equal(t, core.Processing, w.Task("o-1").Step("c").State)
 	})
 	t.Run("whether an order has expired is not known", func(t *testing.T) {
 		w, _ := begun(t)
-		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
 		sick := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, 0,
 			"sick")
-		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*actorstest.Order("o-1")})[0]; answerOf(r) != "unavailable" ||
-			!errors.Is(r.Err, port.ErrUnavailable) {
-			t.Errorf("%+v", r)
-		}
-		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*actorstest.Order("o-1")})[0]; answerOf(r) != "refused" ||
-			r.Refusal.Code != message.CodeExpired {
-			t.Errorf("%+v", r)
-		}
+		r := sick.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
+		require.Equal(t, "unavailable", answerOf(r))
+		require.ErrorIs(t, r.Err, port.ErrUnavailable)
+		r = sick.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
+		require.Equal(t, "refused", answerOf(r))
+		require.Equal(t, message.CodeExpired, r.Refusal.Code)
 	})
 	t.Run("definitions are not read", func(t *testing.T) {
 		w, asked := begun(t)
@@ -309,9 +280,7 @@ func TestFaultsOfReading(t *testing.T) {
 			port.Intake: actorstest.Order("o-2"),
 			port.Tasks:  childOf(w, core.AskStart, 1), port.Replies: actorstest.Done(asked["o-1 a/1 do"]),
 		} {
-			if failed := sick.Handle(ctx, queue, deliver(m)); len(failed) != 1 {
-				t.Errorf("%s: returned %v", queue, failed)
-			}
+			require.Len(t, sick.Handle(ctx, queue, deliver(m)), 1, queue)
 		}
 	})
 	t.Run("the definition is not there", func(t *testing.T) {
@@ -320,14 +289,12 @@ func TestFaultsOfReading(t *testing.T) {
 		w.Def = &core.Definition{Name: w.Def.Name, Hash: "another is deployed"}
 		sick := w.SchedulerOn(w.Store, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
-		if len(failed) != 1 || w.Task("o-1").Version != 1 {
-			t.Errorf("returned %v", failed)
-		}
+		require.Len(t, failed, 1)
+		require.Equal(t, int64(1), w.Task("o-1").Version)
 		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}})
 		var refused *core.Refusal
-		if !errors.As(err, &refused) || refused.Code != core.CodeDamaged {
-			t.Errorf("%v", err)
-		}
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, core.CodeDamaged, refused.Code)
 	})
 }
 
@@ -349,13 +316,9 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 			s.Tries = c.tries
 		}
 		w.Boot()
-		if failed := w.Scheduler.Handle(ctx, port.Replies,
-			deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
-			t.Errorf("%+v: returned %v", c, failed)
-		}
-		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
-			t.Errorf("%+v: stored %t", c, done)
-		}
+		require.Len(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))), c.failed,
+			"%v", c)
+		require.Equal(t, c.failed == 0, w.Task("o-1").Step("a").State == core.Processed, "%v", c)
 	}
 }
 
@@ -366,17 +329,13 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 		w, asked := begun(t)
 		store := &forgetful{Store: w.Store}
 		s := w.SchedulerOn(store, cached, "other")
-		if failed := s.Handle(ctx, port.Replies,
-			deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
-			t.Errorf("returned %v", failed)
-		}
-		if got := names(requests(t, w)); got != "c/1 do" || w.Task("o-1").Version != 2 {
-			t.Errorf("asked %q, version %d", got, w.Task("o-1").Version)
-		}
-		if failed := s.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) > 0 ||
-			len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
-			t.Errorf("a new order: returned %v, version %d", failed, w.Task("o-2").Version)
-		}
+		require.Empty(t,
+			s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))))
+		require.Equal(t, "c/1 do", names(requests(t, w)))
+		require.Equal(t, int64(2), w.Task("o-1").Version)
+		require.Empty(t, s.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))))
+		require.Len(t, requests(t, w), 2)
+		require.Equal(t, int64(1), w.Task("o-2").Version)
 	}
 }
 
@@ -387,12 +346,8 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 		Store:      w.Store,
 		FailCommit: actorstest.OnCall(1, errors.New("connection lost")),
 	}, 10, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-		t.Errorf("returned %v", failed)
-	}
-	if task := w.Task("o-1"); task.Step("a").State != core.Processed {
-		t.Errorf("the reply was deleted and not stored: %s", task.Step("a").State)
-	}
+	require.Empty(t, s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))))
+	require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
 }
 
 // P12: if the handler's time is over before it can check whether its commit was stored, the message returns.
@@ -403,9 +358,7 @@ func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 		Store:      w.Store,
 		FailCommit: func(int) error { end(); return errors.New("connection lost") },
 	}, 10, "other")
-	if failed := s.Handle(over, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
-		t.Errorf("returned %v, want the one message", failed)
-	}
+	require.Len(t, s.Handle(over, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))), 1)
 }
 
 // forgetful stores every write, and loses every second answer.
@@ -430,26 +383,19 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	w := actorstest.New(t, actorstest.Definition()).Boot()
 	store := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
 	s := w.SchedulerOn(store, 0, "other")
-	if failed := s.Handle(ctx, port.Intake,
-		deliver(actorstest.Order("o-1"), actorstest.Order("o-1"))); len(failed) > 0 {
-		t.Errorf("returned: %v", failed)
-	}
+	require.Empty(t, s.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"), actorstest.Order("o-1"))))
 	reported := statuses(t, w, "shop")
 	if len(reported) != 2 || reported[0].Kind != core.StatusRefused ||
 		reported[0].At != core.TimeOf(w.Clock.Now()) ||
 		reported[1].Code != message.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
 		t.Errorf("reported %+v", reported)
 	}
-	if len(requests(t, w)) > 0 || w.Task("o-1") != nil {
-		t.Error("it runs")
-	}
+	require.Empty(t, requests(t, w))
+	require.Nil(t, w.Task("o-1"))
 	w, asked := begun(t)
 	s = w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }},
 		0, "other")
-	if failed := s.Handle(ctx, port.Replies,
-		deliver(actorstest.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
-		t.Errorf("a reply without an output was deleted: %v", failed)
-	}
+	require.Len(t, s.Handle(ctx, port.Replies, deliver(actorstest.Failed(asked["o-1 a/1 do"], "no"))), 1)
 	if reported := statuses(t, w, "shop"); len(reported) != 2 { // received and started, when it began
 		t.Errorf("reported %+v", reported)
 	}
@@ -459,7 +405,8 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
 	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
-	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
+	full := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrUnavailable }}
+	sick := w.SchedulerOn(full, 0, "sick")
 	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (protocol.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {
 		t.Errorf("%+v %v", v, err)
@@ -469,17 +416,13 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 			t.Errorf("%+v %v", v, err)
 		}
 	}
-	if n := w.Task("o-1").Commands.Number; n != 1 {
-		t.Errorf("%d commands", n)
-	}
+	require.Equal(t, 1, w.Task("o-1").Commands.Number)
 }
 
 // A refusal names the field that is wrong.
 func TestRefusalsNameTheField(t *testing.T) {
 	w, _ := begun(t)
-	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
 	for want, change := range map[string]func(*message.SubmitOrder){
 		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "missing" },
 		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
@@ -512,11 +455,9 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	}
 	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2")})
-	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
-		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
-		b != 60*core.Second {
-		t.Errorf("allowances %s and %s", a, b)
-	}
+	a, b := w.Task("o-2").Step("a").Claim.Allowance, w.Task("o-2").Step("b").Claim.Allowance
+	require.Equal(t, 200*core.Second, a)
+	require.Equal(t, 60*core.Second, b)
 }
 
 // The text of a failure that an agent sends is kept for people, whatever it contains.
@@ -553,7 +494,5 @@ func TestUnknownCommitAtTheEndOfTheTime(t *testing.T) {
 		return errors.New("connection lost")
 	}}
 	done := deliver(actorstest.Done(asked["o-1 a/1 do"]))
-	if failed := w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done); len(failed) != 1 {
-		t.Errorf("returned: %v", failed)
-	}
+	require.Len(t, w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done), 1)
 }

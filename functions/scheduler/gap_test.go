@@ -20,59 +20,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// full is a store that refuses every write.
-type full struct{ *memory.Store }
-
-func (full) Commit(_ context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	for i := range errs {
-		errs[i] = fmt.Errorf("disk full: %w", port.ErrUnavailable)
-	}
-	return errs
-}
-
-// Invariant 1: if a decision could not be stored, its effects are not sent and its message is not deleted.
-func TestWhatIsNotStoredComesBack(t *testing.T) {
-	w, asked := begun(t)
-	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
-	if failed := sick.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) != 1 {
-		t.Error("a submission was deleted")
-	}
-	if failed := sick.Handle(ctx, port.Replies,
-		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
-		t.Error("replies were deleted")
-	}
-	if got := requests(t, w); len(got) > 0 {
-		t.Errorf("asked for what is not stored: %v", got)
-	}
-	if r := sick.Submit(ctx,
-		[]message.SubmitOrder{*actorstest.Order("o-2")}); answerOf(r[0]) != "unavailable" {
-		t.Errorf("%+v", r[0])
-	}
-}
-
 // P8, H21: if a cached task is too old for a message, the task is loaded again, and the message is not
 // delayed for ever.
 func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	w, asked := begun(t)
 	cached := w.SchedulerOn(w.Store, 10, "cached")
-	if failed := cached.Handle(ctx, port.Control,
-		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
-		t.Fatal("not loaded")
-	}
+	require.Empty(t, cached.Handle(ctx, port.Control, deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(asked["o-1 a/1 do"])))
 	w.Clock.Advance(core.Minute.Std())
 	w.Handle(port.Control) // the wake claims a again
 	again := requests(t, w)["o-1 a/2 do"]
-	if again == nil {
-		t.Fatal("not claimed again")
-	}
-	if failed := cached.Handle(ctx, port.Replies, deliver(actorstest.Done(again))); len(failed) > 0 {
-		t.Error("returned, though the store knows the attempt")
-	}
-	if s := w.Task("o-1").Step("a"); s.State != core.Processed {
-		t.Errorf("a is %s", s.State)
-	}
+	require.NotNil(t, again, "not claimed again")
+	require.Empty(t, cached.Handle(ctx, port.Replies, deliver(actorstest.Done(again))),
+		"returned, though the store knows the attempt")
+	require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
 }
 
 // silent fails to raise alerts.
@@ -123,22 +84,6 @@ func TestTheBusGetsTheEnd(t *testing.T) {
 	require.Len(t, shop, 4, "received, started, step-finished and completed, once each")
 }
 
-// P13: all requests of a decision are sent, even if they are more than one batch of a queue takes.
-func TestMoreThanABatchIsSent(t *testing.T) {
-	const orders = 2*port.MaxBatch + 3
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	values := make([]port.Value, orders)
-	for i := range values {
-		values[i] = actorstest.Order(fmt.Sprintf("o-%d", i))
-	}
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) > 0 {
-		t.Fatal("returned")
-	}
-	if n := len(requests(t, w)); n != 2*orders {
-		t.Errorf("%d requests of %d", n, 2*orders)
-	}
-}
-
 // P27: a restart continues all tasks, however many there are.
 func TestRestartTakesAllPages(t *testing.T) {
 	const orders = 900 // orders in 4 shards, 200 to a page
@@ -162,13 +107,11 @@ func (contentless) Content(_ context.Context, id, _ string) ([]byte, error) {
 func TestAnOrderThatIsKeptApart(t *testing.T) {
 	w, asked := begunWith(t, apart)
 	sick := w.SchedulerOn(contentless{w.Store}, 0, "sick")
-	if failed := sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-		t.Error("what needs no content of the order was returned to the queue")
-	}
+	require.Empty(t, sick.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))),
+		"what needs no content of the order was returned to the queue")
 	last := deliver(actorstest.Done(asked["o-1 b/1 do"])) // the next claim needs it
-	if failed := sick.Handle(ctx, port.Replies, last); len(failed) != 1 || len(requests(t, w)) > 0 {
-		t.Errorf("%d are returned to the queue", len(failed))
-	}
+	require.Len(t, sick.Handle(ctx, port.Replies, last), 1)
+	require.Empty(t, requests(t, w))
 	w.Clock.Advance(core.Hour.Std())
 	seen, err := w.SupervisorOn(contentless{w.Store}, "sick").Sweep(ctx)
 	require.NoError(t, err)

@@ -52,9 +52,7 @@ func requests(t *testing.T, w *actorstest.World) map[string]*message.Request {
 	for agent := range w.Def.Agents {
 		for _, d := range w.Take(port.Requests(agent)) {
 			r, err := message.Of[message.Request](d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			asked[fmt.Sprintf("%s %s/%d %s", r.OrderID, r.Step, r.Attempt, r.Operation)] = r
 		}
 	}
@@ -81,26 +79,8 @@ func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*actorstest.Wor
 	w := actorstest.New(t, actorstest.Definition()).Boot()
 	o := actorstest.Order("o-1")
 	change(o)
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
-		t.Fatal("the order came back")
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(o)), "the order came back")
 	return w, requests(t, w)
-}
-
-// P13: all messages of a batch for one task lead to one commit.
-func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
-	w, asked := begun(t)
-	before := w.Task("o-1").Version
-	failed := w.Scheduler.Handle(ctx, port.Replies,
-		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
-	task := w.Task("o-1")
-	if len(failed) > 0 || task.Version != before+1 || task.Step("c").State != core.Processing {
-		t.Errorf("failed %v, version %d after %d, c is %s", failed, task.Version, before,
-			task.Step("c").State)
-	}
-	if got := names(requests(t, w)); got != "c/1 do" {
-		t.Errorf("asked %q", got)
-	}
 }
 
 // bomb is an expression that panics for one order.
@@ -145,9 +125,7 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 			t.Errorf("%s: %+v", id, task)
 		}
 	}
-	if w.Task("o-bomb") != nil {
-		t.Error("half of a decision was stored")
-	}
+	require.Nil(t, w.Task("o-bomb"), "half of a decision was stored")
 	quarantined := map[string]*message.Quarantined{}
 	for _, d := range w.Take(port.Quarantine) {
 		q := d.Value.(*message.Quarantined)
@@ -161,9 +139,8 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 			t.Errorf("quarantine of %s: %+v", id, q)
 		}
 	}
-	if len(quarantined) != 4 || w.Counts["quarantined: intake"] == 0 {
-		t.Errorf("%d in quarantine, %v", len(quarantined), w.Counts)
-	}
+	require.Len(t, quarantined, 4)
+	require.NotZero(t, w.Counts["quarantined: intake"])
 	w.Listen()
 	refused := map[string]string{}
 	for _, s := range w.Unnumber {
@@ -171,10 +148,9 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 			refused[s.OrderID] = s.Code
 		}
 	}
-	if len(refused) != 2 || refused["o-x"] != message.CodeUnknownField ||
-		refused["o-y"] != message.CodeUnknownWorkflow {
-		t.Errorf("refused: %v", refused)
-	}
+	require.Len(t, refused, 2)
+	require.Equal(t, message.CodeUnknownField, refused["o-x"])
+	require.Equal(t, message.CodeUnknownWorkflow, refused["o-y"])
 }
 
 func TestUnreadableRepliesAndCommands(t *testing.T) {
@@ -188,20 +164,13 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 		if queue == port.Replies {
 			ds = append(ds, port.Delivery{Message: port.Message{Body: good}, Receipt: "good"})
 		}
-		if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) != 1 || failed[0] != "newer" {
-			t.Errorf("%s: returned %v", queue, failed)
-		}
-		if n := len(w.Take(port.Quarantine)); n != 1 {
-			t.Errorf("%s: %d in quarantine", queue, n)
-		}
+		failed := w.Scheduler.Handle(ctx, queue, ds)
+		require.Equal(t, []string{"newer"}, failed, queue)
+		require.Len(t, w.Take(port.Quarantine), 1, queue)
 	}
-	if w.Task("o-1").Step("a").State != core.Processed {
-		t.Error("the good reply was lost")
-	}
-	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(actorstest.Order("o-2"))); len(failed) != 1 ||
-		w.Counts["returned: elsewhere"] != 1 {
-		t.Error("a message of a queue that is not ours was taken, or not counted")
-	}
+	require.Equal(t, core.Processed, w.Task("o-1").Step("a").State, "the good reply was lost")
+	require.Len(t, w.Scheduler.Handle(ctx, "elsewhere", deliver(actorstest.Order("o-2"))), 1)
+	require.Equal(t, 1, w.Counts["returned: elsewhere"])
 }
 
 // Replies for unknown tasks, replies that are ahead of the document (P8), and forged ones.
@@ -215,15 +184,10 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 	nowhere.Step = "z"
 	before := w.Task("o-1").Version
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(other, ahead, nowhere))
-	if strings.Join(failed, " ") != "r1" {
-		t.Errorf("returned: %v", failed)
-	}
-	if v := w.Task("o-1").Version; v != before || w.Task("o-unknown") != nil {
-		t.Errorf("version %d after %d", v, before)
-	}
-	if w.Counts["ignored: no such task"] != 1 {
-		t.Errorf("counts: %v", w.Counts)
-	}
+	require.Equal(t, "r1", strings.Join(failed, " "))
+	require.Equal(t, before, w.Task("o-1").Version)
+	require.Nil(t, w.Task("o-unknown"))
+	require.Equal(t, 1, w.Counts["ignored: no such task"])
 }
 
 // interfering lets another Scheduler commit between our load and our commit.
@@ -247,10 +211,8 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		w, asked := begun(t)
 		store := &interfering{Store: w.Store}
 		other := w.SchedulerOn(store, cached, "other")
-		if failed := other.Handle(ctx, port.Control,
-			deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
-			t.Fatal("not loaded")
-		}
+		require.Empty(t,
+			other.Handle(ctx, port.Control, deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})))
 		store.before = func() {
 			if failed := w.Scheduler.Handle(ctx, port.Replies,
 				deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
@@ -258,17 +220,12 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 			}
 		}
 		before := w.Task("o-1").Version
-		if failed := other.Handle(ctx, port.Replies,
-			deliver(actorstest.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
-			t.Errorf("returned: %v", failed)
-		}
+		require.Empty(t, other.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 b/1 do"]))))
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
 			task.Step("c").Claim.By != "other" {
 			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
 		}
-		if got := names(requests(t, w)); got != "c/1 do" {
-			t.Errorf("asked %q", got)
-		}
+		require.Equal(t, "c/1 do", names(requests(t, w)))
 	}
 }
 
@@ -280,35 +237,9 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	spaced := actorstest.Order("o-1")
 	spaced.Order = json.RawMessage(`{"total":12.5}`) // the same content, other bytes
 	store.before = func() { w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))) }
-	if failed := other.Handle(ctx, port.Intake, deliver(spaced)); len(failed) > 0 {
-		t.Fatalf("returned: %v", failed)
-	}
-	if v := w.Task("o-1").Version; v != 1 {
-		t.Errorf("version %d", v)
-	}
+	require.Empty(t, other.Handle(ctx, port.Intake, deliver(spaced)))
+	require.Equal(t, int64(1), w.Task("o-1").Version)
 	w.Agents() // fails where a request was emitted with other bytes (P12)
-}
-
-// busy is always changed by another Scheduler.
-type busy struct{ *memory.Store }
-
-func (busy) Commit(_ context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	for i := range errs {
-		errs[i] = port.ErrConflict
-	}
-	return errs
-}
-
-func TestEndlessConflictIsGivenBack(t *testing.T) {
-	w, asked := begun(t)
-	s := w.SchedulerOn(busy{w.Store}, 0, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
-		t.Error("the reply was lost")
-	}
-	if n := len(requests(t, w)); n > 0 {
-		t.Errorf("%d requests of a decision that was not stored", n)
-	}
 }
 
 // P28: if the outputs together do not fit, the step fails. The redelivered message leads to the same
@@ -320,9 +251,7 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	both := deliver(small, huge)
 	for range 2 {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, both); len(failed) > 0 {
-			t.Fatalf("returned: %v", failed)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, both))
 		both = again(both)
 		task := w.Task("o-1")
 		a := task.Step("a")
@@ -330,28 +259,7 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 			task.ProcessState != core.Compensating || task.Version != 2 {
 			t.Fatalf("version %d, a: %+v", task.Version, a)
 		}
-		if undo := requests(t, w)["o-1 b/2 undo"]; undo == nil {
-			t.Error("b is not undone")
-		}
-	}
-}
-
-// P28: a request that no queue takes makes its step fail, with a clear text.
-func TestRequestTooLargeForItsQueue(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	w.Limit = 4000
-	o := actorstest.Order("o-1")
-	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
-		t.Fatalf("returned: %v", failed)
-	}
-	task := w.Task("o-1")
-	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" ||
-		!strings.Contains(e.Message, "reference") {
-		t.Errorf("a: %+v", task.Step("a"))
-	}
-	if task.ProcessState == core.Processing {
-		t.Errorf("it goes on: %s", task.ProcessState)
+		require.NotNil(t, requests(t, w)["o-1 b/2 undo"], "b is not undone")
 	}
 }
 
@@ -384,15 +292,13 @@ func TestUndoTooLargeForItsQueue(t *testing.T) {
 	led := deliver(actorstest.Failed(requests(t, w)["o-1 b/1 do"], "no"))
 	for _, want := range []struct{ returned, alerts int }{{1, 0}, {0, 2}, {0, 2}} { // the message and its follow-up
 		failed := w.Scheduler.Handle(ctx, port.Replies, led)
-		if len(failed) != want.returned || len(w.Alerts) != want.alerts {
-			t.Errorf("returned %v, %d alerts, want %+v", failed, len(w.Alerts), want)
-		}
+		require.Len(t, failed, want.returned, "%v", want)
+		require.Len(t, w.Alerts, want.alerts, "%v", want)
 		led = again(led)
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error ||
-		task.Step("b").Error.Code != "input-too-large" {
-		t.Errorf("%s, %+v", task.ProcessState, task.Step("b").Error)
-	}
+	task := w.Task("o-1")
+	require.Equal(t, core.Error, task.ProcessState)
+	require.Equal(t, "input-too-large", task.Step("b").Error.Code)
 }
 
 func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
@@ -406,9 +312,7 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 		} else {
 			w.Limit = 0
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Fatalf("%s returned", step)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)), step)
 		maps.Copy(asked, requests(t, w))
 	}
 	w.Listen()
@@ -429,37 +333,14 @@ func TestDelayOfWakes(t *testing.T) {
 		w, asked := begun(t)
 		r := actorstest.Later(asked["o-1 a/1 do"])
 		r.RetryAfter = c.after
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Fatal("returned")
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)))
 		depth, _ := w.Control().Depth(ctx)
-		if (depth.Delayed == 1) != c.sent || depth.Visible > 0 {
-			t.Errorf("wait %s: %+v", c.after, depth)
-		}
+		require.Equal(t, c.sent, depth.Delayed == 1, "%v", c.after)
+		require.LessOrEqual(t, depth.Visible, 0, "%v", c.after)
 		w.Clock.Advance(c.after.Std())
-		if n := len(w.Take(port.Control)); n > 0 {
-			t.Errorf("wait %s: woken without the slack", c.after)
-		}
+		require.Empty(t, w.Take(port.Control), "%v", c.after)
 		w.Clock.Advance(time.Second)
-		if n := len(w.Take(port.Control)); (n == 1) != c.sent {
-			t.Errorf("wait %s: woken %d times", c.after, n)
-		}
-	}
-}
-
-// P32: the queue wait that a reply reports counts for the next claims of that agent.
-func TestWaitsAreLearnt(t *testing.T) {
-	w, asked := begun(t)
-	r := actorstest.Later(asked["o-1 a/1 do"])
-	r.Waited = 100 * core.Second
-	w.Clock.Advance(100 * time.Second)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
-	w.Send(port.Intake, actorstest.Order("o-2"))
-	w.Handle(port.Intake)
-	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
-		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
-		b != 20*core.Second {
-		t.Errorf("allowances %s and %s", a, b)
+		require.Equal(t, c.sent, len(w.Take(port.Control)) == 1, "%v", c.after)
 	}
 }
 
@@ -489,11 +370,9 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w.Scheduler.Handle(ctx, port.Replies, ds)
 			w.Send(port.Intake, actorstest.Order("o-2"))
 			w.Handle(port.Intake)
-			if a, b := w.Task("o-2").Step("a").Claim.Allowance,
-				w.Task("o-2").Step("b").Claim.Allowance; a != c.want ||
-				b != 20*core.Second {
-				t.Errorf("allowances %s and %s, not %s and 20s", a, b, c.want)
-			}
+			a, b := w.Task("o-2").Step("a").Claim.Allowance, w.Task("o-2").Step("b").Claim.Allowance
+			require.Equal(t, c.want, a)
+			require.Equal(t, 20*core.Second, b)
 		})
 	}
 }
@@ -509,13 +388,9 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 	ds[0].Body = []byte("{")
 	ds[1].SentAt = w.Clock.Now()
 	w.Clock.Advance(3 * time.Second)
-	if failed := scheduler.New(config).Handle(ctx, port.Replies, ds); len(failed) > 0 ||
-		len(w.Take(port.Quarantine)) != 1 {
-		t.Errorf("returned %v, or not in quarantine", failed)
-	}
-	if got := config.Waits.All()["agent-a"].Least; got != 3*core.Second {
-		t.Errorf("recorded a wait of %s, want 3s", got)
-	}
+	require.Empty(t, scheduler.New(config).Handle(ctx, port.Replies, ds))
+	require.Len(t, w.Take(port.Quarantine), 1)
+	require.Equal(t, 3*core.Second, config.Waits.All()["agent-a"].Least)
 }
 
 // P28, P32: the decision on a request that no queue takes is like the others: its claims use the known queue
@@ -538,9 +413,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 		}
 		return port.ErrTooLarge
 	}
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))); len(failed) > 0 {
-		t.Fatalf("returned: %v", failed)
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))))
 	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Claim.Allowance != 200*core.Second {
 		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Claim.Allowance)
 	}
@@ -549,9 +422,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 // allowed submits another order, and returns how long its requests to agent-a may wait.
 func allowed(t *testing.T, w *actorstest.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()
-	if r := s.Submit(ctx, []message.SubmitOrder{*actorstest.Order(id)})[0]; answerOf(r) != "stored" {
-		t.Fatalf("%+v", r)
-	}
+	require.Equal(t, "stored", answerOf(s.Submit(ctx, []message.SubmitOrder{*actorstest.Order(id)})[0]))
 	return w.Task(id).Step("a").Claim.Allowance
 }
 
@@ -561,9 +432,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
 	send := func(t *testing.T, w *actorstest.World, values ...port.Value) {
 		t.Helper()
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(values...)); len(failed) > 0 {
-			t.Fatalf("returned: %v", failed)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(values...)))
 	}
 	t.Run("more than is possible", func(t *testing.T) {
 		w, asked := begun(t)
@@ -573,9 +442,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 			200 * core.Second, 100 * core.Second, 50 * core.Second,
 			25 * core.Second, 20 * core.Second,
 		} {
-			if got := allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)); got != want {
-				t.Errorf("after %d minutes a request may wait for %s, want %s", i, got, want)
-			}
+			require.Equal(t, want, allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)), "%v", i)
 			w.Clock.Advance(time.Minute)
 		}
 	})
@@ -608,21 +475,15 @@ func TestWhatTeachesWaits(t *testing.T) {
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), 0))
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))
-		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
-			t.Errorf("after a copy a request may wait for %s", got)
-		}
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
 		failed := w.Scheduler.Handle(ctx, port.Control,
 			deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "a", Attempt: 1}}))
-		if len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
-			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
-		}
+		require.Empty(t, failed)
+		require.Equal(t, 2, w.Task("o-1").Step("a").Attempt)
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(actorstest.Done(asked["o-1 a/1 do"]), core.Day))
-		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second ||
-			w.Task("o-1").Step("a").State != core.Processed {
-			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got,
-				w.Task("o-1").Step("a").State)
-		}
+		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"))
+		require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
 	})
 	t.Run("a request that a restart has sent again", func(t *testing.T) {
 		w, _ := begun(t)
@@ -642,13 +503,8 @@ func TestWhatTeachesWaits(t *testing.T) {
 		s := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: actorstest.OnCall(1, port.ErrUnavailable)}, 0,
 			"other")
 		w.Clock.Advance(100 * time.Second)
-		if failed := s.Handle(ctx, port.Replies,
-			deliver(waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
-			t.Fatalf("returned: %v", failed)
-		}
-		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
-			t.Errorf("a request may wait for %s", got)
-		}
+		require.Len(t, s.Handle(ctx, port.Replies, deliver(waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))), 1)
+		require.Equal(t, 20*core.Second, allowed(t, w, s, "o-2"))
 	})
 }
 
@@ -663,9 +519,7 @@ func end(t *testing.T, w *actorstest.World, asked map[string]*message.Request) [
 // P11: a Scheduler settles an end if it has sent all reports of it. Otherwise the message comes again.
 func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	w, asked := begun(t)
-	if failed := end(t, w, asked); len(failed) > 0 {
-		t.Fatal("returned")
-	}
+	require.Empty(t, end(t, w, asked))
 	if task := w.Task("o-1"); task.End.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
 		t.Errorf("reported, but not settled: %+v", task)
 	}
@@ -684,15 +538,12 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	}
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Boot().Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
-	if w.Task("o-1").End.ResendAt == 0 {
-		t.Error("a Submit settled what it did not report")
-	}
+	require.NotZero(t, w.Task("o-1").End.ResendAt, "a Submit settled what it did not report")
 	w.Scheduler.Handle(ctx, port.Control,
 		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}}))
 	w.Listen()
-	if task := w.Task("o-1"); task.End.ResendAt != 0 || w.FinalStatus("o-1") == "" {
-		t.Errorf("Settle did not report and settle: %+v", task)
-	}
+	require.Zero(t, w.Task("o-1").End.ResendAt)
+	require.NotEmpty(t, w.FinalStatus("o-1"))
 }
 
 // P12b: a reply-to that the operator removed from the list cannot be notified, but the order ends all the same.
@@ -701,9 +552,7 @@ func TestReplyToThatIsGone(t *testing.T) {
 	w := actorstest.New(t, actorstest.Definition()).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	w.Gone = "shop"
-	if failed := end(t, w, requests(t, w)); len(failed) > 0 {
-		t.Errorf("returned: %v", failed)
-	}
+	require.Empty(t, end(t, w, requests(t, w)))
 	task := w.Task("o-1")
 	require.Equal(t, core.Processed, task.ProcessState)
 	require.Len(t, task.Undelivered, 1)
@@ -742,17 +591,11 @@ func TestSubmit(t *testing.T) {
 		if r.Refusal != nil {
 			code = r.Refusal.Code
 		}
-		if got := fmt.Sprintf("%s %s %s", answerOf(r), r.State, code); got != want[i] ||
-			r.OrderID != orders[i].OrderID {
-			t.Errorf("%d: %q, want %q", i, got, want[i])
-		}
+		require.Equal(t, want[i], fmt.Sprintf("%s %s %s", answerOf(r), r.State, code), "%v", i)
+		require.Equal(t, orders[i].OrderID, r.OrderID, "%v", i)
 	}
-	if len(requests(t, w)) != 4 {
-		t.Error("the requests were not sent before Submit returned")
-	}
-	if n := len(w.Take(port.Quarantine)); n > 0 {
-		t.Errorf("%d in quarantine, though their sender was notified", n)
-	}
+	require.Len(t, requests(t, w), 4, "the requests were not sent before Submit returned")
+	require.Empty(t, w.Take(port.Quarantine))
 	w.Refuse = "shop" // the status of a refusal cannot be sent
 	if r := w.Scheduler.Submit(ctx, orders[4:5])[0]; r.Err == nil || r.Refusal != nil {
 		t.Errorf("its sender cannot be notified, but %+v", r)
@@ -760,30 +603,6 @@ func TestSubmit(t *testing.T) {
 	w.Dead = true
 	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
-	}
-}
-
-// P14, P26: the order's ID outlives its record; an old Submit does not run it again (H13).
-func TestExpiredTaskIsNotRunAgain(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	write := port.Write{Record: port.Record{
-		ID: "o-1", Version: 1, State: "Processed", Created: actorstest.Start,
-		Document: []byte("{}"),
-	}}
-	if errs := w.Store.Commit(ctx, []port.Write{write}); errs[0] != nil {
-		t.Fatal(errs[0])
-	}
-	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
-		t.Fatal(err)
-	}
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
-		t.Errorf("%+v", r)
-	}
-	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}})
-	var refusal *core.Refusal
-	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
-		t.Errorf("cancel: %v", err)
 	}
 }
 
@@ -798,17 +617,13 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 		}
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	if answerOf(r) != "known" || r.State != core.Cancelled {
-		t.Errorf("%+v", r)
-	}
-	if n := len(requests(t, w)); n > 0 {
-		t.Error("the order ran")
-	}
+	require.Equal(t, "known", answerOf(r))
+	require.Equal(t, core.Cancelled, r.State)
+	require.Empty(t, requests(t, w), "the order ran")
 	w.Listen()
-	if len(w.Unnumber) != 1 || w.Unnumber[0].Kind != core.StatusCancelled ||
-		!strings.Contains(w.Unnumber[0].Message, "cancelled before it came") {
-		t.Errorf("reported: %+v", w.Unnumber)
-	}
+	require.Len(t, w.Unnumber, 1)
+	require.Equal(t, core.StatusCancelled, w.Unnumber[0].Kind)
+	require.Contains(t, w.Unnumber[0].Message, "cancelled before it came")
 }
 
 func TestCommandsThatCannotBe(t *testing.T) {
@@ -823,9 +638,8 @@ func TestCommandsThatCannotBe(t *testing.T) {
 	} {
 		_, err := w.Scheduler.Command(ctx, c.control)
 		var r *core.Refusal
-		if !errors.As(err, &r) || r.Code != c.code {
-			t.Errorf("%+v: %v", c.control, err)
-		}
+		require.ErrorAs(t, err, &r, "%v", c.control)
+		require.Equal(t, c.code, r.Code, "%v", c.control)
 	}
 	v, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: "o-1",
@@ -839,9 +653,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 	}
 	w.Scheduler.Handle(ctx, port.Control,
 		deliver(&message.Control{OrderID: "o-9", Event: core.Command{Name: core.UndoCommand, ID: "c"}}))
-	if n := len(w.Take(port.Quarantine)); n != 1 {
-		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
-	}
+	require.Len(t, w.Take(port.Quarantine), 1)
 }
 
 // P27: queues that died with their process are filled again from the documents.
@@ -865,22 +677,16 @@ func TestRestartEmitsAgain(t *testing.T) {
 
 	w.Boot()
 	n, err := w.Scheduler.Restart(ctx)
-	if n != 3 || err != nil {
-		t.Errorf("%d tasks, %v", n, err)
-	}
+	require.Equal(t, 3, n)
+	require.NoError(t, err)
 	again := requests(t, w)
 	for _, k := range []string{"o-1 a/1 do", "o-1 b/1 do"} {
-		if again[k] == nil {
-			t.Fatalf("%s is not asked again", k)
-		}
+		require.NotNil(t, again[k], k)
 		x, _ := asked[k].Encode()
-		if y, _ := again[k].Encode(); string(x) != string(y) {
-			t.Errorf("other bytes (P12):\n%s\n%s", x, y)
-		}
+		y, _ := again[k].Encode()
+		require.Equal(t, string(y), string(x))
 	}
-	if len(again) != 2 {
-		t.Errorf("%d requests", len(again))
-	}
+	require.Len(t, again, 2)
 	if s := w.Take("shop"); len(s) == 0 || s[len(s)-1].Value.(*message.Status).Kind != core.StatusCompleted {
 		t.Errorf("the unreported end: %d statuses", len(s))
 	}

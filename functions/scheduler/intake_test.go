@@ -1,8 +1,9 @@
 package scheduler_test
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -30,34 +31,23 @@ func TestCommandsOfApplications(t *testing.T) {
 		}
 		for _, c := range forbidden {
 			body, err := c.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ds := append(deliver(c), port.Delivery{
 				Message: port.Message{Body: body}, ID: "as text",
 				Receipt: "as text",
 			})
-			if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) > 0 {
-				t.Errorf("%s to %s is returned", c.Kind(), queue)
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, queue, ds), queue)
 			letters := w.Take(port.Quarantine)
-			if len(letters) != len(ds) {
-				t.Fatalf("%s to %s: %d in quarantine", c.Kind(), queue, len(letters))
-			}
+			require.Len(t, letters, len(ds), queue)
 			for _, l := range letters {
-				if q := l.Value.(*message.Quarantined); q.Queue != queue ||
-					!strings.Contains(q.Reason, "send this "+string(c.Kind())+" to the control queue") {
-					t.Errorf("%s to %s: %+v", c.Kind(), queue, q)
-				}
+				q := l.Value.(*message.Quarantined)
+				require.Equal(t, queue, q.Queue, queue)
+				require.Contains(t, q.Reason, "send this "+string(c.Kind())+" to the control queue", queue)
 			}
 		}
-		if got := w.Task("o-1").Version; got != before {
-			t.Errorf("commands to %s changed the order: version %d, then %d", queue, before, got)
-		}
+		require.Equal(t, before, w.Task("o-1").Version, queue)
 		w.Scheduler.Handle(ctx, queue, deliver(byToken("x-1", sent.Ann, "yes")))
-		if s := w.Task("o-1").Step("b"); s.State != core.Processed {
-			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
-		}
+		require.Equal(t, core.Processed, w.Task("o-1").Step("b").State, queue)
 		w.Scheduler.Handle(ctx, queue, deliver(actorstest.Order("o-2"),
 			&message.Control{OrderID: "o-2", Event: core.Command{Name: core.Cancel, ID: "c-9"}}))
 		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
@@ -70,10 +60,8 @@ func TestCommandsOfApplications(t *testing.T) {
 func TestASubmissionIsNoCommand(t *testing.T) {
 	w, _ := begun(t)
 	body := `{"schema":1,"orderId":"o-7","workflow":"w","replyTo":"shop","order":1,"kind":"cancel","task":"o-1","id":"c"}`
-	if failed := w.Scheduler.Handle(ctx, port.Intake,
-		[]port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}); len(failed) > 0 {
-		t.Error(failed)
-	}
+	require.Empty(t,
+		w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}))
 	if w.Task("o-1").Verdict("c") != nil || len(w.Take(port.Quarantine)) != 0 || len(w.Take("shop")) == 0 {
 		t.Error("it was taken for a command, or its application was not notified")
 	}

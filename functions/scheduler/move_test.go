@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -16,9 +18,7 @@ import (
 func TestMoveInABatch(t *testing.T) {
 	def := actorstest.Definition()
 	def.Steps[2].OnFailure = core.OnFailureStop
-	if err := workflow.Seal(def); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(def))
 	w := actorstest.New(t, def).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)
@@ -40,9 +40,7 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	newer := *def
 	newer.Grace++
-	if err := workflow.Seal(&newer); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(&newer))
 	w.Def = &newer
 	w.Boot()
 	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Number: 1, Definition: message.Latest}}
@@ -50,16 +48,12 @@ func TestMoveInABatch(t *testing.T) {
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
 	for range 2 {
-		if failed := w.Scheduler.Handle(ctx, port.Control, ds); len(failed) > 0 {
-			t.Fatalf("returned: %v", failed)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, ds))
 		task := w.Task("o-1")
-		if task.Definition != newer.Hash || task.Commands.Number != 3 ||
-			task.ProcessState != core.Processing ||
-			task.Version != version+1 {
-			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Commands.Number,
-				task.ProcessState, task.Version)
-		}
+		require.Equal(t, newer.Hash, task.Definition)
+		require.Equal(t, 3, task.Commands.Number)
+		require.Equal(t, core.Processing, task.ProcessState)
+		require.Equal(t, version+1, task.Version)
 		ds = again(ds)
 	}
 	unknown := &message.Control{
@@ -67,8 +61,7 @@ func TestMoveInABatch(t *testing.T) {
 		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 3, Definition: strings.Repeat("0", 32)},
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
-	if v := w.Task("o-1").Commands.Verdicts; v[len(v)-1].Accepted ||
-		!strings.Contains(v[len(v)-1].Reason, "no definition with the hash") {
-		t.Errorf("%+v", v)
-	}
+	v := w.Task("o-1").Commands.Verdicts
+	require.False(t, v[len(v)-1].Accepted)
+	require.Contains(t, v[len(v)-1].Reason, "no definition with the hash")
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -17,16 +19,13 @@ import (
 func TestProgressGivesTime(t *testing.T) {
 	def := actorstest.Definition()
 	def.Steps[0].MaxDuration = core.Hour
-	if err := workflow.Seal(def); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(def))
 	w := actorstest.New(t, def).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	asked := requests(t, w)["o-1 a/1 do"]
-	if asked.MaxDuration != core.Hour || asked.StopBy != asked.ClaimedAt.Add(core.Hour+20*core.Second) ||
-		asked.CompleteBy != asked.ClaimedAt.Add(30*core.Second) {
-		t.Fatalf("asked with %+v", asked.SendRequest)
-	}
+	require.Equal(t, core.Hour, asked.MaxDuration)
+	require.Equal(t, asked.ClaimedAt.Add(core.Hour+20*core.Second), asked.StopBy)
+	require.Equal(t, asked.ClaimedAt.Add(30*core.Second), asked.CompleteBy)
 	report := func(change func(*message.Reply)) protocol.Step {
 		r := &message.Reply{
 			Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a",
@@ -39,11 +38,8 @@ func TestProgressGivesTime(t *testing.T) {
 		return *w.Task("o-1").Step("a")
 	}
 	w.Clock.Advance(25 * time.Second)
-	if s := report(func(r *message.Reply) {
-		r.Agent = "agent-b"
-	}); s.CompleteBy != asked.CompleteBy || w.Counts["refused: "+message.CodeOtherAgent] != 1 {
-		t.Errorf("of another agent: complete by %s, %v", s.CompleteBy, w.Counts)
-	}
+	require.Equal(t, asked.CompleteBy, report(func(r *message.Reply) { r.Agent = "agent-b" }).CompleteBy)
+	require.Equal(t, 1, w.Counts["refused: "+message.CodeOtherAgent])
 	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) ||
 		s.Claim.Progress.Percent != 40 || s.Claim.Progress.Note != "frames" {
 		t.Errorf("complete by %s, %+v", s.CompleteBy, s.Claim.Progress)

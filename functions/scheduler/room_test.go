@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -79,9 +81,7 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 			for _, id := range ids {
 				limited += endsWhole(t, w, id, refuses)
 			}
-			if limited == 0 {
-				t.Error("no order met the limit; the test shows nothing")
-			}
+			require.NotZero(t, limited, "no order met the limit; the test shows nothing")
 		})
 	}
 }
@@ -118,23 +118,15 @@ func endsWhole(t *testing.T, w *actorstest.World, id string, refuses map[string]
 			limited = 1
 		}
 	}
-	if w.FinalStatus(id) == "" {
-		t.Errorf("%s is %s, and nothing was reported", id, task.ProcessState)
-	}
+	require.NotEmpty(t, w.FinalStatus(id))
 	for n := 0; task.ProcessState == core.Error; n++ {
-		if n > 600 {
-			t.Fatalf("%s is not undone: %s", id, task.Reason.Text)
-		}
+		require.LessOrEqual(t, n, 600)
 		alerted := false
 		for _, a := range w.Alerts {
 			alerted = alerted || a.OrderID == id && a.Command == task.End.Command
 		}
-		if !alerted {
-			t.Errorf("%s stopped (%s), and no alert was raised", id, task.Reason.Text)
-		}
-		if task.Reason.Text == "" {
-			t.Errorf("%s stopped, and nothing says why", id)
-		}
+		require.True(t, alerted)
+		require.NotEmpty(t, task.Reason.Text)
 		refuses[id+task.Reason.Step] = false
 		// a refusal is stored too, and raises the number
 		right := task.Commands.Number + 6
@@ -143,9 +135,8 @@ func endsWhole(t *testing.T, w *actorstest.World, id string, refuses map[string]
 				OrderID: id,
 				Event:   core.Command{Name: core.Resubmit, ID: fmt.Sprintf("c-%d-%d", n, number), Number: number},
 			})
-			if err != nil || v.Accepted != (number == right) {
-				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, number == right, v.Accepted)
 		}
 		settle(t, w, []string{id})
 		task = w.Task(id)
@@ -157,8 +148,7 @@ func endsWhole(t *testing.T, w *actorstest.World, id string, refuses map[string]
 		OrderID: id,
 		Event:   core.Command{Name: core.Cancel, ID: "c-last", Run: task.Run},
 	})
-	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
-		t.Errorf("%s: cancel: %+v %v", id, v, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, task.ProcessState == core.Compensated, v.Accepted)
 	return limited
 }

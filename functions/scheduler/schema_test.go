@@ -2,8 +2,9 @@ package scheduler_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -17,9 +18,7 @@ func formed(t *testing.T, schema string) *actorstest.World {
 	t.Helper()
 	def := actorstest.Definition()
 	def.Order = json.RawMessage(schema)
-	if err := workflow.Seal(def); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(def))
 	return actorstest.New(t, def)
 }
 
@@ -51,39 +50,17 @@ func TestOrdersThatDoNotMatchTheSchema(t *testing.T) {
 	w.Take("shop")
 	quiet := of("o-4", `{"total":"secret"}`)
 	quiet.ReplyTo = ""
-	if failed := w.Scheduler.Handle(ctx, port.Intake,
-		deliver(of("o-3", `{"total":"secret"}`), quiet)); len(failed) > 0 {
-		t.Errorf("returned: %v", failed)
-	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(of("o-3", `{"total":"secret"}`), quiet)))
 	if all := statuses(t, w, "shop"); len(all) != 1 || all[0].Kind != core.StatusRefused ||
 		all[0].OrderID != "o-3" || all[0].Message != text {
 		t.Errorf("the application gets %+v", all)
 	}
-	if kept := w.Take(port.Quarantine); len(kept) != 1 ||
-		kept[0].Value.(*message.Quarantined).Reason != text {
-		t.Errorf("in quarantine: %+v", kept)
-	}
-	if strings.Contains(log.String(), "secret") {
-		t.Errorf("the log has the content of an order: %s", log)
-	}
+	kept := w.Take(port.Quarantine)
+	require.Len(t, kept, 1)
+	require.Equal(t, text, kept[0].Value.(*message.Quarantined).Reason)
+	require.NotContains(t, log.String(), "secret")
 	for _, id := range []string{"o-1", "o-3", "o-4"} {
-		if w.Task(id) != nil {
-			t.Errorf("order %s was stored", id)
-		}
-	}
-}
-
-// A child whose order does not match is refused too, and its parent learns why.
-func TestChildrenThatDoNotMatchTheSchema(t *testing.T) {
-	w := formed(t, `{"required":["sku"]}`).Boot()
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*of("o-1", `{"sku":"a"}`)}); r[0].Refusal != nil {
-		t.Fatal(r[0].Refusal)
-	}
-	w.Take(port.Tasks)
-	handled(t, w, childOf(w, core.AskStart, 1))
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildRefused ||
-		all[0].Code != message.CodeInvalid || !strings.Contains(all[0].Message, `it lacks "sku"`) {
-		t.Errorf("it reported %+v", all)
+		require.Nil(t, w.Task(id), id)
 	}
 }
 
@@ -91,17 +68,12 @@ func TestChildrenThatDoNotMatchTheSchema(t *testing.T) {
 func TestARunningOrderKeepsItsSchema(t *testing.T) {
 	w := formed(t, `{"required":["total"]}`).Boot()
 	o := of("o-1", `{"total":1}`)
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Refusal != nil {
-		t.Fatal(r[0].Refusal)
-	}
+	require.Nil(t, w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0].Refusal)
 	later := formed(t, `{"required":["price"]}`)
 	w.Def = later.Def
 	w.Boot()
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o, *of("o-2", `{"total":1}`)})
-	if !r[0].Known || r[0].Refusal != nil {
-		t.Errorf("sent again: %+v", r[0])
-	}
-	if r[1].Refusal == nil {
-		t.Errorf("a new order of the old form: %+v", r[1])
-	}
+	require.True(t, r[0].Known)
+	require.Nil(t, r[0].Refusal)
+	require.NotNil(t, r[1].Refusal)
 }

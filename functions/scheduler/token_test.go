@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -25,9 +27,7 @@ func linking(t *testing.T, question string) *core.Definition {
 	def := approving()
 	def.Steps[0].Input = json.RawMessage(`{"ann":"${ token('b', 'ann') }","either":"${ token('b') }"}`)
 	def.Steps[1].Input = json.RawMessage(question)
-	if err := workflow.Seal(def); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(def))
 	return def
 }
 
@@ -54,9 +54,7 @@ func linked(t *testing.T,
 	w.Config = keys(ring)
 	w.Script = func(q *message.Request) *message.Reply {
 		if q.Step == "a" {
-			if err := json.Unmarshal(q.Input, &sent); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(q.Input, &sent))
 		}
 		return actorstest.Done(q)
 	}
@@ -64,9 +62,8 @@ func linked(t *testing.T,
 	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	w.Round()
-	if s := w.Task("o-1").Step("b"); s.State != core.Waiting || sent.Ann == "" {
-		t.Fatalf("the approval is %s, sent %+v", s.State, sent)
-	}
+	require.Equal(t, core.Waiting, w.Task("o-1").Step("b").State)
+	require.NotEmpty(t, sent.Ann)
 	return w, ring, sent
 }
 
@@ -91,9 +88,7 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	w, ring, sent := linked(t, `{"who":["ann","bob"]}`)
 	before := w.Task("o-1").Version
 	otherRun, err := (*ring).Token((*ring).Current(), "o-1", core.TokenOf{Run: 1, Step: "b", Person: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" +
 		sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
 		_, err := w.Scheduler.Command(ctx, *byToken("x-"+want, text, "yes"))
@@ -117,13 +112,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 		}
 	}
 	// P8
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes")); !errors.Is(err,
-		core.ErrStale) {
-		t.Errorf("for a run that has not begun: %v", err)
-	}
-	if got := w.Task("o-1"); got.Version != before {
-		t.Error("a refused answer by token was stored")
-	}
+	_, err = w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes"))
+	require.ErrorIs(t, err, core.ErrStale)
+	require.Equal(t, before, w.Task("o-1").Version, "a refused answer by token was stored")
 	right := changed(byToken("x-1", sent.Ann, "yes"), func(a *core.Answered) {
 		a.By = "bob"
 		a.Step = "c"
@@ -145,9 +136,8 @@ func TestATokenForAnyone(t *testing.T) {
 	} {
 		w, _, sent := linked(t, question)
 		v, err := w.Scheduler.Command(ctx, *byToken("x-1", sent.Either, "yes"))
-		if err != nil || v.Accepted != want {
-			t.Errorf("%s: %+v, %v", question, v, err)
-		}
+		require.NoError(t, err, question)
+		require.Equal(t, want, v.Accepted, question)
 	}
 }
 
@@ -168,9 +158,7 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 	w.Boot()
 	w.Scheduler.Handle(ctx, port.Intake, again(deliver(actorstest.Order("o-1"))))
 	w.Agents() // which compares the two
-	if requests != 2 {
-		t.Errorf("%d requests", requests)
-	}
+	require.Equal(t, 2, requests)
 }
 
 // P39: while the keys cannot be read, nothing is decided. If there are none, orders that need them are
@@ -180,25 +168,20 @@ func TestWithoutKeys(t *testing.T) {
 	var none *token.Keys
 	w.Config = keys(&none)
 	w.Boot()
-	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))); len(failed) != 1 {
-		t.Error("an order is taken whose key cannot be read")
-	}
+	require.Len(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))), 1,
+		"an order is taken whose key cannot be read")
 	w.Config = nil
 	w.Boot()
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	if r.Refusal == nil || r.Refusal.Code != core.CodeNoTokens {
-		t.Errorf("%+v", r)
-	}
+	require.NotNil(t, r.Refusal)
+	require.Equal(t, core.CodeNoTokens, r.Refusal.Code)
 	ring := token.New()
 	w.Config = keys(&ring)
 	w.Boot().Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	ring = token.New() // an instance that does not know the key
-	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(actorstest.Order("o-1")))); len(failed) != 1 ||
-		w.Task("o-1").Step("a").State != core.Processing {
-		t.Errorf("with another ring: %d come again, the step is %s", len(failed),
-			w.Task("o-1").Step("a").State)
-	}
+	require.Len(t, w.Scheduler.Handle(ctx, port.Intake, again(deliver(actorstest.Order("o-1")))), 1)
+	require.Equal(t, core.Processing, w.Task("o-1").Step("a").State)
 	failing := actorstest.New(t, linking(t, `{}`))
 	failing.Config = keys(&ring)
 	failing.Boot()
@@ -210,16 +193,13 @@ func TestWithoutKeys(t *testing.T) {
 	for range 5 {
 		failing.Round()
 	}
-	if s := failing.Task("o-1").Step("a"); s.State == core.Failed ||
-		failing.Task("o-1").ProcessState != core.Processing {
-		t.Errorf("its next attempt with another ring: the step is %s", s.State)
-	}
+	require.NotEqual(t, core.Failed, failing.Task("o-1").Step("a").State)
+	require.Equal(t, core.Processing, failing.Task("o-1").ProcessState)
 	w.Config = nil
 	w.Boot()
-	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil ||
-		errors.As(err, new(*core.Refusal)) {
-		t.Errorf("a Scheduler without keys decides: %v", err)
-	}
+	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
+	require.Error(t, err)
+	require.False(t, errors.As(err, new(*core.Refusal)))
 }
 
 // P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of
@@ -246,18 +226,14 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	known = old
 	w.Round()
 	w.Round()
-	if s := w.Task("o-1").Step("b"); s.State != core.Waiting || asked == 0 {
-		t.Fatalf("the approval is %s, asked %d times", s.State, asked)
-	}
+	require.Equal(t, core.Waiting, w.Task("o-1").Step("b").State)
+	require.NotZero(t, asked)
 	asked = 0
 	text, err := now.Token(now.Current(), "o-1", core.TokenOf{Step: "b", Person: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	unread = actorstest.ErrFailing
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); !errors.Is(err, actorstest.ErrFailing) {
-		t.Errorf("where the new key cannot be read: %v", err)
-	}
+	_, err = w.Scheduler.Command(ctx, *byToken("x-1", text, "yes"))
+	require.ErrorIs(t, err, actorstest.ErrFailing)
 	unread = nil
 	if v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); err != nil || !v.Accepted {
 		t.Errorf("%+v, %v", v, err)

@@ -1,13 +1,13 @@
 package scheduler_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -241,12 +241,13 @@ func TestStatusesAreGivenUp(t *testing.T) {
 	w, asked := begun(t)
 	w.Fail = func(queue string, m port.Message) error {
 		if queue == "shop" {
-			return port.ErrForbidden
+			return errors.New("rejected")
 		}
 		return nil
 	}
 	end(t, w, asked)
 	require.False(t, w.Task("o-1").AtRest())
+	require.Equal(t, "it refuses the message", w.Task("o-1").Undelivered[0].Reason)
 	for range 15 * 24 {
 		_, err := w.Supervisor.Sweep(ctx)
 		require.NoError(t, err)
@@ -276,16 +277,4 @@ func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{d}))
 		require.Len(t, w.Take(port.Quarantine), 1)
 	}
-}
-
-// Statuses that are not sent are counted by their reply-to.
-func TestStatusesThatAreNotSentAreCounted(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition())
-	var counted []string
-	w.Config = func(c *scheduler.Config) {
-		c.Count = func(what, why string) { counted = append(counted, what+": "+why) }
-	}
-	w.Boot().Refuse = "shop"
-	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
-	require.Equal(t, []string{"status not sent: shop", "status not sent: shop"}, counted)
 }

@@ -45,9 +45,7 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		reply.Waited = 3 * core.Second
 		replies = append(replies, reply)
 	}
-	if len(replies) < orders {
-		t.Fatalf("%d requests for %d orders", len(replies), orders)
-	}
+	require.GreaterOrEqual(t, len(replies), orders)
 	var left atomic.Int64
 	left.Store(int64(len(replies)))
 	concurrently(len(replies)+1, func(i int) {
@@ -62,13 +60,9 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		left.Add(-1)
 	})
 	for agent, wait := range config.Waits.All() {
-		if wait.Least != 3*core.Second {
-			t.Errorf("%s: recorded a wait of %d ms, want 3,000", agent, wait.Least)
-		}
+		require.Equal(t, 3*core.Second, wait.Least, "%v", agent)
 	}
-	if all := config.Waits.All(); len(all) == 0 {
-		t.Error("no wait is recorded")
-	}
+	require.NotEmpty(t, config.Waits.All(), "no wait is recorded")
 }
 
 // P32: a wait counts from the second in which all replies reported it, and also after a clock that was ahead.

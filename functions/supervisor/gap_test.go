@@ -3,69 +3,18 @@ package supervisor_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// P16: a sweep that lost its commit sends nothing: another Supervisor decided.
-func TestLostSweepSendsNothing(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 1, nil)
-	w.Clock.Advance(31 * time.Second)
-	store := &racing{Store: w.Store, leases: memory.NewLeases()}
-	slow := w.SupervisorWith(store, store.leases, "slow")
-	store.before = func() {
-		sweep(t, w)
-		w.Clock.Advance(3 * time.Second)
-		if n := len(controls(w)); n != 2 {
-			t.Errorf("%d wakes of the winner", n)
-		}
-	}
-	if r, err := slow.Sweep(ctx); err != nil || r.Lost != 1 {
-		t.Fatalf("%s, %v", r, err)
-	}
-	w.Clock.Advance(3 * time.Second)
-	if got := controls(w); len(got) > 0 {
-		t.Errorf("the loser sent %v", got)
-	}
-}
-
-// silent fails to raise alerts.
-type silent struct{}
-
-func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
-
-// P11: an alert that could not be raised is raised by a later sweep.
-func TestFailedAlertIsNotSettled(t *testing.T) {
-	def := actorstest.Definition()
-	def.Steps[0].OnFailure = core.OnFailureStop
-	def.Steps[0].Retry.MaxFailures = 1
-	w := actorstest.New(t, def)
-	w.Sweeping = func(c *supervisor.Config) { c.Alerts = silent{} }
-	w.Boot()
-	o := actorstest.Order("o-1")
-	o.ReplyTo = ""
-	w.Send(port.Intake, o)
-	w.Handle(port.Intake)
-	taken(w)
-	w.Clock.Advance(31 * time.Second)
-	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
-		t.Errorf("%s", r)
-	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("%s, report %s, due %s", task.ProcessState, task.End.ResendAt, task.Due)
-	}
-}
 
 // P32: requests that an agent has received are not a backlog, as long as they are not more than it takes at a
 // time. Hidden messages beyond that were throttled or returned, and count as waiting.
@@ -88,28 +37,21 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		})
 		w.Clock.Advance(31 * time.Second)
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.Take(port.Requests("agent-a"))
 		for i := range c.visible + c.hidden + c.delayed {
 			m := port.Message{Value: &message.Request{Schema: 1}}
 			if i >= c.visible+c.hidden {
 				m.Delay = time.Minute
 			}
-			if err := q.Send(ctx, []port.Message{m})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, q.Send(ctx, []port.Message{m})[0])
 		}
 		ds, err := q.Receive(ctx, max(c.hidden, 1), 0, time.Minute)
-		if len(ds) != c.hidden || err != nil {
-			t.Fatal(len(ds), err)
-		}
+		require.Len(t, ds, c.hidden)
+		require.NoError(t, err)
 		for i := range ds { // half of them are returned to the queue for a time
 			if i%2 == 0 {
-				if err := q.Extend(ctx, []port.Extension{{Receipt: ds[i].Receipt, For: 2 * time.Second}})[0]; err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, q.Extend(ctx, []port.Extension{{Receipt: ds[i].Receipt, For: 2 * time.Second}})[0])
 			}
 		}
 		if r := sweep(t, w); r.Uncounted != c.uncounted || r.HandedBack != c.counted {
@@ -139,9 +81,7 @@ func TestAnAgentThatIsAway(t *testing.T) {
 		w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 100 } }
 		w.Boot()
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		others := func() {
 			for range c.others {
 				w.Send(q.Name(), &message.Request{Schema: 1})
@@ -202,9 +142,7 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 			w.Send(port.Requests(agent), &message.Request{Schema: 1})
 		}
 		w.Clock.Advance(31 * time.Second)
-		if r := sweep(t, w); r.Uncounted != uncounted {
-			t.Errorf("5 requests wait for %s: %s", agent, r)
-		}
+		require.Equal(t, uncounted, sweep(t, w).Uncounted, agent)
 	}
 }
 
@@ -228,12 +166,8 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	if r := sweep(t, w); r.Asked > 0 || r.Overdue != 1 {
 		t.Errorf("%s", r)
 	}
-	if n := len(controls(w)); n != 3 {
-		t.Errorf("%d messages in the control queue", n)
-	}
-	if r := sweep(t, w); r.Asked != 2 {
-		t.Errorf("the Scheduler is not asked once it has caught up: %s", r)
-	}
+	require.Len(t, controls(w), 3)
+	require.Equal(t, 2, sweep(t, w).Asked)
 }
 
 // P32: one reply that was sent in time and that the Scheduler has not taken is no failure. If the queue does not
@@ -262,17 +196,6 @@ func TestAReplyInItsQueueIsNoFailure(t *testing.T) {
 	}
 }
 
-// One sweep takes all pages of a shard, and one that ends early is continued at another shard.
-func TestSweepStarvesNothing(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
-		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
-	})
-	w.Clock.Advance(31 * time.Second)
-	if r := sweep(t, w); r.HandedBack != 80 {
-		t.Errorf("%s", r)
-	}
-}
-
 // Rule 17: each tick begins at the next shard, whichever process serves it: on Lambda each may be a
 // new one.
 func TestEachSweepBeginsElsewhere(t *testing.T) {
@@ -284,12 +207,9 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 		var begins []string
 		for range w.Store.Shards() {
 			leases.asked = nil
-			if _, err := w.SupervisorWith(w.Store, leases, "new").Sweep(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if n := len(leases.asked); n != w.Store.Shards() {
-				t.Errorf("%d of %d shards were looked at", n, w.Store.Shards())
-			}
+			_, err := w.SupervisorWith(w.Store, leases, "new").Sweep(ctx)
+			require.NoError(t, err)
+			require.Len(t, leases.asked, w.Store.Shards())
 			begins = append(begins, leases.asked[0])
 			w.Clock.Advance(cmp.Or(interval, time.Minute))
 		}
@@ -297,21 +217,6 @@ func TestEachSweepBeginsElsewhere(t *testing.T) {
 		if n := len(slices.Compact(begins)); n != w.Store.Shards() || n < 2 {
 			t.Errorf("every %s: the sweeps began at %v", interval, begins)
 		}
-	}
-}
-
-// Rule 17: a sweep ends when its pages are used up, and says so.
-func TestPagesBoundASweep(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 40, func(w *actorstest.World) {
-		w.Sweeping = func(c *supervisor.Config) {
-			c.PageSize = 3
-			c.PagesPerSweep = 2
-		}
-	})
-	w.Clock.Advance(31 * time.Second)
-	r := sweep(t, w)
-	if !r.Truncated || r.Scanned == 0 || r.Scanned > 6 {
-		t.Errorf("%s, truncated %t", r, r.Truncated)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -154,10 +156,7 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	x.pass(31 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	if order := x.Task(x.tasks()[0]).Order; string(
-		order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
-		t.Errorf("%s", order)
-	}
+	require.Equal(t, `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}`, string(x.Task(x.tasks()[0]).Order))
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100", "1200")
@@ -221,10 +220,9 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	if r := x.record(); r.Missed != 1 || r.Skipped[0].Why != "whether the order before, "+x.tasks()[0]+
-		", has ended could not be read" {
-		t.Errorf("%+v", r.Skipped)
-	}
+	r := x.record()
+	require.Equal(t, 1, r.Missed)
+	require.Equal(t, "whether the order before, "+x.tasks()[0]+", has ended could not be read", r.Skipped[0].Why)
 	x.Supervisor = whole
 	x.pass(60 * time.Minute)
 	x.Drain()
@@ -244,16 +242,13 @@ func TestOutage(t *testing.T) {
 	x.pass(time.Minute)
 	x.Drain()
 	r := x.record()
-	if x.started != 3 || x.missed != 21 {
-		t.Errorf("the sweeps report %d started and %d missed", x.started, x.missed)
-	}
+	require.Equal(t, 3, x.started)
+	require.Equal(t, 21, x.missed)
 	if r.Started != 3 || r.Missed != 21 || len(r.Skipped) != 20 || len(x.tasks()) != 3 {
 		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped),
 			x.tasks())
 	}
-	if last := r.Skipped[19]; !strings.Contains(last.Why, "longer than catchUp") {
-		t.Errorf("%+v", last)
-	}
+	require.Contains(t, r.Skipped[19].Why, "longer than catchUp")
 }
 
 // TestNoStartIsLostOrDoubled: each write of the record and each submission fails once, stored or not.
@@ -319,10 +314,9 @@ func TestAClockThatWasAhead(t *testing.T) {
 	if r := x.record(); len(x.tasks()) != began+2 || x.Clock.Now().Add(time.Hour).Before(r.Next.Std()) {
 		t.Errorf("%d orders after %d; next %s at %s", len(x.tasks()), began, r.Next, x.Clock.Now())
 	}
-	if p := x.record(); !strings.Contains(p.Problem(core.TimeOf(x.Clock.Now())), "a clock was ahead") ||
-		p.Problem(core.TimeOf(x.Clock.Now().Add(48*time.Hour))) != "" {
-		t.Errorf("the problem is %q", p.Problem(core.TimeOf(x.Clock.Now())))
-	}
+	p := x.record()
+	require.Contains(t, p.Problem(core.TimeOf(x.Clock.Now())), "a clock was ahead")
+	require.Empty(t, p.Problem(core.TimeOf(x.Clock.Now().Add(48*time.Hour))))
 }
 
 // TestChangedSchedule: a new expression counts from the time of its deployment. A schedule whose record cannot
@@ -338,19 +332,13 @@ func TestChangedSchedule(t *testing.T) {
 	x.pass(20 * time.Minute)
 	x.Drain()
 	x.want("1045")
-	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{
-		Key: "#schedule/" + x.def.Name, Output: []byte("{"),
-		Version: int64(x.records.moves),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t,
+		x.records.Ledger.Move(ctx, port.LedgerEntry{Key: "#schedule/" + x.def.Name, Output: []byte("{"), Version: int64(x.records.moves)}))
 	x.records.moves++
-	if _, err := x.Supervisor.Sweep(ctx); err != nil {
-		t.Error(err)
-	}
-	if p := x.record(); !strings.Contains(p.Problem(core.TimeOf(x.Clock.Now())), "begins anew") {
-		t.Errorf("the problem is %q", p.Problem(core.TimeOf(x.Clock.Now())))
-	}
+	_, err := x.Supervisor.Sweep(ctx)
+	require.NoError(t, err)
+	p := x.record()
+	require.Contains(t, p.Problem(core.TimeOf(x.Clock.Now())), "begins anew")
 	x.pass(time.Hour)
 	x.Drain()
 	x.want("1045", "1145")
@@ -369,10 +357,9 @@ func TestScheduleThatCannotBeKept(t *testing.T) {
 		x.pass(time.Hour)
 		change(x)
 		x.Clock.Advance(61 * time.Minute)
-		if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), want) ||
-			len(x.asked) > 1 {
-			t.Errorf("%s: %v, started %v", want, err, x.asked)
-		}
+		_, err := x.Supervisor.Sweep(ctx)
+		require.ErrorContains(t, err, want)
+		require.LessOrEqual(t, len(x.asked), 1, want)
 	}
 }
 

@@ -2,11 +2,12 @@ package supervisor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
@@ -45,9 +46,7 @@ func taken(w *actorstest.World) {
 func sweep(t *testing.T, w *actorstest.World) supervisor.Report {
 	t.Helper()
 	r, err := w.Supervisor.Sweep(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -63,9 +62,7 @@ func controls(w *actorstest.World) (found []string) {
 // P16: counted once per claim, handed back, woken; no request.
 func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	w := begun(t, actorstest.Definition(), 1, nil)
-	if r := sweep(t, w); r.Scanned > 0 {
-		t.Errorf("nothing is due yet: %s", r)
-	}
+	require.LessOrEqual(t, sweep(t, w).Scanned, 0)
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)
 	if r.Overdue != 1 || r.HandedBack != 2 || r.OldestOverdue != time.Second {
@@ -75,13 +72,10 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	if a.State != core.Pending || a.Failures.Do != 1 || a.Claim.By != "" || a.Wait.At == 0 {
 		t.Errorf("a: %+v", a)
 	}
-	if r := sweep(t, w); r.HandedBack+r.Asked > 0 {
-		t.Errorf("handed back twice: %s", r)
-	}
+	r = sweep(t, w)
+	require.LessOrEqual(t, r.HandedBack+r.Asked, 0)
 	for _, agent := range []string{"a", "b"} {
-		if n := len(w.Take("requests-agent-" + agent)); n > 0 {
-			t.Errorf("the Supervisor sent %d requests (P16)", n)
-		}
+		require.Empty(t, w.Take("requests-agent-"+agent))
 	}
 	w.Clock.Advance(3 * time.Second)
 	if got := controls(w); len(got) != 2 || !strings.HasPrefix(got[0], "wake ") {
@@ -111,14 +105,12 @@ func TestBacklogIsNotCounted(t *testing.T) {
 			w.Send("requests-agent-a", &message.Request{Schema: 1})
 		}
 		r := sweep(t, w)
-		if r.Uncounted != c.uncounted || r.HandedBack != 10-c.uncounted {
-			t.Errorf("%+v: %s", c, r)
-		}
+		require.Equal(t, c.uncounted, r.Uncounted, "%v", c)
+		require.Equal(t, 10-c.uncounted, r.HandedBack, "%v", c)
 		a := w.Task("o-1").Step("a")
-		if counted := c.uncounted == 0; counted != (a.Failures.Do == 1) ||
-			a.Claim.Allowance != 40*core.Second == !counted {
-			t.Errorf("%+v: a %+v", c, a)
-		}
+		counted := c.uncounted == 0
+		require.Equal(t, a.Failures.Do == 1, counted, "%v", c)
+		require.NotEqual(t, !counted, a.Claim.Allowance != 40*core.Second, "%v", c)
 	}
 }
 
@@ -160,25 +152,20 @@ func TestErrorIsReported(t *testing.T) {
 		w.Clock.Advance(31 * time.Second)
 		r := sweep(t, w)
 		task := w.Task("o-1")
-		if r.Errors != 1 || task.ProcessState != core.Error {
-			t.Fatalf("%s: %s", r, task.ProcessState)
-		}
+		require.Equal(t, 1, r.Errors)
+		require.Equal(t, core.Error, task.ProcessState)
 		if replyTo == "" {
-			if len(w.Alerts) != 1 || task.End.ResendAt != 0 {
-				t.Errorf("without reply-to: %d alerts, report %s", len(w.Alerts), task.End.ResendAt)
-			}
+			require.Len(t, w.Alerts, 1)
+			require.Zero(t, task.End.ResendAt)
 			continue
 		}
-		if task.End.ResendAt == 0 {
-			t.Error("settled, though the status was not reported")
-		}
+		require.NotZero(t, task.End.ResendAt, "settled, though the status was not reported")
 		w.Handle(port.Control)
 		w.Listen()
 		task = w.Task("o-1")
-		if len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
-			t.Errorf("%d alerts, reported %q, report %s", len(w.Alerts), w.FinalStatus("o-1"),
-				task.End.ResendAt)
-		}
+		require.NotEmpty(t, w.Alerts)
+		require.NotEmpty(t, w.FinalStatus("o-1"))
+		require.Zero(t, task.End.ResendAt)
 	}
 }
 
@@ -193,9 +180,8 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 		w.Handle(port.Replies)
 	}
 	before := w.Task("o-1")
-	if before.ProcessState != core.Processed || before.ResendTime() == 0 {
-		t.Fatalf("%+v", before)
-	}
+	require.Equal(t, core.Processed, before.ProcessState)
+	require.NotZero(t, before.ResendTime())
 	for _, wait := range []core.Duration{31 * core.Second, 31 * core.Second, 63 * core.Second} {
 		w.Clock.Advance(wait.Std())
 		r := sweep(t, w)
@@ -203,9 +189,7 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 		if r.Unreported != 1 || after.ResendTime() <= before.ResendTime() || after.Due != after.ResendTime() {
 			t.Errorf("%s, report %s, due %s", r, after.ResendTime(), after.Due)
 		}
-		if got := controls(w); len(got) != 1 {
-			t.Errorf("sent %v", got)
-		}
+		require.Len(t, controls(w), 1)
 		before = after
 	}
 }
@@ -234,9 +218,7 @@ func TestStaleIndex(t *testing.T) {
 	if err != nil || r.Stale != 2*4 || r.HandedBack != 2 {
 		t.Errorf("%s, %v", r, err)
 	}
-	if v := w.Task("o-rest").Version; v != 1 {
-		t.Errorf("a task at rest was changed: version %d (P16, P17)", v)
-	}
+	require.Equal(t, int64(1), w.Task("o-rest").Version)
 }
 
 // hinting returns the same index for every shard.
@@ -263,9 +245,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	if r2, _ := other.Sweep(ctx); r2.Skipped != 4 || r2.Scanned > 0 {
 		t.Errorf("the leases of another: %s", r2)
 	}
-	if r1.HandedBack != 40 {
-		t.Errorf("%s", r1)
-	}
+	require.Equal(t, 40, r1.HandedBack)
 
 	w = begun(t, actorstest.Definition(), 20, nil)
 	w.Clock.Advance(31 * time.Second)
@@ -273,13 +253,10 @@ func TestSeveralAtOnce(t *testing.T) {
 	slow := w.SupervisorWith(store, store.leases, "slow")
 	store.before = func() { sweep(t, w) }
 	r, err := slow.Sweep(ctx)
-	if err != nil || r.Lost == 0 {
-		t.Errorf("%s, %v", r, err)
-	}
+	require.NoError(t, err)
+	require.NotZero(t, r.Lost)
 	for i := range 20 {
-		if a := w.Task(fmt.Sprintf("o-%d", i+1)).Step("a"); a.Failures.Do != 1 {
-			t.Errorf("counted %d times", a.Failures.Do)
-		}
+		require.Equal(t, 1, w.Task(fmt.Sprintf("o-%d", i+1)).Step("a").Failures.Do)
 	}
 }
 
@@ -311,17 +288,13 @@ func TestSweepIsBounded(t *testing.T) {
 	total := 0
 	for i := range 20 {
 		r := sweep(t, w)
-		if r.Scanned > 6 {
-			t.Errorf("sweep %d: %s", i, r)
-		}
+		require.LessOrEqual(t, r.Scanned, 6, "%v", i)
 		if i == 0 && !r.Truncated {
 			t.Error("it does not say that it ended early")
 		}
 		total += r.HandedBack
 	}
-	if total != 80 {
-		t.Errorf("%d of 80 steps handed back", total)
-	}
+	require.Equal(t, 80, total)
 }
 
 // A fault of one task or shard is reported and affects no other.
@@ -330,12 +303,10 @@ func TestFaults(t *testing.T) {
 	w.Clock.Advance(31 * time.Second)
 	s := w.SupervisorOn(broken{w.Store}, "other")
 	r, err := s.Sweep(ctx)
-	if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") {
-		t.Errorf("%v", err)
-	}
-	if r.Failed != 1 || r.HandedBack == 0 {
-		t.Errorf("%s", r)
-	}
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.ErrorContains(t, err, "shard 1")
+	require.Equal(t, 1, r.Failed)
+	require.NotZero(t, r.HandedBack)
 }
 
 // broken is a store that cannot list shard 1, and has a document of a newer version.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 )
@@ -43,38 +45,26 @@ func environment(name string) (string, bool) {
 // What is deployed compiled is what the file says, and holds no secret.
 func TestCompiledFormIsTheFile(t *testing.T) {
 	raw, err := agentsfile.Read([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := settings.Variables(raw); len(got) != 1 || got[0] != "TOKEN" {
 		t.Errorf("variables %v", got)
 	}
 	data, err := settings.Encode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(data), "s3cr3t") || !strings.Contains(string(data), "${env:TOKEN}") {
-		t.Errorf("compiled:\n%s", data)
-	}
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "s3cr3t")
+	require.Contains(t, string(data), "${env:TOKEN}")
 	want, err := agentsfile.Parse([]byte(file), environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := settings.Decode(data, environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name := range want.Agents { // functions are not comparable; what they hide is
-		if g, w := exported(got.Agents[name]), exported(want.Agents[name]); !reflect.DeepEqual(g, w) {
-			t.Errorf("agent %s\n got %+v\nwant %+v", name, g, w)
-		}
+		g, w := exported(got.Agents[name]), exported(want.Agents[name])
+		require.Equal(t, w, g, name)
 	}
-	if string(got.Agents["payment"].Headers["Authorization"]) != "Bearer s3cr3t-value" {
-		t.Error("the secret is not filled in")
-	}
-	if _, err := settings.Encode(got); err == nil {
-		t.Error("a config with secrets filled in was stored")
-	}
+	require.Equal(t, "Bearer s3cr3t-value", string(got.Agents["payment"].Headers["Authorization"]),
+		"the secret is not filled in")
+	_, err = settings.Encode(got)
+	require.Error(t, err, "a config with secrets filled in was stored")
 }
 
 func exported(a settings.Agent) []any {
@@ -96,24 +86,18 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"agents":{"a":{"url":"ftp://a"}}}`, "begins with https"},
 		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
 	} {
-		if _, err := settings.Decode([]byte(c.data), environment); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %q", c.data, err, c.want)
-		}
+		_, err := settings.Decode([]byte(c.data), environment)
+		require.ErrorContains(t, err, c.want, c.data)
 	}
 }
 
 func TestLoadNamesTheFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "agents.yaml")
-	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("%v", err)
-	}
-	if err := os.WriteFile(name, []byte("agents: {a: {url: nonsense}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("%v", err)
-	}
+	_, err := agentsfile.Load(name)
+	require.ErrorContains(t, err, name)
+	require.NoError(t, os.WriteFile(name, []byte("agents: {a: {url: nonsense}}"), 0o600))
+	_, err = agentsfile.Load(name)
+	require.ErrorContains(t, err, name)
 }
 
 // A file of agents is one document of YAML 1.2, with or without a byte order mark.
@@ -135,9 +119,8 @@ func TestOneUnambiguousDocument(t *testing.T) {
 		"agents: {payment: {url: https://payment.example, " +
 			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
 	} {
-		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		_, err := agentsfile.Read([]byte(text))
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 
@@ -170,9 +153,8 @@ func TestProblemsOfAFile(t *testing.T) {
 			"tab, and YAML takes only spaces; fix: replace the tab by spaces",
 		"agents: {payment: [\n": "line 1, column",
 	} {
-		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %q", text, err, want)
-		}
+		_, err := agentsfile.Read([]byte(text))
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 
@@ -187,9 +169,7 @@ func TestCheckWithoutSecrets(t *testing.T) {
 		`{payment: {url: "${env:UNSET}", concurrency: -1}}`:                                                       "concurrency is -1",
 		`{payment: {url: "ftp://x", headers: {a: "${env:UNSET}"}}}`:                                               "begins with https",
 	} {
-		if err := os.WriteFile(name, []byte("agents: "+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte("agents: "+text), 0o600))
 		c, unset, err := agentsfile.Check(name)
 		switch {
 		case !slices.Equal(unset, []string{"UNSET"}):

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -66,9 +68,7 @@ func TestAddresses(t *testing.T) {
 			"tokenURL: https://login.example, url: https://shop.example",
 	} {
 		a, err := parsed(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for of, address := range a.Addresses() {
 			if address != "" {
@@ -76,9 +76,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if all := strings.Join(got, ", "); all != want {
-			t.Errorf("%s has %s, want %s", text, all, want)
-		}
+		require.Equal(t, want, strings.Join(got, ", "), "%v", text)
 	}
 }
 
@@ -114,9 +112,8 @@ func TestWrongCalls(t *testing.T) {
 		"{aws: {invoke: '" + function + "f'}, classify: {Full: not-yet}}": "" +
 			"write done, permanent or transient",
 	} {
-		if _, err := parsed(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %q", text, err, want)
-		}
+		_, err := parsed(text)
+		require.ErrorContains(t, err, want, "%v", text)
 	}
 }
 
@@ -126,9 +123,7 @@ func TestCheckOfCallsWithoutVariables(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "agents.yaml")
 	text := "agents: {stock: {aws: {invoke: '${env:UNSET}'}, " +
 		"operations: {a: {}, b: {aws: {send: '${env:UNSET}'}}}}}"
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	if c, unset, err := agentsfile.Check(name); err != nil || !slices.Equal(unset, []string{"UNSET"}) ||
 		!c.Agents["stock"].OnAWS() {
 		t.Errorf("%v, unset %v", err, unset)
@@ -160,9 +155,7 @@ func TestGradesThatCannotBeKept(t *testing.T) {
 		{"{startExecution: '" + machine + "'}", "idempotent", "90d", ", pointOfNoReturn: true", "is polled"},
 	} {
 		file, err := agentsfile.Parse([]byte("agents: {stock: {aws: "+c.entry+"}}"), os.LookupEnv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kept := ""
 		if c.kept != "" {
 			kept = "agents: {stock: {keyRetention: " + c.kept + "}}\n"

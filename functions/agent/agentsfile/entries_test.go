@@ -1,10 +1,11 @@
 package agentsfile_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
@@ -95,34 +96,18 @@ func TestDefaultsAndSizes(t *testing.T) {
   c: {url: "https://a.example", maxResponse: "2 KiB"},
   e: {url: "https://a.example", maxResponse: 0},
   d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := c.Agents["a"]
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Concurrency", a.Concurrency, 10},
-		{"a.Batch", a.Batch, 5},
-		{"a.MaxResponse", a.MaxResponse, httpagent.Size(384 << 10)},
-		{"a.Timeout", a.Timeout, time.Duration(0)},
-		{"a.Allow.Loopback", a.Allow.Loopback, false},
-		{
-			`a.Operations["*"] is Operation{Method: "POST", Path: "/{operation}"}`,
-			reflect.DeepEqual(a.Operations["*"], settings.Operation{
-				Operation: httpagent.Operation{Method: "POST", Path: "/{operation}"},
-			}), true,
-		},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
-		}
-	}
+	require.Equal(t, 10, a.Concurrency)
+	require.Equal(t, 5, a.Batch)
+	require.Equal(t, httpagent.Size(384<<10), a.MaxResponse)
+	require.Equal(t, time.Duration(0), a.Timeout)
+	require.False(t, a.Allow.Loopback)
+	require.Equal(t, settings.Operation{
+		Operation: httpagent.Operation{Method: "POST", Path: "/{operation}"},
+	}, a.Operations["*"])
 	for name, want := range map[string]httpagent.Size{"e": 384 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
-		if got := c.Agents[name].MaxResponse; got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
+		require.Equal(t, want, c.Agents[name].MaxResponse, "%v", name)
 	}
 }
 
@@ -174,17 +159,11 @@ agents:
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := agentsfile.Parse([]byte(tt.file), env())
-			if err == nil {
-				t.Fatal("it was accepted")
-			}
+			require.Error(t, err, "it was accepted")
 			for _, want := range tt.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("nothing of %q in:\n%v", want, err)
-				}
+				require.ErrorContains(t, err, want)
 			}
-			if strings.Contains(err.Error(), "pw@") {
-				t.Error("the password is shown")
-			}
+			require.NotContains(t, err.Error(), "pw@", "the password is shown")
 		})
 	}
 }
@@ -212,18 +191,15 @@ agents:
   warehouse:
     external: true
 `), env("PAYMENT_TOKEN", "t0ken"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := c.Agents["payment"]
 	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 ||
 		p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
 		t.Errorf("read as %+v", p)
 	}
 	warehouse := c.Agents["warehouse"]
-	if _, err := httpagent.New("warehouse", warehouse.Agent, nil, httpagent.Options{}); err == nil {
-		t.Error("an external agent has an HTTP client")
-	}
+	_, err = httpagent.New("warehouse", warehouse.Agent, nil, httpagent.Options{})
+	require.Error(t, err, "an external agent has an HTTP client")
 }
 
 // P45. What cannot be is named, with what can.
@@ -237,9 +213,7 @@ agents:
       charge: {classify: {409: never}}
   other: {external: true, classify: {404: done}}
 `), env())
-	if err == nil {
-		t.Fatal("it was accepted")
-	}
+	require.Error(t, err, "it was accepted")
 	for _, want := range []string{
 		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient, not-yet`,
 		`classify: status 302 does not prove that nothing was done, and cannot mean not-yet; let the service answer a 4xx`,
@@ -251,8 +225,6 @@ agents:
 		`operation "charge": classify: status 409 has the unknown class "never"; write one of`,
 		`agent "other": external means`,
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing of %q in:\n%v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -195,14 +197,10 @@ func TestKeysThatAreRememberedLongEnough(t *testing.T) {
 	ops := s.operations()
 	probe := s.probe()
 	probe.Between = 5
-	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
-		t.Errorf("found %s", r)
-	}
+	require.Equal(t, agenttest.Fenced, agenttest.Find(t, ops, probe).Grade)
 	// A trial's keys have a common beginning, so that people recognize what the trial left in a service.
 	for _, key := range s.latest {
-		if !strings.HasPrefix(key, "agenttest-") {
-			t.Errorf("a trial called with the key %s", key)
-		}
+		require.True(t, strings.HasPrefix(key, "agenttest-"), key)
 	}
 }
 
@@ -213,10 +211,9 @@ func TestWithoutAnUndo(t *testing.T) {
 	probe := s.probe()
 	probe.Undo = ""
 	probe.Refuse = nil
-	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Idempotent ||
-		!strings.Contains(r.String(), "no undo") {
-		t.Errorf("found %s", r)
-	}
+	r := agenttest.Find(t, ops, probe)
+	require.Equal(t, agenttest.Idempotent, r.Grade)
+	require.Contains(t, r.String(), "no undo")
 }
 
 // recorder is a test that fails without harm.
@@ -249,9 +246,8 @@ func TestEarns(t *testing.T) {
 	} {
 		r := &recorder{TB: t}
 		agenttest.Earns(r, tt.shop.operations(), tt.shop.probe(), tt.want)
-		if (r.failed == "") != (tt.says == "") || !strings.Contains(r.failed, tt.says) {
-			t.Errorf("%s: %s", name, r.failed)
-		}
+		require.Equal(t, tt.says == "", r.failed == "", name)
+		require.Contains(t, r.failed, tt.says, name)
 		if tt.says == "" && !strings.Contains(r.logged, "earns") {
 			t.Errorf("%s: logged %q", name, r.logged)
 		}
@@ -263,9 +259,7 @@ func TestNothingToGrade(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	o, err := agenttest.Attach(t.Context(), "kiosk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer o.Close()
 	for want, spoil := range map[string]func(*agenttest.Probe, worker.Operations){
 		"needs Do and Effects":   func(p *agenttest.Probe, _ worker.Operations) { p.Do = "" },
@@ -289,12 +283,9 @@ func TestNothingToGrade(t *testing.T) {
 		if len(ops) > 0 {
 			_, err := o.Find(t.Context(), probe)
 			ended = want
-			if !strings.Contains(fmt.Sprint(err), want) {
-				t.Errorf("in a process of its own: %v; want %q", err, want)
-			}
+			require.Contains(t, fmt.Sprint(err), want)
 		}
-		if _, err := o.Find(over, probe); !strings.Contains(fmt.Sprint(err), ended) {
-			t.Errorf("where the context has ended: %v; want %s", err, ended)
-		}
+		_, err := o.Find(over, probe)
+		require.Contains(t, fmt.Sprint(err), ended)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
@@ -159,9 +160,7 @@ func (k kiosk) probe() agenttest.Probe {
 func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(self)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners,
@@ -170,9 +169,7 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	if !k.noLedger {
 		cmd.Env = append(cmd.Env, "STEPKEEPER_LEDGER_FOLDER="+filepath.Join(k.folder, "ledger"))
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
@@ -205,20 +202,15 @@ func TestProcessesOfEachGrade(t *testing.T) {
 				k := tt.kiosk
 				k.folder = t.TempDir()
 				o, err := agenttest.Attach(t.Context(), "kiosk")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer o.Close()
 				k.start(t, o)
 				j := &recorder{TB: t}
 				r := o.Earns(j, k.probe(), agenttest.Fenced)
-				if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) ||
-					(j.failed == "") != (tt.grade == agenttest.Fenced) {
-					t.Errorf("found %s, and failed with %q", r, j.failed)
-				}
-				if len(r.Trials) < 17 {
-					t.Errorf("only %d trials were made", len(r.Trials))
-				}
+				require.Equal(t, tt.grade, r.Grade)
+				require.Contains(t, r.String(), tt.why)
+				require.Equal(t, tt.grade == agenttest.Fenced, j.failed == "")
+				require.GreaterOrEqual(t, len(r.Trials), 17)
 			})
 	}
 }
@@ -262,10 +254,9 @@ func TestLateCalls(t *testing.T) {
 				}
 				return buy(ctx, c)
 			}}
-			if r := agenttest.Find(t, ops, probe); r.Grade != tt.grade ||
-				!strings.Contains(r.String(), tt.why) {
-				t.Errorf("found %s", r)
-			}
+			r := agenttest.Find(t, ops, probe)
+			require.Equal(t, tt.grade, r.Grade)
+			require.Contains(t, r.String(), tt.why)
 			if mu.Lock(); delay != 0 {
 				t.Errorf("the service is left slow: %s", delay)
 			}
@@ -277,20 +268,15 @@ func TestLateCalls(t *testing.T) {
 func TestNoAgentIsAttached(t *testing.T) {
 	t.Parallel()
 	o, err := agenttest.Attach(t.Context(), "kiosk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer o.Close()
-	if !strings.HasPrefix(o.URL(), "http://127.0.0.1:") {
-		t.Errorf("others can reach %s", o.URL())
-	}
+	require.True(t, strings.HasPrefix(o.URL(), "http://127.0.0.1:"))
 	probe := kiosk{folder: t.TempDir()}.probe()
 	probe.Timeout = time.Millisecond
 	o.Patience = 50 * time.Millisecond
-	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) ||
-		!strings.Contains(err.Error(), "attached to "+o.URL()) {
-		t.Errorf("error %v, want one that says that no agent is attached", err)
-	}
+	_, err = o.Find(t.Context(), probe)
+	require.ErrorIs(t, err, agenttest.ErrSilent)
+	require.ErrorContains(t, err, "attached to "+o.URL())
 }
 
 // An agent that cannot read its requests, or whose replies cannot be read, gets no grade.
@@ -301,13 +287,9 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 		port.Replies:    "a reply of the agent cannot be read: ",
 	} {
 		o, err := agenttest.Attach(t.Context(), "kiosk")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: o.URL(), Region: "us-east-1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sdk := sqs.NewFromConfig(c)
 		of := func(name string) *string { return aws.String(o.URL() + "/000000000000/" + name) }
 		var agent sync.WaitGroup
@@ -330,9 +312,8 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 			}
 		})
 		probe := kiosk{folder: t.TempDir()}.probe()
-		if r, err := o.Find(t.Context(), probe); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v, %v; want %q", r, err, want)
-		}
+		_, err = o.Find(t.Context(), probe)
+		require.ErrorContains(t, err, want)
 		agent.Wait()
 		o.Close()
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
@@ -33,9 +34,7 @@ func entry(t *testing.T, call string) settings.Agent {
 	c, err := agentsfile.Parse([]byte("agents: {stock: {aws: "+call+
 		", classify: {OutOfStock: permanent, Gone: done}}}"),
 		func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.Agents["stock"]
 }
 
@@ -68,9 +67,7 @@ func config(t *testing.T, endpoint string) aws.Config {
 		}[name]
 		return v, ok
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -180,19 +177,13 @@ func TestCalls(t *testing.T) {
 				c.change = func(*worker.Call) {}
 			}
 			out, f := run(t, cfg, entry(t, c.entry), call(c.change))
-			if len(*got) != 1 {
-				t.Fatalf("%d requests: %v", len(*got), f)
-			}
+			require.Len(t, *got, 1)
 			r := (*got)[0]
 			all := r.path + " " + r.action + " " + r.body
 			for _, want := range c.want {
-				if !strings.Contains(all, want) {
-					t.Errorf("the request %s lacks %s", all, want)
-				}
+				require.Contains(t, all, want)
 			}
-			if !strings.Contains(r.header.Get("Authorization"), "/eu-west-3/") {
-				t.Errorf("signed as %s", r.header.Get("Authorization"))
-			}
+			require.Contains(t, r.header.Get("Authorization"), "/eu-west-3/")
 			if c.output != "" && (f != nil || out != c.output) {
 				t.Errorf("output %s, %v; want %s", out, f, c.output)
 			}
@@ -205,10 +196,9 @@ func TestClientContext(t *testing.T) {
 	cfg, got := service(t, answer(200, "{}"))
 	run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"), call())
 	data, err := base64.StdEncoding.DecodeString((*got)[0].header.Get("X-Amz-Client-Context"))
-	if err != nil || !strings.Contains(string(data), `"task":"o:1"`) ||
-		!strings.Contains(string(data), `"operation":"do"`) {
-		t.Errorf("client context %s, %v", data, err)
-	}
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"task":"o:1"`)
+	require.Contains(t, string(data), `"operation":"do"`)
 }
 
 // What an error means for the step. Broken by: a throttled call is permanent, or 500 is without effect.
@@ -291,9 +281,8 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg, got := service(t, c.answer)
 			_, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"), call())
-			if f == nil || len(*got) != 1 {
-				t.Fatalf("%v after %d requests", f, len(*got))
-			}
+			require.NotNil(t, f)
+			require.Len(t, *got, 1)
 			if text := f.Err.Error(); !strings.Contains(text, c.text) || strings.Contains(text, "\n") {
 				t.Errorf("%q lacks %q", text, c.text)
 			}
@@ -305,10 +294,9 @@ func TestFailures(t *testing.T) {
 	}
 	t.Run("classified as done", func(t *testing.T) {
 		cfg, _ := service(t, answer(200, `{"errorType":"Gone"}`, "X-Amz-Function-Error", "Unhandled"))
-		if out, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"),
-			call()); f != nil || out != "null" {
-			t.Errorf("%s, %v", out, f)
-		}
+		out, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"), call())
+		require.Nil(t, f)
+		require.Equal(t, "null", out)
 	})
 	t.Run("event refused", func(t *testing.T) {
 		cfg, _ := service(t, answer(200,
@@ -324,9 +312,7 @@ func TestFailures(t *testing.T) {
 func TestNetworkFailures(t *testing.T) {
 	invoke := entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Close()
 	if _, f := run(t, config(t, "http://"+l.Addr().String()), invoke, call()); f == nil || !f.NoEffect ||
 		f.Permanent {
@@ -369,11 +355,10 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	cfg, got := service(t, answer(200, "{}"))
-	if _, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"),
-		call(func(c *worker.Call) { c.Input = nil })); f != nil ||
-		(*got)[0].body != `{"idempotencyKey":"o:1/0/reserve"}` {
-		t.Errorf("no input: %v, %+v", f, *got)
-	}
+	_, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"),
+		call(func(c *worker.Call) { c.Input = nil }))
+	require.Nil(t, f)
+	require.Equal(t, `{"idempotencyKey":"o:1/0/reserve"}`, (*got)[0].body)
 }
 
 // A standard execution is started once for each key, and polled until its end.
@@ -437,17 +422,15 @@ func TestTheUndoIsAnother(t *testing.T) {
 			call(change...),
 		)
 		var m struct{ MessageDeduplicationId string }
-		if err := json.Unmarshal([]byte((*got)[0].body), &m); err != nil || m.MessageDeduplicationId == "" {
-			t.Fatalf("%s: %v", (*got)[0].body, err)
-		}
+		require.NoError(t, json.Unmarshal([]byte((*got)[0].body), &m))
+		require.NotEmpty(t, m.MessageDeduplicationId)
 		return m.MessageDeduplicationId
 	}
 	do := body()
 	again := body(func(c *worker.Call) { c.Attempt = 9 })
 	undo := body(func(c *worker.Call) { c.Operation = core.UndoOp })
-	if do != again || do == undo {
-		t.Errorf("do %s, its repetition %s, the undo %s", do, again, undo)
-	}
+	require.Equal(t, again, do)
+	require.NotEqual(t, undo, do)
 }
 
 // An undo waits until the execution that the do of its step has started has ended, however the operations are
@@ -456,9 +439,7 @@ func TestAnUndoWaitsForTheExecution(t *testing.T) {
 	c, err := agentsfile.Parse([]byte("agents: {stock: {aws: {invoke: '"+arn("lambda", "function:unship")+
 		"'}, operations: {'*': {}, ship: {aws: {startExecution: '"+arn("states", "stateMachine:ship")+"'}}}}}"),
 		func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := c.Agents["stock"]
 	status := func(status string) func(http.ResponseWriter) {
 		return answer(200, `{"executionArn":"x","stateMachineArn":"y","startDate":1,"status":"`+status+`"}`)

@@ -52,13 +52,9 @@ func trusting(t *testing.T, srv *httptest.Server, text string, values map[string
 ) func() (any, error) {
 	t.Helper()
 	a, err := agentOf(text, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := New("payment", a.Agent, a.Operations, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	if srv != nil {
 		trust(s, srv)
@@ -137,9 +133,7 @@ func TestOAuth2(t *testing.T) {
 			t.Fatalf("%s, %v", out, err)
 		}
 	}
-	if state.issued != 1 {
-		t.Errorf("%d tokens for 3 calls", state.issued)
-	}
+	require.Equal(t, 1, state.issued)
 	state.accepted = "token-2" // the first was revoked
 	if _, err := charge(); err != nil || state.issued != 2 {
 		t.Errorf("after a 401: %v, %d tokens", err, state.issued)
@@ -153,13 +147,10 @@ func TestOAuth2(t *testing.T) {
 	state.issued = 0
 	charge = charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})
 	for range 2 {
-		if _, err := charge(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := charge()
+		require.NoError(t, err)
 	}
-	if state.issued != 2 {
-		t.Errorf("%d tokens that end soon for 2 calls", state.issued)
-	}
+	require.Equal(t, 2, state.issued)
 	state.prefix = strings.Repeat("x", 20_000)
 	_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
 	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != core.CodeUnauthorized {
@@ -236,18 +227,13 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
 		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},
 	} {
-		if _, err := agentOf(c.text, values); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.text, err, c.want)
-		}
+		_, err := agentOf(c.text, values)
+		require.ErrorContains(t, err, c.want, c.text)
 	}
 	a, err := agentOf(token("https://login.example/t"), values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := New("payment", a.Agent, a.Operations, Options{Resolver: fixed("10.1.2.3")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = s.Operations()[worker.AnyOperation].Run(t.Context(), worker.Call{Name: "charge"})
 	if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect {
 		t.Errorf("a token endpoint in a private network: %+v", f)
@@ -278,9 +264,8 @@ func TestSigV4(t *testing.T) {
 	for text, region := range map[string]string{"": "eu-west-3", ", region: us-west-2": "us-west-2"} {
 		charge := charging(t, "url: '"+srv.URL+"', auth: {sigv4: {service: execute-api"+text+"}}", nil,
 			Options{AWS: c})
-		if _, err := charge(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := charge()
+		require.NoError(t, err)
 		if a := got.Get("Authorization"); !strings.HasPrefix(a, "AWS4-HMAC-SHA256 Credential=AKID/") ||
 			!strings.Contains(a, "/"+region+"/execute-api/") || !strings.Contains(a, "idempotency-key") ||
 			got.Get("X-Amz-Security-Token") != "tok" {
@@ -305,21 +290,15 @@ func TestSigV4(t *testing.T) {
 func certificate(t *testing.T) (chain, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotAfter: time.Now().
 			Add(time.Hour),
 	}, &x509.Certificate{SerialNumber: big.NewInt(1)}, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bytes, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}))
 }
@@ -330,13 +309,9 @@ func TestClientCertificates(t *testing.T) {
 		"auth: {certificate: {chain: '${env:CHAIN}', key: '${env:KEY}'}}"
 	chain, key := certificate(t)
 	a, err := agentOf(text, map[string]string{"CHAIN": chain, "KEY": "nonsense"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := New("payment", a.Agent, a.Operations, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "certificate cannot be read") {
-		t.Errorf("%v", err)
-	}
+	require.NoError(t, err)
+	_, err = New("payment", a.Agent, a.Operations, Options{})
+	require.ErrorContains(t, err, "certificate cannot be read")
 	var shown atomic.Int32
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		shown.Store(int32(len(r.TLS.PeerCertificates)))
@@ -405,9 +380,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%s: %s, %v", url, out, err)
 		}
 	}
-	if count.Load() != 2 {
-		t.Errorf("%d calls through the proxy", count.Load())
-	}
+	require.Equal(t, int32(2), count.Load())
 	charge := trusting(t, srv, "proxy: '"+through.URL+"', url: 'https://example.com'", nil, Options{})
 	_, err := charge()
 	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "proxy" ||

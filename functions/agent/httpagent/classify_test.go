@@ -10,9 +10,10 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // answering is a service that answers every call of /sNNN with that status and the body.
@@ -107,29 +108,7 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 		if err != nil {
 			f = failureOf(t, err)
 		}
-		if !tt.want(f) {
-			t.Errorf("%s: %+v", name, f)
-		}
-	}
-}
-
-// P45. A worker answers what the class says.
-func TestRepliesOfClassifiedStatuses(t *testing.T) {
-	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+
-		"', classify: {409: done, 503: permanent}}}", Options{}))
-	for name, want := range map[string]core.Outcome{
-		"s409": core.OutcomeDone, "s503": core.OutcomeFailed,
-		"s502": core.OutcomeRetryLater,
-	} {
-		e.worker.Handle(t.Context(),
-			port.Delivery{
-				Message:  port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)},
-				Received: 1,
-			})
-		replies := e.replies(t)
-		if len(replies) != 1 || replies[0].Outcome != want {
-			t.Errorf("%s: %+v", name, replies)
-		}
+		require.True(t, tt.want(f), name)
 	}
 }
 
@@ -138,12 +117,10 @@ func TestChecksDoNotGoByClassify(t *testing.T) {
 	s := serviceOf(t, "agents: {payment: {url: '"+answering(t, "")+
 		"', classify: {404: done, 409: done}, operations: {s404: {check: {path: /s404}}, s409: {check: "+
 		"{path: /s409}}}}}", Options{})
-	if happened, _, err := s.Operations()["s404"].Check(context.Background(), call()); happened ||
-		err != nil {
-		t.Errorf("404: happened %v, %v", happened, err)
-	}
-	if happened, _, err := s.Operations()["s409"].Check(context.Background(), call()); happened ||
-		err == nil {
-		t.Errorf("409: happened %v, %v", happened, err)
-	}
+	happened, _, err := s.Operations()["s404"].Check(context.Background(), call())
+	require.False(t, happened)
+	require.NoError(t, err)
+	happened, _, err = s.Operations()["s409"].Check(context.Background(), call())
+	require.False(t, happened)
+	require.Error(t, err)
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -23,9 +25,7 @@ import (
 func keeping(t *testing.T, serve func(conn net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var conns []net.Conn
@@ -125,10 +125,8 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 		c := call()
 		c.Input = nil
 		calls, failed := many(s, c)
-		if len(failed) > 0 || served.Load() != calls {
-			t.Fatalf("%s: %d of %d calls failed, %d were served: %.300s",
-				method, len(failed), calls, served.Load(), failed)
-		}
+		require.Empty(t, failed, method)
+		require.Equal(t, calls, served.Load(), method)
 		for range 50 {
 			if happened, _, err := s.Operations()["charge"].Check(t.Context(), c); !happened || err != nil {
 				t.Fatalf("%s: a check: %v, %v", method, happened, err)
@@ -149,12 +147,9 @@ func TestTheBodyOfACallWithoutInput(t *testing.T) {
 		s := serviceOf(t, fmt.Sprintf(withMethod, srv.URL, method), Options{})
 		c := call()
 		c.Input = nil
-		if _, err := run(s, c); err != nil {
-			t.Error(err)
-		}
-		if body := <-got; body != want {
-			t.Errorf("%s: %q; want %q", method, body, want)
-		}
+		_, err := run(s, c)
+		require.NoError(t, err)
+		require.Equal(t, want, <-got, "%v", method)
 		s.Close()
 		srv.Close()
 	}
@@ -177,9 +172,8 @@ func TestBytesBeyondAResponseAreNeverAResponse(t *testing.T) {
 		}
 	})
 	calls, failed := many(serviceOf(t, simple(url), Options{}), call())
-	if len(failed) > 0 || served.Load() != calls {
-		t.Errorf("%d of %d calls failed, %d were served: %.300s", len(failed), calls, served.Load(), failed)
-	}
+	require.Empty(t, failed)
+	require.Equal(t, calls, served.Load())
 }
 
 // Bytes before a request close the connection. The failure says that nothing was sent, and nothing was.
@@ -229,9 +223,8 @@ func TestACallWithoutABodyIsSentOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := run(s, c)
-		if f := failureOf(t, err); f.NoEffect || served.Load() != 2 {
-			t.Errorf("%s: %d requests: %+v", method, served.Load(), f)
-		}
+		require.False(t, failureOf(t, err).NoEffect, method)
+		require.Equal(t, int32(2), served.Load(), method)
 	}
 }
 
@@ -251,12 +244,9 @@ func TestAConnectionThatIsSpokenToTooEarly(t *testing.T) {
 	}
 	go receive()
 	c.begin()
-	if _, err := far.Write([]byte("b")); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-read; !errors.Is(err, errUnasked) {
-		t.Errorf("bytes before a request: %v", err)
-	}
+	_, err := far.Write([]byte("b"))
+	require.NoError(t, err)
+	require.ErrorIs(t, <-read, errUnasked)
 	if _, err := c.Write([]byte("r")); !errors.Is(err, net.ErrClosed) || c.end() {
 		t.Errorf("a request after them: %v", err)
 	}
@@ -271,9 +261,8 @@ func TestTheEndOfARequestThatFailed(t *testing.T) {
 		c.begin()
 		go func() { _, _ = io.Copy(io.Discard, far) }()
 		if written {
-			if _, err := c.Write([]byte("r")); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.Write([]byte("r"))
+			require.NoError(t, err)
 		}
 		first := c.end()
 		_, err := c.Write([]byte("r"))
@@ -299,9 +288,8 @@ func TestARequestWaitsForTheEndOfOldBytes(t *testing.T) {
 			early := begun.Load()
 			end(c)
 			synctest.Wait()
-			if early || !begun.Load() {
-				t.Errorf("%s: begun before: %v, after: %v", name, early, begun.Load())
-			}
+			require.False(t, early, name)
+			require.True(t, begun.Load(), name)
 			_ = c.Close()
 			_ = far.Close()
 		})

@@ -2,7 +2,6 @@ package httpagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +10,12 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -33,9 +32,8 @@ func TestRequestsWithoutABody(t *testing.T) {
 		"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
 	c := call()
 	c.Trace = ""
-	if _, err := run(s, c); err != nil {
-		t.Fatal(err)
-	}
+	_, err := run(s, c)
+	require.NoError(t, err)
 	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
 		t.Errorf("%s with %s", got.Method, body)
 	}
@@ -46,9 +44,7 @@ func TestRequestsWithoutABody(t *testing.T) {
 		"Accept":          {"application/json"},
 		"User-Agent":      {"stepkeeper"},
 	} {
-		if fmt.Sprint(got.Header.Values(name)) != fmt.Sprint(want) {
-			t.Errorf("header %s is %q, want %q", name, got.Header.Values(name), want)
-		}
+		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got.Header.Values(name)), "%v %v", name, want)
 	}
 	c.Name = "refund"
 	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` ||
@@ -84,37 +80,6 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A plain service gets a connection of its own for each call: one that the server has just dropped
-// would leave the call in doubt. Others keep theirs.
-func TestConnections(t *testing.T) {
-	for grade, want := range map[core.Grade]int32{core.Plain: 3, core.Idempotent: 1, core.Fenced: 1} {
-		var conns atomic.Int32
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_,
-				_ = io.WriteString(w, "{}")
-		}))
-		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				conns.Add(1)
-			}
-		}
-		srv.Start()
-		s := serviceOf(t, simple(srv.URL), Options{})
-		for range 3 {
-			c := call()
-			c.Grade = grade
-			if _, err := run(s, c); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if n := conns.Load(); n != want {
-			t.Errorf("%s: %d connections for 3 calls, want %d", grade, n, want)
-		}
-		s.Close()
-		srv.Close()
-	}
-}
-
 // Statuses beyond the classes are answers without a meaning, and prove nothing.
 func TestOddStatuses(t *testing.T) {
 	for _, status := range []int{600, 700, 999} {
@@ -138,50 +103,6 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 	_, err := run(serviceOf(t, simple(url), Options{}), call())
 	if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Code != "network" {
 		t.Errorf("%+v", f)
-	}
-}
-
-// The texts that reach the operator, whole.
-func TestTextsOfFailures(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status int
-		body   string
-		want   string
-	}{
-		"no JSON":       {500, "<h1>stack</h1>", "POST /charge answered 500, the service failed"},
-		"no words":      {500, `{"a":1}`, "POST /charge answered 500, the service failed"},
-		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
-		"all forms": {
-			422, `{"title":"t","detail":"d","message":"m","error":"e"}`,
-			"POST /charge answered 422, refused: t: d: m: e",
-		},
-		"an object": {
-			422, `{"title":"t","error":{"code":"c","message":"n"}}`,
-			"POST /charge answered 422, refused: t: c: n",
-		},
-		"not JSON": {
-			200, "OK",
-			"POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid " +
-				"character 'O' at start of value; let the service answer JSON, or say output: ignore",
-		},
-		"200 letters": {
-			422, `{"message":"` + strings.Repeat("é", 200) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200),
-		},
-		"201 letters": {
-			422, `{"message":"` + strings.Repeat("é", 201) + `"}`,
-			"POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…",
-		},
-	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
-		}))
-		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
-		if f := failureOf(t, err); f.Error() != tt.want {
-			t.Errorf("%s: %s\nwant %s", name, f, tt.want)
-		}
-		srv.Close()
 	}
 }
 
@@ -239,9 +160,8 @@ func TestEverythingEndsWithItsContext(t *testing.T) {
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			start := time.Now()
-			if err := wait(ctx); err == nil || time.Since(start) != 3*time.Second {
-				t.Errorf("%s: %v after %s", name, err, time.Since(start))
-			}
+			require.Error(t, wait(ctx), name)
+			require.Equal(t, 3*time.Second, time.Since(start), name)
 			cancel()
 		}
 		s.Close()
@@ -302,24 +222,21 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
 	t.Cleanup(srv.Close)
 	local := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
-	if out, err := run(serviceOf(t, simple(local), Options{}), call()); err != nil ||
-		!strings.Contains(fmt.Sprintf("%s", out), "name") {
-		t.Errorf("by the resolver of the system: %v, %v", out, err)
-	}
+	out, err := run(serviceOf(t, simple(local), Options{}), call())
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprintf("%s", out), "name")
 	var tried []time.Duration
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		end, _ := ctx.Deadline()
 		tried = append(tried, time.Until(end).Round(time.Second))
 		return nil, errors.New("closed")
 	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443"); err == nil ||
-		len(tried) != 1 || tried[0] != 5*time.Second {
-		t.Errorf("tried with %v, %v", tried, err)
-	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34"); err == nil ||
-		len(tried) != 1 {
-		t.Errorf("an address without a port: %v", err)
-	}
+	_, err = guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443")
+	require.Error(t, err)
+	require.Equal(t, []time.Duration{5 * time.Second}, tried)
+	_, err = guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34")
+	require.Error(t, err)
+	require.Len(t, tried, 1)
 }
 
 type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -330,59 +247,21 @@ func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]neti
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
-	if _, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "was not completed") {
-		t.Errorf("%v", err)
-	}
+	_, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{})
+	require.ErrorContains(t, err, "was not completed")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer srv.Close()
 	c, err := parse([]byte(simple(srv.URL)), env())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := New("payment", c["payment"].Agent, c["payment"].Operations, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	_, err = run(s, call())
 	if f := failureOf(t, err); f.RetryAfter < 50*time.Second || f.RetryAfter > time.Minute {
 		t.Errorf("%+v", f)
-	}
-}
-
-// What a check says besides its status does not matter; where it cannot be asked, nothing is known.
-func TestAnswersOfChecks(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status   int
-		body     string
-		happened bool
-		code     string
-	}{
-		"no JSON":  {200, "OK", true, ""},
-		"too long": {200, `"` + strings.Repeat("a", 200) + `"`, true, ""},
-		"refused":  {403, `{"message":"who are you"}`, false, "http-403"},
-		"broken":   {500, "", false, "http-500"},
-		"moved":    {301, "", false, "http-301"},
-	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if b, _ := io.ReadAll(r.Body); string(b) != "{}" {
-				t.Errorf("%s: asked with %s", name, b)
-			}
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
-		}))
-		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
-			"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
-		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
-		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 ||
-			(err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
-			t.Errorf("%s: happened %v, %v, %v", name, happened, out, err)
-		}
-		srv.Close()
 	}
 }
 
@@ -405,10 +284,9 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 		file := "agents: {payment: {url: '" + srv.URL + "', headers: {X-Key: '${env:KEY}'}}}"
 		_, err := run(serviceOf(t, file, Options{}, "KEY", "s3cret-host"), call())
 		f := failureOf(t, err)
-		if text := "configure the address where the service really is" + want; f.Code != "http-302" ||
-			!strings.HasSuffix(f.Error(), text) {
-			t.Errorf("%q: %v", location, f)
-		}
+		text := "configure the address where the service really is" + want
+		require.Equal(t, "http-302", f.Code, location)
+		require.True(t, strings.HasSuffix(f.Error(), text), location)
 		srv.Close()
 	}
 }

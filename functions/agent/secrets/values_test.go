@@ -2,11 +2,12 @@ package secrets_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
@@ -22,12 +23,8 @@ func TestValues(t *testing.T) {
 		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"},"KEY":{"parameter":"/pay/key"}}`,
 		"PLAIN":               "as it is",
 	}), func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if calls := s.Calls(); len(calls) > 0 {
-		t.Errorf("asked before there was work (rule 13): %q", calls)
-	}
+	require.NoError(t, err)
+	require.Empty(t, s.Calls())
 	get := func(name, want string) {
 		t.Helper()
 		if got, err := v.Get(context.Background(), name); err != nil || got != want {
@@ -36,15 +33,12 @@ func TestValues(t *testing.T) {
 	}
 	asked := func(want string) {
 		t.Helper()
-		if got := strings.Join(s.Calls(), ", "); got != want {
-			t.Errorf("calls: %s; want %s", got, want)
-		}
+		require.Equal(t, want, strings.Join(s.Calls(), ", "))
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := v.Get(ended, "TOKEN"); !errors.Is(err, context.Canceled) {
-		t.Errorf("read past the end of the context: %v", err)
-	}
+	_, err = v.Get(ended, "TOKEN")
+	require.ErrorIs(t, err, context.Canceled)
 	get("TOKEN", "s3cret")
 	get("KEY", "p4ram")
 	get("PLAIN", "as it is")
@@ -58,17 +52,15 @@ func TestValues(t *testing.T) {
 	s.Fail("secretsmanager.GetSecretValue")
 	now = now.Add(secrets.RenewAfter)
 	get("TOKEN", "s3cret") // what was read before stays
-	if _, err := v.Get(context.Background(), "OTHER"); err == nil || !strings.Contains(err.Error(), "OTHER") {
-		t.Errorf("a secret that is nowhere: %v", err)
-	}
+	_, err = v.Get(context.Background(), "OTHER")
+	require.ErrorContains(t, err, "OTHER")
 }
 
 // What was made of secrets is made again when they are old, and what was made of none is not.
 func TestMaxAge(t *testing.T) {
-	if with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}),
-		secrets.MaxAge(nil); with != 15*time.Minute || without < 1000*time.Hour {
-		t.Errorf("%v with secrets, %v without", with, without)
-	}
+	with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}), secrets.MaxAge(nil)
+	require.Equal(t, 15*time.Minute, with)
+	require.GreaterOrEqual(t, without, 1000*time.Hour)
 }
 
 // Operations that ask at the same time have the secrets read once.
@@ -76,9 +68,7 @@ func TestValuesAreReadOnce(t *testing.T) {
 	s := awsstub.New(t)
 	v, err := secrets.Environment(
 		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -88,9 +78,7 @@ func TestValuesAreReadOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if calls := s.Calls(); len(calls) != 1 {
-		t.Errorf("calls: %q", calls)
-	}
+	require.Len(t, s.Calls(), 1)
 }
 
 func TestValuesThatCannotBeRead(t *testing.T) {
@@ -98,20 +86,14 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 	s.Fail("secretsmanager.GetSecretValue")
 	v, err := secrets.Environment(
 		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := v.Get(context.Background(), "TOKEN"); err == nil ||
-		!strings.Contains(err.Error(), "secret TOKEN") {
-		t.Errorf("%v", err)
-	}
+	require.NoError(t, err)
+	_, err = v.Get(context.Background(), "TOKEN")
+	require.ErrorContains(t, err, "secret TOKEN")
 	for name, env := range map[string]map[string]string{
 		deployment.VarSecrets: {deployment.VarSecrets: `{"TOKEN":{}}`},
 		"AWS_REGION":          {deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`, "AWS_REGION": ""},
 	} {
-		if _, err := secrets.Environment(s.Environment(env), time.Now); err == nil ||
-			!strings.Contains(err.Error(), name) {
-			t.Errorf("%v; want %s", err, name)
-		}
+		_, err := secrets.Environment(s.Environment(env), time.Now)
+		require.ErrorContains(t, err, name)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -128,9 +130,7 @@ func TestCrashesOfPlainOperations(t *testing.T) {
 			}
 		}
 	}
-	if crashes < 500 {
-		t.Errorf("only %d crashes happened", crashes)
-	}
+	require.GreaterOrEqual(t, crashes, 500)
 }
 
 // plainLife sends a do, its redeliveries, a second attempt, then the undo, likewise. It answers how
@@ -162,9 +162,7 @@ func plainLife(t *testing.T, name string, s *service, first, second int) (crashe
 		},
 	}
 	w, err := worker.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	attempt := 0
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
 		for range 2 { // attempts
@@ -193,9 +191,8 @@ func plainLife(t *testing.T, name string, s *service, first, second int) (crashe
 // judge holds the replies to what the service knows.
 func judge(t *testing.T, name string, s *service, replies []*message.Reply) {
 	t.Helper()
-	if s.dos > 1 || s.undos > 1 {
-		t.Fatalf("%s: %d effects, %d undone", name, s.dos, s.undos)
-	}
+	require.LessOrEqual(t, s.dos, 1)
+	require.LessOrEqual(t, s.undos, 1)
 	for _, r := range replies {
 		if r.Outcome != core.OutcomeDone {
 			continue

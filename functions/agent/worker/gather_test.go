@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -61,9 +63,8 @@ func TestGatherSendsTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(q.sends) != 1 || len(q.sends[0]) != len(bodies) {
-		t.Errorf("sent as %v", q.sends)
-	}
+	require.Len(t, q.sends, 1)
+	require.Len(t, q.sends[0], len(bodies))
 }
 
 func TestGatherDoesNotWaitInVain(t *testing.T) {
@@ -73,12 +74,8 @@ func TestGatherDoesNotWaitInVain(t *testing.T) {
 	g.Send(t.Context(), text("alone"))
 	g.end()
 	g.Send(t.Context(), text("without a beginning"))
-	if len(q.sends) != 2 {
-		t.Errorf("sent as %v", q.sends)
-	}
-	if errs := g.Send(t.Context(), nil); len(errs) != 0 {
-		t.Errorf("nothing: %v", errs)
-	}
+	require.Len(t, q.sends, 2)
+	require.Empty(t, g.Send(t.Context(), nil))
 }
 
 func TestGatherSendsAFullBatch(t *testing.T) {
@@ -91,9 +88,7 @@ func TestGatherSendsAFullBatch(t *testing.T) {
 		messages = append(messages, text("x")...)
 	}
 	g.Send(t.Context(), messages)
-	if len(q.sends) != 1 {
-		t.Errorf("sent as %v", q.sends)
-	}
+	require.Len(t, q.sends, 1)
 }
 
 func TestGatherLingersNoLonger(t *testing.T) {
@@ -103,9 +98,7 @@ func TestGatherLingersNoLonger(t *testing.T) {
 	g.begin() // it is slow
 	g.Send(t.Context(), text("first"))
 	g.Send(t.Context(), text("second"))
-	if len(q.sends) != 2 {
-		t.Errorf("sent as %v", q.sends)
-	}
+	require.Len(t, q.sends, 2)
 }
 
 // A sender waits until the last of those that may send has ended, or for the linger: its own, and not an
@@ -120,9 +113,7 @@ func TestGatherWaits(t *testing.T) {
 			synctest.Wait()
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			if len(q.sends) != want {
-				t.Errorf("sent as %v, want %d", q.sends, want)
-			}
+			require.Len(t, q.sends, want)
 		}
 		g.begin()
 		g.begin()
@@ -147,14 +138,11 @@ func TestGatherOutlivesOneSender(t *testing.T) {
 	if err := g.Send(ctx, text("x"))[0]; err != nil || len(q.sends) != 1 || !q.deadlines[0].Equal(deadline) {
 		t.Errorf("%v, sent as %v until %v", err, q.sends, q.deadlines)
 	}
-	if err := g.Send(t.Context(), text("x"))[0]; err != nil || !q.deadlines[1].IsZero() {
-		t.Errorf("%v, until %v", err, q.deadlines)
-	}
+	require.NoError(t, g.Send(t.Context(), text("x"))[0])
+	require.True(t, q.deadlines[1].IsZero())
 	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if err := g.Send(past, text("x"))[0]; !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("after the deadline: %v", err)
-	}
+	require.ErrorIs(t, g.Send(past, text("x"))[0], context.DeadlineExceeded)
 }
 
 // A send that panics ends the wait of every sender.
@@ -172,9 +160,7 @@ func TestGatherSurvivesAPanic(t *testing.T) {
 				})
 			}()
 		}
-		if err := <-failed; !errors.Is(err, errSend) {
-			t.Errorf("error %v", err)
-		}
+		require.ErrorIs(t, <-failed, errSend)
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -90,9 +92,7 @@ func TestEnterWithAFact(t *testing.T) {
 				}
 				plain, plainMove, plainDo := enter(e, op, 7, nil, false)
 				again, againMove, againDo := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 4}, false)
-				if fmt.Sprint(again, againMove, againDo) != fmt.Sprint(plain, plainMove, plainDo) {
-					t.Errorf("%s: a fact of an old command was applied: %+v", name, again)
-				}
+				require.Equal(t, fmt.Sprint(plain, plainMove, plainDo), fmt.Sprint(again, againMove, againDo))
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -61,9 +63,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 				Agent: "payment", Clock: b.clock, Log: log, Replies: replies,
 				Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger(),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return w
 		}
 		usual := workerOf(discard{}, discard{}, always(nil, nil))
@@ -88,23 +88,17 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		q := &watchedQueue{refuses: port.ErrUnavailable}
 		b.worker = usual
 		stop := watching(b, q, worker.Pump{})
-		if err := b.queue("requests-payment").Send(t.Context(),
-			[]port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t,
+			b.queue("requests-payment").Send(t.Context(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0])
 		synctest.Wait()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, stop())
 		lines := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n"))
 		about := 0
 		ofOrders := 0
 		for _, line := range lines {
 			seen := map[string]bool{}
 			for _, key := range keysOf(t, line) {
-				if seen[key] {
-					t.Errorf("%s is there twice: %s", key, line)
-				}
+				require.False(t, seen[key], "%v %v", key, line)
 				seen[key] = true
 			}
 			if seen["messageId"] {
@@ -114,9 +108,8 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 				ofOrders++
 			}
 		}
-		if len(lines) < 15 || about < 8 || ofOrders < 5 {
-			t.Errorf("%d lines, %d about a message, %d of orders:\n%s", len(lines), about, ofOrders,
-				written.String())
-		}
+		require.GreaterOrEqual(t, len(lines), 15)
+		require.GreaterOrEqual(t, about, 8)
+		require.GreaterOrEqual(t, ofOrders, 5)
 	})
 }

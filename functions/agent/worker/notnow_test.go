@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -53,23 +56,17 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 			}
 			if attempt%4 == 3 { // now and then another one
 				others++
-				if r := b.asked(fmt.Sprint("good-", attempt)); r.Outcome != core.OutcomeDone {
-					t.Fatalf("after %d failures of one order another one is answered %s: %+v", attempt,
-						r.Outcome, r.Error)
-				}
+				require.Equal(t, core.OutcomeDone, b.asked(fmt.Sprint("good-", attempt)).Outcome, "%v", attempt)
 			}
 		}
-		if want := 60*3 + others; calls != want || b.worker.Stats().Breakers["charge"] != "closed" {
-			t.Errorf("%d calls, want %d; the breaker is %s", calls, want, b.worker.Stats().Breakers["charge"])
-		}
+		require.Equal(t, 60*3+others, calls)
+		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 		sick = true
 		for n := range 4 {
 			b.asked(fmt.Sprint("sick-", n))
 		}
 		// with the one that has failed before
-		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
-			t.Errorf("5 orders have failed, and the breaker is %s", state)
-		}
+		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
 	})
 }
 
@@ -91,63 +88,69 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 		for n := range 20 {
 			before := calls
 			r := b.asked(fmt.Sprint("o-", n), twice)
-			if made := calls > before; made == (r.Error.Code == core.CodeBreakerOpen) ||
-				made == strings.Contains(r.Error.Message, "not made") {
-				t.Fatalf("%d calls were made, and the answer is %+v", calls-before, r.Error)
-			}
+			made := calls > before
+			require.NotEqual(t, r.Error.Code == core.CodeBreakerOpen, made)
+			require.NotEqual(t, strings.Contains(r.Error.Message, "not made"), made)
 			if r.Error.Code == core.CodeBreakerOpen &&
 				(!strings.Contains(r.Error.Message, "http-503: down") || r.RetryAfter <= 0) {
 				t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
 			}
 			time.Sleep(time.Second)
 		}
-		if calls < 5 || calls > 12 {
-			t.Errorf("%d calls for 20 orders in 20 s", calls)
-		}
+		require.GreaterOrEqual(t, calls, 5)
+		require.LessOrEqual(t, calls, 12)
 	})
 }
 
-// P45. Refused credentials are tried once in a handling, and never count as a failure of the step, unless
-// an earlier call of the same handling is in doubt: then its failure is the answer.
-func TestRefusedCredentials(t *testing.T) {
-	refused := worker.Unauthorized(errors.New("the token has expired"))
+// P45. Refused credentials and not-yet are tried once in a handling, and never count as a failure of the step, unless
+// an earlier call of the same handling is in doubt: then its failure is the answer. Not-yet is tried again after the
+// time that the operation names.
+func TestTurnedAway(t *testing.T) {
+	turned := map[string]error{
+		core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")),
+		core.CodeNotYet:       fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute)),
+	}
 	for name, tt := range map[string]struct {
-		answers []error
-		grade   core.Grade
-		code    string
-		calls   int
+		before error // of the first call; nil for none
+		own    bool  // the operation only uses the code, and proves nothing
+		grade  core.Grade
+		code   string // "" for that of the answer
+		calls  int
 	}{
-		"at once": {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
-		"plain":   {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
-		"after a call in doubt": {
-			[]error{worker.WithCode(errors.New("down"), "http-500"), refused},
-			core.Idempotent, "http-500", 2,
-		},
-		"after one that had no effect": {
-			[]error{worker.NoEffect(errors.New("busy")), refused},
-			core.Idempotent, core.CodeUnauthorized, 2,
-		},
-		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"),
-			core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
+		"at once":                      {nil, false, core.Idempotent, "", 1},
+		"plain":                        {nil, false, core.Plain, "", 1},
+		"after a call in doubt":        {worker.WithCode(errors.New("down"), "http-500"), false, core.Idempotent, "http-500", 2},
+		"after one that had no effect": {worker.NoEffect(errors.New("busy")), false, core.Idempotent, "", 2},
+		"perhaps after its effect":     {nil, true, core.Idempotent, "failed", 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{
-						Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
+		for code, answer := range turned {
+			t.Run(name+", "+code, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					calls := 0
+					b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
 						Operations: charge(func(context.Context, worker.Call) (any, error) {
 							calls++
-							return nil, tt.answers[min(calls, len(tt.answers))-1]
+							switch {
+							case tt.own:
+								return nil, worker.WithCode(errors.New("who knows"), code)
+							case tt.before != nil && calls == 1:
+								return nil, tt.before
+							}
+							return nil, answer
 						}),
 					})
-				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code ||
-					name != "perhaps after its effect" && calls != tt.calls {
-					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-				}
+					r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
+					require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+					require.Equal(t, cmp.Or(tt.code, code), r.Error.Code)
+					require.Equal(t, tt.calls, calls)
+					if r.Error.Code == core.CodeNotYet {
+						require.Equal(t, core.Minute, r.RetryAfter)
+						require.Equal(t, "the parcel was not collected: the service says: not yet", r.Error.Message)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -167,89 +170,16 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 			})})
 		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 50 {
-			if r := b.asked(fmt.Sprint("o-", n), short); r.Error.Code != core.CodeUnauthorized ||
-				r.Outcome != core.OutcomeRetryLater {
-				t.Fatalf("order %d: %s %+v", n, r.Outcome, r.Error)
-			}
+			r := b.asked(fmt.Sprint("o-", n), short)
+			require.Equal(t, core.CodeUnauthorized, r.Error.Code, "%v", n)
+			require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%v", n)
 		}
-		if calls != 5 {
-			t.Errorf("%d calls of 50 with refused credentials; the breaker opens at 5", calls)
-		}
+		require.Equal(t, 5, calls)
 		expired = false
 		time.Sleep(6 * time.Second)
-		if r := b.asked("o-51", short); r.Outcome != core.OutcomeDone ||
-			b.worker.Stats().Breakers["charge"] != "closed" {
-			t.Errorf("%s, the breaker is %s", r.Outcome, b.worker.Stats().Breakers["charge"])
-		}
+		require.Equal(t, core.OutcomeDone, b.asked("o-51", short).Outcome)
+		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 	})
-}
-
-// P45. What is answered not-yet is tried once in a handling, and after the time that the operation names;
-// where an earlier call of the handling is in doubt, that is the answer.
-func TestNotYet(t *testing.T) {
-	notYet := fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute))
-	for name, tt := range map[string]struct {
-		answers []error
-		grade   core.Grade
-		code    string
-		calls   int
-	}{
-		"at once": {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
-		"plain":   {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
-		"after a call in doubt": {
-			[]error{worker.WithCode(errors.New("down"), "http-500"), notYet},
-			core.Idempotent, "http-500", 2,
-		},
-		"after one that had no effect": {
-			[]error{worker.NoEffect(errors.New("busy")), notYet},
-			core.Idempotent, core.CodeNotYet, 2,
-		},
-		"perhaps after its effect": {
-			[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)},
-			core.Idempotent, "failed", 3,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{
-						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, tt.answers[min(calls, len(tt.answers))-1]
-						}),
-					})
-				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || calls != tt.calls {
-					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-				}
-				if tt.code == core.CodeNotYet && (r.RetryAfter != core.Minute ||
-					r.Error.Message != "the parcel was not collected: the service says: not yet") {
-					t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
-				}
-			})
-		})
-	}
-}
-
-// P45. A service that answers not-yet works: however many orders poll it, the breaker stays closed. Broken
-// by: not-yet counts for the breaker.
-func TestPollsDoNotOpenTheBreaker(t *testing.T) {
-	calls := 0
-	b := newBench(t, memory.NewClock(noon),
-		worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-			calls++
-			return nil, worker.NotYet(0)
-		})})
-	for n := range 50 {
-		if r := b.asked(fmt.Sprint("o-", n)); r.Error.Code != core.CodeNotYet {
-			t.Fatalf("order %d: %+v", n, r.Error)
-		}
-	}
-	if state := b.worker.Stats().Breakers["charge"]; calls != 50 || state != "closed" {
-		t.Errorf("%d calls of 50, the breaker is %s", calls, state)
-	}
 }
 
 // P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next
@@ -274,10 +204,8 @@ func TestNotYetIsAProof(t *testing.T) {
 			r.NoEffect != pivot {
 			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
 		}
-		if r := b.asked("o-1", change,
-			func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
-			t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
-		}
+		require.Equal(t, core.OutcomeDone, b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }).Outcome)
+		require.Equal(t, 2, calls)
 	}
 }
 
@@ -331,9 +259,7 @@ func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
 	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
 		b.asked(order)
 	}
-	if state := b.worker.Stats().Breakers["charge"]; state != "open" {
-		t.Errorf("two of the last three calls have failed, of two orders, and the breaker is %s", state)
-	}
+	require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
 }
 
 // P45. A call that had no effect while the breaker is not closed counts for the breaker, and never for the
@@ -360,9 +286,7 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 				})
 				soon := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 				first := b.asked("first", soon) // the breaker is closed after it
-				if first.Error.Code == core.CodeBreakerOpen {
-					t.Errorf("the breaker was closed, and the reply is %+v", first.Error)
-				}
+				require.NotEqual(t, core.CodeBreakerOpen, first.Error.Code)
 				for n := range 20 {
 					before := calls
 					r := b.asked(fmt.Sprint("o-", n), soon)
@@ -372,9 +296,8 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 					}
 					time.Sleep(time.Second)
 				}
-				if calls < 4 || b.worker.Stats().Breakers["charge"] == "closed" {
-					t.Errorf("%d calls; the breaker is %s", calls, b.worker.Stats().Breakers["charge"])
-				}
+				require.GreaterOrEqual(t, calls, 4)
+				require.NotEqual(t, "closed", b.worker.Stats().Breakers["charge"])
 			})
 		})
 	}

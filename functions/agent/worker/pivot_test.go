@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -170,20 +172,15 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 				if step.fact != "" {
 					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1}
 				}
-				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete ||
-					calls != step.calls {
-					t.Fatalf("step %d: verdict %+v, %d calls; log:\n%s", i, v, calls, b.log)
-				}
+				require.True(t, b.worker.Handle(context.Background(), delivery(req)).Delete, "%v", i)
+				require.Equal(t, step.calls, calls, "%v", i)
 				if step.outcome == "" {
-					if n := len(b.replies()); n != 0 {
-						t.Fatalf("step %d: %d replies, want silence", i, n)
-					}
+					require.Empty(t, b.replies(), "%v", i)
 					continue
 				}
-				if r := b.reply(); r.Outcome != step.outcome || r.NoEffect != step.noEffect {
-					t.Fatalf("step %d: %s, noEffect %v, %+v; log:\n%s", i, r.Outcome, r.NoEffect, r.Error,
-						b.log)
-				}
+				r := b.reply()
+				require.Equal(t, step.outcome, r.Outcome, "%v", i)
+				require.Equal(t, step.noEffect, r.NoEffect, "%v", i)
 			}
 		})
 	}
@@ -348,9 +345,7 @@ func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 		req := request(time.Now())
 		req.Grade = core.Idempotent
 		req.PointOfNoReturn = true
-		if v := b.worker.Handle(ctx, delivery(req)); !v.Delete {
-			t.Fatalf("verdict %+v", v)
-		}
+		require.True(t, b.worker.Handle(ctx, delivery(req)).Delete)
 		if r := b.reply(); r.Outcome != core.OutcomeRetryLater || !r.NoEffect {
 			t.Errorf("%s, noEffect %v", r.Outcome, r.NoEffect)
 		}
@@ -391,9 +386,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 			}
 		}
 	}
-	if proofs < 500 || crashes < 500 {
-		t.Errorf("only %d proofs and %d crashes", proofs, crashes)
-	}
+	require.GreaterOrEqual(t, proofs, 500)
+	require.GreaterOrEqual(t, crashes, 500)
 }
 
 func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
@@ -411,19 +405,14 @@ func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
 		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 		Replies: mortalQueue{b.queue(port.Replies), life}, Quarantine: b.queue(port.Quarantine),
 		Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-			if c.Attempt <= proven {
-				t.Fatalf("%s: attempt %d is called, and attempt %d was answered noEffect", name, c.Attempt,
-					proven)
-			}
+			require.Greater(t, c.Attempt, proven)
 			if s.dos > 0 && grade != core.Plain {
 				return nil, nil // it knows the key
 			}
 			return s.run(life, false)
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for attempt := 1; attempt <= 3; attempt++ {
 		for range 3 {
 			for _, copied := range []int{attempt, max(1, attempt-1)} { // an older copy comes late
@@ -443,9 +432,7 @@ func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
 					}
 					proofs++
 					proven = max(proven, r.Attempt)
-					if s.dos > 0 {
-						t.Fatalf("%s: attempt %d is answered noEffect, and it has happened", name, r.Attempt)
-					}
+					require.LessOrEqual(t, s.dos, 0, "%v", r.Attempt)
 				}
 			}
 		}

@@ -141,14 +141,10 @@ func TestPlainScripts(t *testing.T) {
 					// the same each time: once per command
 					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1}
 				}
-				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete ||
-					calls != step.calls {
-					t.Fatalf("step %d: verdict %+v, %d calls; log:\n%s", i, v, calls, b.log)
-				}
+				require.True(t, b.worker.Handle(context.Background(), delivery(req)).Delete, "%v", i)
+				require.Equal(t, step.calls, calls, "%v", i)
 				if step.outcome == silent {
-					if n := len(b.replies()); n != 0 {
-						t.Fatalf("step %d: %d replies, want silence", i, n)
-					}
+					require.Empty(t, b.replies(), "%v", i)
 					continue
 				}
 				r := b.reply()
@@ -311,9 +307,7 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 		if calls != tt.calls || !v.Delete || err != nil || tt.calls == 0 && e.State != worker.StateNone {
 			t.Errorf("%s: %d calls, want %d; %+v, ledger %q, %v", name, calls, tt.calls, v, e.State, err)
 		}
-		if n := len(b.taken(port.Replies)); n != tt.calls {
-			t.Errorf("%s: %d replies", name, n)
-		}
+		require.Len(t, b.taken(port.Replies), tt.calls, name)
 	}
 }
 
@@ -439,9 +433,8 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a deadline as in Lambda
 		defer cancel()
 		b.worker.Handle(ctx, delivery(req))
-		if r := b.reply(); r.Outcome != core.OutcomeDone || left != time.Second {
-			t.Errorf("%+v after a call that had %s, want 1s", r, left)
-		}
+		require.Equal(t, core.OutcomeDone, b.reply().Outcome)
+		require.Equal(t, time.Second, left)
 	})
 }
 
@@ -470,8 +463,6 @@ func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 		req.Grade = core.Plain
 		req.Timeout = core.Second
 		b.worker.Handle(t.Context(), delivery(req))
-		if r := b.reply(); r.Outcome != core.OutcomeDone {
-			t.Errorf("reply %+v %+v", r, r.Error)
-		}
+		require.Equal(t, core.OutcomeDone, b.reply().Outcome)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -40,9 +42,7 @@ func TestProgressGivesTime(t *testing.T) {
 			})})
 		b.worker.Handle(context.Background(), delivery(long(time.Now())))
 		all := b.replies()
-		if len(all) != 300/20+1 {
-			t.Fatalf("%d messages in 300 s", len(all))
-		}
+		require.Len(t, all, 300/20+1)
 		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.Schema || r.Percent != 6 ||
 			r.Attempt != 1 || len(r.Note) > core.MaxNote {
 			t.Errorf("%+v", r)
@@ -107,10 +107,8 @@ func TestProgressOfAShortStep(t *testing.T) {
 			req := long(began)
 			change(req)
 			b.worker.Handle(context.Background(), delivery(req))
-			if r := b.reply(); r.Outcome != core.OutcomeRetryLater ||
-				time.Since(began) > time.Minute+time.Second {
-				t.Errorf("%s: %+v after %s", name, r, time.Since(began))
-			}
+			require.Equal(t, core.OutcomeRetryLater, b.reply().Outcome, name)
+			require.LessOrEqual(t, time.Since(began), time.Minute+time.Second, name)
 		})
 	}
 }
@@ -133,9 +131,7 @@ func TestAReportThatIsNotSent(t *testing.T) {
 			}),
 		})
 		b.worker.Handle(context.Background(), delivery(long(time.Now())))
-		if failures != 3 {
-			t.Errorf("%d of 3 reports failed", failures)
-		}
+		require.Equal(t, 3, failures)
 	})
 }
 
@@ -157,15 +153,11 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 			id = c.ReplyID()
 			return nil, worker.Deferred(20 * time.Minute)
 		})})
-	if v := b.worker.Handle(context.Background(), delivery(long(noon))); !v.Delete {
-		t.Error("the request stays")
-	}
+	require.True(t, b.worker.Handle(context.Background(), delivery(long(noon))).Delete, "the request stays")
 	if r := b.reply(); r.Outcome != message.Progress || r.Until != core.TimeOf(noon.Add(20*time.Minute)) {
 		t.Errorf("%+v", r)
 	}
-	if b.worker.Stats().Deferred != 1 {
-		t.Errorf("%+v", b.worker.Stats())
-	}
+	require.Equal(t, int64(1), b.worker.Stats().Deferred)
 	replies := &worker.Replies{Agent: "payment", Queue: b.queue(port.Replies), Clock: clock}
 	ctx := context.Background()
 	clock.Advance(10 * time.Minute)
@@ -175,9 +167,7 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)),
 		replies.Progress(ctx, id, 60, "the step's own time", 0),
 		replies.Failed(ctx, id, worker.WithCode(errors.New("no film left"), "sold-out")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := b.replies()
 	for i, want := range []message.Reply{
 		{
@@ -191,50 +181,33 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		{Schema: 1, Outcome: core.OutcomeRetryLater},
 	} {
 		r := all[i]
-		for _, field := range []struct {
-			name      string
-			got, want any
-		}{
-			{"OrderID", r.OrderID, "o-1"},
-			{"Run", r.Run, 1},
-			{"Step", r.Step, "pay"},
-			{"Attempt", r.Attempt, 1},
-			{"Agent", r.Agent, "payment"},
-			{"Operation", r.Operation, core.Do},
-			{"Schema", r.Schema, want.Schema},
-			{"Outcome", r.Outcome, want.Outcome},
-			{"Percent", r.Percent, want.Percent},
-			{"Note", r.Note, want.Note},
-			{"Until", r.Until, want.Until},
-			{"RetryAfter", r.RetryAfter, want.RetryAfter},
-		} {
-			if field.got != field.want {
-				t.Errorf("reply %d: %s is %v, want %v", i, field.name, field.got, field.want)
-			}
-		}
+		require.Equal(t, "o-1", r.OrderID)
+		require.Equal(t, 1, r.Run)
+		require.Equal(t, "pay", r.Step)
+		require.Equal(t, 1, r.Attempt)
+		require.Equal(t, "payment", r.Agent)
+		require.Equal(t, core.Do, r.Operation)
+		require.Equal(t, want.Schema, r.Schema)
+		require.Equal(t, want.Outcome, r.Outcome)
+		require.Equal(t, want.Percent, r.Percent)
+		require.Equal(t, want.Note, r.Note)
+		require.Equal(t, want.Until, r.Until)
+		require.Equal(t, want.RetryAfter, r.RetryAfter)
 	}
 	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
 		t.Errorf("%s, %+v, %+v", all[1].Output, all[2].Error, all[3].Error)
 	}
-	if code := all[5].Error.Code; code != "sold-out" {
-		t.Errorf("the code of the last failure is %s", code)
-	}
+	require.Equal(t, "sold-out", all[5].Error.Code)
 	clock.Advance(51 * time.Minute)
-	if err := replies.Done(ctx, id, nil); !errors.Is(err, worker.ErrTooLate) {
-		t.Errorf("after its stopBy: %v", err)
-	}
+	require.ErrorIs(t, replies.Done(ctx, id, nil), worker.ErrTooLate)
 	encoded := base64.RawURLEncoding.EncodeToString
 	for _, bad := range []string{
 		"", "x", "e30", "!!", id[:20], encoded([]byte(`{"step":"a","attempt":1}`)),
 		encoded([]byte(`{"task":"o","attempt":1}`)), encoded([]byte(`{"task":"o","step":"a"}`)),
 	} {
-		if err := replies.Done(ctx, bad, nil); err == nil || !strings.Contains(err.Error(), "no reply ID") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		require.ErrorContains(t, replies.Done(ctx, bad, nil), "no reply ID", bad)
 	}
-	if err := replies.Done(ctx, id, make(chan int)); err == nil {
-		t.Error("an output that is no JSON is sent")
-	}
+	require.Error(t, replies.Done(ctx, id, make(chan int)), "an output that is no JSON is sent")
 }
 
 // P43: where the step cannot wait for it, a deferred reply is a failure that says what to do.
@@ -256,14 +229,10 @@ func TestADeferredCallWithoutATime(t *testing.T) {
 	req := long(noon)
 	req.ClockSkew = core.Second
 	b.worker.Handle(context.Background(), delivery(req))
-	if r := b.reply(); r.Until != req.StopBy-1000 {
-		t.Errorf("until %s, stopBy %s", r.Until, req.StopBy)
-	}
+	require.Equal(t, req.StopBy-1000, b.reply().Until)
 	b = newBench(t, memory.NewClock(noon), worker.Config{
 		Replies:    &downQueue{err: errors.New("no route")},
 		Operations: charge(always(nil, worker.Deferred(0))),
 	})
-	if v := b.worker.Handle(context.Background(), delivery(req)); v.Delete {
-		t.Error("the request is let go")
-	}
+	require.False(t, b.worker.Handle(context.Background(), delivery(req)).Delete, "the request is let go")
 }

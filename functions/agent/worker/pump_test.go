@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pumping runs a pump inside a synctest bubble; stop ends it and answers its error.
-func pumping(t *testing.T, b *bench, p worker.Pump) (stop func() error) {
-	t.Helper()
-	p.Queue = b.queue("requests-payment")
+// pumping runs a pump of the queue, or of the bench's own; stop ends it and answers its error.
+func pumping(b *bench, q port.Queue, p worker.Pump) (stop func() error) {
+	p.Queue = cmp.Or(q, b.queue("requests-payment"))
 	p.Worker = b.worker
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -38,18 +40,13 @@ func (b *bench) ask(n int, stopBy time.Duration) {
 		req := request(b.clock.Now())
 		req.StopBy = req.ClaimedAt.Add(core.DurationOf(stopBy))
 		req.Timeout = core.DurationOf(stopBy)
-		if err := b.queue("requests-payment").Send(context.Background(),
-			[]port.Message{{Value: req}})[0]; err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, b.queue("requests-payment").Send(context.Background(), []port.Message{{Value: req}})[0])
 	}
 }
 
 func (b *bench) depth() port.Depth {
 	d, err := b.queue("requests-payment").Depth(context.Background())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	return d
 }
 
@@ -64,18 +61,15 @@ func TestPumpConcurrency(t *testing.T) {
 				time.Sleep(time.Second)
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Concurrency: 7, Batch: 3})
+		stop := pumping(b, nil, worker.Pump{Concurrency: 7, Batch: 3})
 		start := time.Now()
 		b.ask(70, time.Hour)
 		for b.worker.Stats().Done < 70 {
 			time.Sleep(100 * time.Millisecond)
 		}
-		if took := time.Since(start); took > 15*time.Second || most.Load() != 7 {
-			t.Errorf("%d at a time, took %s", most.Load(), took)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		require.LessOrEqual(t, time.Since(start), 15*time.Second)
+		require.Equal(t, int32(7), most.Load())
+		require.NoError(t, stop())
 		if d := b.depth(); d.Visible+d.InFlight != 0 || len(b.replies()) != 70 {
 			t.Errorf("left in the queue: %+v", d)
 		}
@@ -92,7 +86,7 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Visibility: 30 * time.Second})
+		stop := pumping(b, nil, worker.Pump{Visibility: 30 * time.Second})
 		b.ask(1, time.Hour)
 		time.Sleep(11 * time.Minute)
 		if err := stop(); err != nil || calls.Load() != 1 || len(b.replies()) != 1 {
@@ -131,13 +125,12 @@ func TestPumpDrains(t *testing.T) {
 							return nil, ctx.Err()
 						}
 					})})
-				stop := pumping(t, b, worker.Pump{Drain: 3 * time.Second})
+				stop := pumping(b, nil, worker.Pump{Drain: 3 * time.Second})
 				b.ask(1, time.Hour)
 				synctest.Wait()
 				start := time.Now()
-				if err := stop(); !errors.Is(err, tt.err) || time.Since(start) > tt.most {
-					t.Errorf("%v after %s", err, time.Since(start))
-				}
+				require.ErrorIs(t, stop(), tt.err)
+				require.LessOrEqual(t, time.Since(start), tt.most)
 				if got, d := len(b.replies()), b.depth(); got != tt.replies || d.Visible != tt.back {
 					t.Errorf("%d replies, queue %+v", got, d)
 				}
@@ -160,23 +153,6 @@ func (q *sickQueue) Receive(ctx context.Context, n int, wait,
 		return nil, port.ErrUnavailable
 	}
 	return q.Queue.Receive(ctx, n, wait, visibility)
-}
-
-func TestPumpGoesOnAfterFailedReceives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
-		q := &sickQueue{Queue: b.queue("requests-payment")}
-		q.fails.Store(5)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker}).Run(ctx) }()
-		b.ask(1, time.Hour)
-		time.Sleep(10 * time.Second)
-		cancel()
-		if err := <-ended; err != nil || len(b.replies()) != 1 {
-			t.Error(err)
-		}
-	})
 }
 
 // watchedQueue keeps what a pump asks of its queue, and can be slow to delete or refuse to extend.
@@ -225,14 +201,8 @@ func (q *watchedQueue) Delete(ctx context.Context, receipts []string) []error {
 
 // watching runs a pump over a watched queue; stop ends it and answers its error.
 func watching(b *bench, q *watchedQueue, p worker.Pump) (stop func() error) {
-	q.Queue, p.Queue, p.Worker = b.queue("requests-payment"), q, b.worker
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	return func() error {
-		cancel()
-		return <-ended
-	}
+	q.Queue = b.queue("requests-payment")
+	return pumping(b, q, p)
 }
 
 // sleeping is an operation that takes so long, and heeds no context.
@@ -264,15 +234,11 @@ func TestWhatAPumpExtends(t *testing.T) {
 				synctest.Wait()
 				b.ask(1, time.Hour)
 				time.Sleep(5 * time.Minute)
-				if err := stop(); err != nil || len(q.extended) != tt.extends ||
-					strings.Contains(b.log.String(), "WARN") {
-					t.Errorf("extended by %v, want %d times; %v; log:\n%s", q.extended, tt.extends, err,
-						b.log)
-				}
+				require.NoError(t, stop())
+				require.Len(t, q.extended, tt.extends)
+				require.NotContains(t, b.log.String(), "WARN")
 				for _, d := range q.extended {
-					if d != 30*time.Second {
-						t.Errorf("extended by %s", d)
-					}
+					require.Equal(t, 30*time.Second, d)
 				}
 			})
 		})
@@ -313,10 +279,8 @@ func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 			q := &watchedQueue{refuses: refuses}
 			stop := watching(b, q, worker.Pump{Visibility: 20 * time.Second})
-			if err := b.queue("requests-payment").Send(context.Background(),
-				[]port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t,
+				b.queue("requests-payment").Send(context.Background(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0])
 			time.Sleep(85 * time.Second)
 			synctest.Wait()
 			n := b.worker.Stats().GivenBack
@@ -324,19 +288,16 @@ func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 			if refuses != nil {
 				want = want[:5] // after each visibility timeout
 			}
-			if int(n) < len(want)-1 || int(n) > len(want) {
-				t.Errorf("%v: returned %d times, by %v", refuses, n, q.extended)
-			}
+			require.GreaterOrEqual(t, int(n), len(want)-1, "%v", refuses)
+			require.LessOrEqual(t, int(n), len(want), "%v", refuses)
 			for i, d := range q.extended[:min(len(want), len(q.extended))] {
-				if least := want[i] * time.Second; d < least || d > min(least*3/2, 20*time.Second) {
-					t.Errorf("%v: returned by %v, want %v s and up to a half more, at most 20 s", refuses,
-						q.extended, want)
-				}
+				least := want[i] * time.Second
+				require.GreaterOrEqual(t, d, least, "%v", refuses)
+				require.LessOrEqual(t, d, min(least*3/2, 20*time.Second), "%v", refuses)
 			}
-			if err := stop(); err != nil || strings.Contains(b.log.String(),
-				"could not be returned to the queue") != errors.Is(refuses, port.ErrUnavailable) {
-				t.Errorf("%v: %v; log:\n%s", refuses, err, b.log)
-			}
+			require.NoError(t, stop(), "%v", refuses)
+			require.Equal(t, errors.Is(refuses, port.ErrUnavailable),
+				strings.Contains(b.log.String(), "could not be returned to the queue"), "%v", refuses)
 		})
 	}
 }
@@ -349,16 +310,12 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 		stop := watching(b, q, worker.Pump{Concurrency: 30, Batch: 10})
 		b.ask(25, time.Hour)
 		synctest.Wait()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, stop())
 		if d := b.depth(); d.Visible+d.InFlight != 0 || len(q.deleted) < 3 || len(q.deleted) > 6 {
 			t.Errorf("left %+v, deleted %v", d, q.deleted)
 		}
 		for _, n := range q.deleted {
-			if n > port.MaxBatch {
-				t.Errorf("%d are deleted at once", n)
-			}
+			require.LessOrEqual(t, n, port.MaxBatch)
 		}
 	})
 }
@@ -401,14 +358,10 @@ func TestHowManyAPumpWants(t *testing.T) {
 				b.ask(2*tt.concurrency, time.Hour)
 				stop := watching(b, q, worker.Pump{Concurrency: tt.concurrency, Batch: tt.batch})
 				time.Sleep(1500 * time.Millisecond)
-				if n := b.worker.Stats().InFlight; n != int64(tt.concurrency) ||
-					slices.Max(q.wanted) != tt.most || slices.Min(q.wanted) < 1 {
-					t.Errorf("%d in hand, %d are allowed; wanted %v, want at most %d", n, tt.concurrency,
-						q.wanted, tt.most)
-				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				require.Equal(t, int64(tt.concurrency), b.worker.Stats().InFlight)
+				require.Equal(t, tt.most, slices.Max(q.wanted))
+				require.GreaterOrEqual(t, slices.Min(q.wanted), 1)
+				require.NoError(t, stop())
 			})
 		})
 	}
@@ -421,18 +374,12 @@ func TestAPumpThatCannotReceive(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		q := &sickQueue{Queue: b.queue("requests-payment")}
 		q.fails.Store(1 << 20)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker, Pause: 2 * time.Second}).Run(ctx) }()
+		stop := pumping(b, q, worker.Pump{Pause: 2 * time.Second})
 		time.Sleep(9 * time.Second)
-		cancel()
 		start := time.Now()
-		if err := <-ended; err != nil || time.Since(start) > 0 {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
-		if n := strings.Count(b.log.String(), "receiving failed"); n != 5 {
-			t.Errorf("it tried %d times in 9 s, want 5", n)
-		}
+		require.NoError(t, stop())
+		require.LessOrEqual(t, time.Since(start), time.Duration(0))
+		require.Equal(t, 5, strings.Count(b.log.String(), "receiving failed"))
 	})
 }
 
@@ -449,9 +396,7 @@ func TestPumpsThatAreRefused(t *testing.T) {
 			Worker: b.worker, Drain: -1,
 		}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
 	} {
-		if err := p.Run(context.Background()); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		require.Error(t, p.Run(context.Background()), name)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -501,15 +446,12 @@ func TestAPumpGoesOnAfterPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		q := &panickyQueue{Queue: b.queue("requests-payment")}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker}).Run(ctx) }()
+		stop := pumping(b, q, worker.Pump{})
 		b.ask(1, time.Hour)
 		time.Sleep(2 * time.Minute)
-		cancel()
-		if err := <-ended; err != nil || len(b.replies()) == 0 || b.depth() != (port.Depth{}) {
-			t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
-		}
+		require.NoError(t, stop())
+		require.NotEmpty(t, b.replies())
+		require.Equal(t, port.Depth{}, b.depth())
 	})
 }
 
@@ -525,7 +467,7 @@ func TestAPumpGoesOnAfterAnEndedGoroutine(t *testing.T) {
 				}
 				return nil, nil
 			})})
-		stop := pumping(t, b, worker.Pump{Concurrency: 1})
+		stop := pumping(b, nil, worker.Pump{Concurrency: 1})
 		b.ask(3, time.Hour)
 		time.Sleep(10 * time.Minute)
 		ended := make(chan error, 1)

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -38,19 +40,14 @@ func TestARequestReturnsToItsQueue(t *testing.T) {
 				t.Errorf("receive %d: %+v", d.Received, v)
 			}
 		}
-		if r := b.replies(); len(r) > 0 {
-			t.Errorf("answered %+v", r)
-		}
-		if v := b.worker.Handle(t.Context(), d); !v.Delete || calls != 4 {
-			t.Errorf("receive 4: %+v after %d calls", v, calls)
-		}
+		require.Empty(t, b.replies())
+		require.True(t, b.worker.Handle(t.Context(), d).Delete)
+		require.Equal(t, 4, calls)
 		if r := b.reply(); r == nil || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "started" {
 			t.Errorf("receive 4: %+v", r)
 		}
 		late := request(time.Now())
 		late.StopBy = late.ClaimedAt + 1000
-		if v := b.worker.Handle(t.Context(), delivery(late)); !v.Delete {
-			t.Errorf("without time to return: %+v", v)
-		}
+		require.True(t, b.worker.Handle(t.Context(), delivery(late)).Delete)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -40,9 +41,7 @@ func newBench(t *testing.T, clock port.Timer, c worker.Config) *bench {
 	t.Helper()
 	queues, err := memory.NewQueues(clock,
 		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := &bench{t: t, clock: clock, queues: queues, log: &bytes.Buffer{}}
 	c.Agent = "payment"
 	c.Clock = clock
@@ -57,17 +56,13 @@ func newBench(t *testing.T, clock port.Timer, c worker.Config) *bench {
 	}
 	c.Log = slog.New(slog.NewTextHandler(b.log, nil))
 	b.worker, err = worker.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
 func (b *bench) queue(name string) port.Queue {
 	q, err := b.queues.Queue(name)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	return q
 }
 
@@ -75,9 +70,7 @@ func (b *bench) queue(name string) port.Queue {
 func (b *bench) taken(name string) []port.Delivery {
 	b.t.Helper()
 	ds, err := b.queue(name).Receive(context.Background(), 100, 0, time.Minute)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	return ds
 }
 
@@ -86,13 +79,9 @@ func (b *bench) replies() []*message.Reply {
 	var all []*message.Reply
 	for _, d := range b.taken(port.Replies) {
 		body, err := d.Bytes()
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, err)
 		r, err := message.Decode[message.Reply](body)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, err)
 		all = append(all, r)
 	}
 	return all
@@ -102,9 +91,7 @@ func (b *bench) replies() []*message.Reply {
 func (b *bench) reply() *message.Reply {
 	b.t.Helper()
 	all := b.replies()
-	if len(all) != 1 {
-		b.t.Fatalf("%d replies, want 1; log:\n%s", len(all), b.log)
-	}
+	require.Len(b.t, all, 1)
 	return all[0]
 }
 
@@ -144,17 +131,13 @@ func TestTheReplyEchoes(t *testing.T) {
 	req.Resolved = &core.Resolved{Fact: core.Happened, Command: 2}
 	req.Trace = "trace"
 	clock.Advance(1500 * time.Millisecond)
-	if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
-		t.Errorf("verdict %+v", v)
-	}
+	require.True(t, b.worker.Handle(context.Background(), delivery(req)).Delete)
 	want := message.Reply{
 		Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4,
 		Operation: core.Do,
 		Outcome:   core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500,
 	}
-	if r := b.reply(); fmt.Sprintf("%+v", *r) != fmt.Sprintf("%+v", want) {
-		t.Errorf("reply %+v\nwant  %+v", *r, want)
-	}
+	require.Equal(t, fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", *b.reply()))
 	if got.Key != "o-1/1/pay" || got.Try != 1 || got.Resolved == nil || got.Trace != "trace" ||
 		!got.StopBy.Equal(noon.Add(time.Minute)) ||
 		!got.Deadline.Equal(noon.Add(11500*time.Millisecond)) || string(got.Input) != `{"amount":1}` {
@@ -166,9 +149,7 @@ func TestWaitedIsNeverNegative(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon.Add(-time.Hour)),
 		worker.Config{Operations: charge(always(nil, nil))})
 	b.worker.Handle(context.Background(), delivery(request(noon)))
-	if r := b.reply(); r.Waited != 0 {
-		t.Errorf("waited %d", r.Waited)
-	}
+	require.Zero(t, b.reply().Waited)
 }
 
 func TestOutcomes(t *testing.T) {
@@ -258,9 +239,7 @@ func TestOutcomes(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(tt.run)})
-			if v := b.worker.Handle(context.Background(), delivery(request(noon))); !v.Delete {
-				t.Errorf("verdict %+v", v)
-			}
+			require.True(t, b.worker.Handle(context.Background(), delivery(request(noon))).Delete)
 			r := b.reply()
 			if r.Outcome != tt.outcome || r.RetryAfter != tt.after || (r.Error == nil) != (tt.code == "") {
 				t.Fatalf("reply %+v", r)
@@ -326,18 +305,15 @@ func TestSilenceAfterStopBy(t *testing.T) {
 			}
 			late := tt.calls == 0 // a late request is not called, and its reply counts no failure
 			for _, r := range replies {
-				if said := r.Outcome == core.OutcomeRetryLater && r.Error.Code == core.CodeQueue &&
-					!r.NoEffect; said != late {
-					t.Errorf("the reply is %s, %+v", r.Outcome, r.Error)
-				}
+				require.Equal(t, late,
+					r.Outcome == core.OutcomeRetryLater && r.Error.Code == core.CodeQueue && !r.NoEffect, "%v",
+					r.Outcome)
 			}
 			dropped := int64(0)
 			if late || tt.replies == 0 {
 				dropped = 1
 			}
-			if got := b.worker.Stats().DroppedLate; got != dropped {
-				t.Errorf("%d dropped late", got)
-			}
+			require.Equal(t, dropped, b.worker.Stats().DroppedLate)
 		})
 	}
 }
@@ -352,9 +328,8 @@ func TestALateCopyIsDropped(t *testing.T) {
 	d := delivery(request(noon))
 	d.Received = 2
 	clock.Advance(time.Minute)
-	if v := b.worker.Handle(context.Background(), d); !v.Delete || len(b.replies()) > 0 {
-		t.Errorf("verdict %+v; it was answered", v)
-	}
+	require.True(t, b.worker.Handle(context.Background(), d).Delete)
+	require.Empty(t, b.replies())
 }
 
 // The time of one handling is the least of timeout, stopBy less skew, and the handler's own end.
@@ -385,13 +360,9 @@ func TestTimeOfOneHandling(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), tt.handler)
 				defer cancel()
 				b.worker.Handle(ctx, delivery(req))
-				if took := time.Since(start); took != tt.want {
-					t.Errorf("took %s", took)
-				}
+				require.Equal(t, tt.want, time.Since(start))
 				if name == "until stopBy" {
-					if n := len(b.replies()); n != 0 {
-						t.Errorf("%d replies after stopBy", n)
-					}
+					require.Empty(t, b.replies())
 				} else if r := b.reply(); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "timeout" {
 					t.Errorf("reply %+v", r)
 				}
@@ -414,9 +385,7 @@ func TestABatchWithBadMessages(t *testing.T) {
 		}
 	}
 	text, err := request(noon).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	broken := request(noon)
 	broken.Name = "panic"
 	verdicts := b.worker.Batch(context.Background(), []port.Delivery{
@@ -425,34 +394,25 @@ func TestABatchWithBadMessages(t *testing.T) {
 		{Message: port.Message{Value: unencodable{}}},
 	})
 	for i, want := range []bool{true, true, false, true, true, true, true} {
-		if verdicts[i].Delete != want {
-			t.Errorf("message %d: %+v", i, verdicts[i])
-		}
+		require.Equal(t, want, verdicts[i].Delete, "%v", i)
 	}
 	outcomes := map[core.Outcome]int{}
 	for _, r := range b.replies() {
 		outcomes[r.Outcome]++
 	}
-	if outcomes[core.OutcomeDone] != 2 || outcomes[core.OutcomeRetryLater] != 1 {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	require.Equal(t, 2, outcomes[core.OutcomeDone])
+	require.Equal(t, 1, outcomes[core.OutcomeRetryLater])
 	quarantined := b.taken(port.Quarantine)
-	if len(quarantined) != 3 {
-		t.Fatalf("%d in quarantine", len(quarantined))
-	}
+	require.Len(t, quarantined, 3)
 	for _, d := range quarantined {
 		data, err := d.Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		q, err := message.Decode[message.Quarantined](data)
 		if err != nil || q.Queue != "requests-payment" || q.Reason == "" || q.SHA256 == "" {
 			t.Errorf("quarantined %+v, %v", q, err)
 		}
 	}
-	if strings.Contains(b.log.String(), "amount") {
-		t.Error("a body was logged")
-	}
+	require.NotContains(t, b.log.String(), "amount", "a body was logged")
 }
 
 type unencodable struct{}
@@ -471,25 +431,6 @@ func (f failing) Send(_ context.Context, ms []port.Message) []error {
 		errs[i] = f.err
 	}
 	return errs
-}
-
-func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
-	clock := memory.NewClock(noon)
-	b := newBench(t, clock, worker.Config{
-		Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable},
-		Quarantine: failing{err: port.ErrUnavailable},
-	})
-	for name, d := range map[string]port.Delivery{
-		"a reply":    delivery(request(noon)),
-		"quarantine": {Message: port.Message{Body: []byte("{")}},
-	} {
-		if v := b.worker.Handle(context.Background(), d); v.Delete {
-			t.Errorf("%s could not be sent, and the message is gone", name)
-		}
-	}
-	if s := b.worker.Stats(); s.GivenBack != 2 || s.Done != 0 || s.Quarantined != 0 || s.InFlight != 0 {
-		t.Errorf("%+v", s)
-	}
 }
 
 // Shutting down returns what it cut short; what was done is reported.
@@ -567,12 +508,9 @@ func TestOwnRetries(t *testing.T) {
 					r.RetryAfter != tt.after {
 					t.Errorf("%d tries, reply %+v %+v", n.Load(), r, r.Error)
 				}
-				if took < tt.least || took > tt.most {
-					t.Errorf("took %s, want %s to %s", took, tt.least, tt.most)
-				}
-				if s := b.worker.Stats(); s.Retried != int64(tt.tries-1) {
-					t.Errorf("%d retried", s.Retried)
-				}
+				require.GreaterOrEqual(t, took, tt.least)
+				require.LessOrEqual(t, took, tt.most)
+				require.Equal(t, int64(tt.tries-1), b.worker.Stats().Retried)
 			})
 		})
 	}
@@ -686,43 +624,25 @@ func TestBreaker(t *testing.T) {
 		again.Received = 4 // held back often enough
 		b.worker.Handle(context.Background(), again)
 		r := b.reply()
-		for _, field := range []struct {
-			name      string
-			got, want any
-		}{
-			{"calls", int(calls.Load()), 3},
-			{"r.Error.Code", r.Error.Code, "breaker-open"},
-			{"r.Outcome", r.Outcome, core.OutcomeRetryLater},
-			{"r.RetryAfter > 0", r.RetryAfter > 0, true},
-			{"r.RetryAfter <= 10_000", r.RetryAfter <= 10_000, true},
-		} {
-			if field.got != field.want {
-				t.Errorf("%s is %v, want %v: open: %d calls, reply %+v %+v", field.name, field.got,
-					field.want, calls.Load(), r, r.Error)
-			}
-		}
-		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
-			t.Errorf("state %q", state)
-		}
-		if r := ask("refund"); r.Outcome != core.OutcomeDone {
-			t.Errorf("another operation is held back too: %+v", r)
-		}
+		require.Equal(t, 3, int(calls.Load()))
+		require.Equal(t, "breaker-open", r.Error.Code)
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+		require.Positive(t, r.RetryAfter)
+		require.LessOrEqual(t, r.RetryAfter, core.Duration(10_000))
+		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
+		require.Equal(t, core.OutcomeDone, ask("refund").Outcome)
 		for range 20 {
 			ask("refuse")
 		}
-		if state := b.worker.Stats().Breakers["refuse"]; state != "closed" {
-			t.Errorf("refusals opened a breaker: %q", state)
-		}
+		require.Equal(t, "closed", b.worker.Stats().Breakers["refuse"])
 		time.Sleep(11 * time.Second)
 		if ask("charge"); calls.Load() != 4 || b.worker.Stats().Breakers["charge"] != "open" {
 			t.Errorf("a failed probe: %d calls, %v", calls.Load(), b.worker.Stats().Breakers)
 		}
 		time.Sleep(11 * time.Second)
 		healthy.Store(true)
-		if r := ask("charge"); r.Outcome != core.OutcomeDone ||
-			b.worker.Stats().Breakers["charge"] != "closed" {
-			t.Errorf("not recovered: %+v, %v", r, b.worker.Stats().Breakers)
-		}
+		require.Equal(t, core.OutcomeDone, ask("charge").Outcome)
+		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 	})
 }
 
@@ -735,9 +655,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 		"no name", "no queue of replies", "no quarantine", "no clock", "50 tries",
 		"-1 failures", `"charge" has no function`,
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("nothing of %q in: %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -761,13 +679,9 @@ func TestDuplicatesOfAPlainRequest(t *testing.T) {
 	first.Go(func() { b.worker.Handle(context.Background(), delivery(req)) })
 	<-entered
 	for range 5 {
-		if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
-			t.Errorf("verdict %+v", v)
-		}
+		require.True(t, b.worker.Handle(context.Background(), delivery(req)).Delete)
 	}
-	if n := len(b.replies()); n != 0 {
-		t.Errorf("%d replies while in doubt", n)
-	}
+	require.Empty(t, b.replies())
 	close(release)
 	first.Wait()
 	if r := b.reply(); calls.Load() != 1 || r.Outcome != core.OutcomeDone || b.worker.Stats().InDoubt != 5 {

@@ -35,13 +35,9 @@ import (
 func order(t *testing.T) (*core.Definition, []byte) {
 	t.Helper()
 	d, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, problems.Err())
 	data, err := workflow.Encode(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d, data
 }
 
@@ -49,9 +45,7 @@ func folder(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	return dir
 }
@@ -74,13 +68,9 @@ func TestWorkflowsOfChildren(t *testing.T) {
 	for _, name := range []string{"family", "leaf"} {
 		d, problems := source.LoadFile("../../../shared/workflow/source/testdata/children/"+name+".yaml",
 			source.Options{})
-		if d == nil {
-			t.Fatal(problems)
-		}
+		require.NotNil(t, d, "%v", problems)
 		data, err := workflow.Encode(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files[name+".json"] = data
 	}
 	got, err := cloud.Workflows(folder(t, files))
@@ -91,10 +81,8 @@ func TestWorkflowsOfChildren(t *testing.T) {
 		t.Errorf("the children's workflow: %+v", of)
 	}
 	delete(files, "leaf.json")
-	if _, err := cloud.Workflows(folder(t, files)); err == nil || !strings.Contains(err.Error(),
-		"workflow family has children of the workflow leaf, hash "+got["leaf"].Hash) {
-		t.Errorf("without its children: %v", err)
-	}
+	_, err = cloud.Workflows(folder(t, files))
+	require.ErrorContains(t, err, "workflow family has children of the workflow leaf, hash "+got["leaf"].Hash)
 }
 
 // P55: the definitions of blocks are files of the package too, and no order can name them.
@@ -121,9 +109,7 @@ func TestWorkflowsWithBlocks(t *testing.T) {
 func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 	_, data := order(t)
 	var spaced bytes.Buffer
-	if err := json.Indent(&spaced, data, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Indent(&spaced, data, "", "  "))
 	newline := append(bytes.Clone(data), '\n')
 	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":9`), 1)
 	unknown := append([]byte(`{"later":true,`), data[1:]...)
@@ -153,23 +139,17 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 			continue
 		}
 		for _, want := range c.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v; want %q", name, err, want)
-			}
+			require.ErrorContains(t, err, want, "%v", name)
 		}
 	}
 	unreadable := folder(t, map[string][]byte{"order.json": data})
-	if err := os.Mkdir(filepath.Join(unreadable, "folder.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(unreadable, "folder.json"), 0o700))
 	if _, err := cloud.Workflows(unreadable); err == nil || !strings.Contains(err.Error(), "folder.json") ||
 		!strings.Contains(err.Error(), "deploy again") {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
-	if _, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer})); !errors.Is(err,
-		workflow.ErrNewer) {
-		t.Errorf("a newer schema: %v", err)
-	}
+	_, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer}))
+	require.ErrorIs(t, err, workflow.ErrNewer)
 }
 
 // open is the engine of a deployment whose AWS is a stub.
@@ -209,9 +189,7 @@ func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
 	lookup := s.Environment(variables)
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)
-	if err := errors.Join(err, errClient); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, errClient))
 	log := slog.New(slog.NewTextHandler(out, nil))
 	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, log)
 	return s, parts, outcomes
@@ -222,41 +200,28 @@ func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
 func TestOpen(t *testing.T) {
 	d, _ := order(t)
 	s, engine := open(t, map[string]*core.Definition{d.Name: d})
-	if calls := s.Calls(); len(calls) > 0 {
-		t.Errorf("asked before there was work: %q", calls)
-	}
+	require.Empty(t, s.Calls())
 	ctx := context.Background()
 	if got, err := engine.State.Current(ctx, d.Name); err != nil || got != d {
 		t.Errorf("the definition of new orders is %v, %v", got, err)
 	}
-	if _, err := engine.State.Current(ctx, "other"); !errors.Is(err, state.ErrUnknownWorkflow) {
-		t.Errorf("a workflow that was not deployed: %v", err)
-	}
+	_, err := engine.State.Current(ctx, "other")
+	require.ErrorIs(t, err, state.ErrUnknownWorkflow)
 	q, err := engine.Queues.Queue(port.Requests("payment"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Send(ctx, []port.Message{{Body: []byte("{}")}})[0]; err != nil {
-		t.Error(err)
-	}
-	if err := engine.Alerts.Raise(ctx, core.RaiseAlert{OrderID: "o-1"}); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, q.Send(ctx, []port.Message{{Body: []byte("{}")}})[0])
+	require.NoError(t, engine.Alerts.Raise(ctx, core.RaiseAlert{OrderID: "o-1"}))
 	engine.Alerts.(*cloud.Alerts).Wait(ctx)
-	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil ||
-		!held {
-		t.Errorf("lease: %v, %v", held, err)
-	}
-	if _, err := engine.State.Port().Content(ctx, "o-1", "h"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("an order that is not there: %v", err)
-	}
+	held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute)
+	require.NoError(t, err)
+	require.True(t, held)
+	_, err = engine.State.Port().Content(ctx, "o-1", "h")
+	require.ErrorIs(t, err, port.ErrNotFound)
 	got := strings.Join(s.Calls(), ", ")
 	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, " +
 		"Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem orders, PutItem orders, " +
 		"SendMessageBatch requests-payment"
-	if got != want {
-		t.Errorf("calls: %s; want %s", got, want)
-	}
+	require.Equal(t, want, got)
 }
 
 // P26: the tombstone of an order whose task holds the content has the hash of that content.
@@ -272,13 +237,10 @@ func TestTombstoneHasTheHashOfTheContent(t *testing.T) {
 	rested.ProcessState = core.Processed
 	rested.Due = 0
 	for _, next := range []*protocol.Task{&task, &rested} {
-		if err := engine.State.Commit(context.Background(), []state.Change{{Task: next}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, engine.State.Commit(context.Background(), []state.Change{{Task: next}})[0])
 	}
-	if got, want := s.Item("orders", "o-1#ended")["ContentHash"]["S"], state.HashOf(&task); got != want {
-		t.Errorf("the hash is %v, want %s", got, want)
-	}
+	got, want := s.Item("orders", "o-1#ended")["ContentHash"]["S"], state.HashOf(&task)
+	require.Equal(t, want, got)
 }
 
 // An alert leads to the log in the console of the Region's partition, where Lambda says which log it is.
@@ -291,16 +253,13 @@ func TestLinkToTheLog(t *testing.T) {
 			"/cloudwatch/home?region=" + region +
 			"#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
 			s, engine := openWith(t, nil, region, group)
-			if err := engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}))
 			engine.Alerts.(*cloud.Alerts).Wait(t.Context())
 			var byProtocol struct{ Default string }
 			var alert message.Alert
-			if err := errors.Join(json.Unmarshal([]byte(s.Published()[0]), &byProtocol),
-				json.Unmarshal([]byte(byProtocol.Default), &alert)); alert.Logs != link {
-				t.Errorf("%s, group %q: %q, %v", region, group, alert.Logs, err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(s.Published()[0]), &byProtocol))
+			require.NoError(t, json.Unmarshal([]byte(byProtocol.Default), &alert))
+			require.Equal(t, link, alert.Logs, "%v %v", region, group)
 		}
 	}
 }
@@ -320,15 +279,12 @@ func TestQueues(t *testing.T) {
 		port.ErrUnavailable) || strings.Join(s.Calls(), ", ") != "PutEvents" {
 		t.Errorf("calls %q, and a response for no event is %v", s.Calls(), err)
 	}
-	if _, err := engine.Queues.Queue(core.Events); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("the bus is a queue: %v", err)
-	}
+	_, err := engine.Queues.Queue(core.Events)
+	require.ErrorIs(t, err, port.ErrNotFound)
 	for _, name := range []string{port.Control, "http://127.0.0.1/1/other", ""} {
-		if _, err := engine.Queues.ReplyTo(name); !errors.Is(err, port.ErrNotFound) {
-			t.Errorf("reply-to %q: %v", name, err)
-		}
+		_, err := engine.Queues.ReplyTo(name)
+		require.ErrorIs(t, err, port.ErrNotFound, name)
 	}
-	if _, err := engine.Queues.Queue(port.Requests("other")); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("a queue that was not deployed: %v", err)
-	}
+	_, err = engine.Queues.Queue(port.Requests("other"))
+	require.ErrorIs(t, err, port.ErrNotFound)
 }

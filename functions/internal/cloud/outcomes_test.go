@@ -3,11 +3,11 @@ package cloud_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -18,9 +18,7 @@ import (
 // Each order that comes to rest counts once, in lines of the embedded format, and only if it is asked for.
 func TestOutcomes(t *testing.T) {
 	format, err := jsonschema.NewCompiler().Compile("testdata/emf.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var changes []state.Change
 	add := func(workflow string, to core.State, due core.Time, orders int) {
 		for range orders {
@@ -56,28 +54,18 @@ func TestOutcomes(t *testing.T) {
 		})
 		s.Keep("orders", "OrderID")
 		for _, c := range changes {
-			if err := parts.State.Commit(t.Context(), []state.Change{c})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, parts.State.Commit(t.Context(), []state.Change{c})[0])
 		}
 		lost := *changes[1].Task // another writer was faster
-		if err := parts.State.Commit(t.Context(), []state.Change{{
-			Task:   &lost,
-			Before: changes[0].Task,
-		}})[0]; err == nil {
-			t.Error("a version was stored twice")
-		}
+		require.Error(t, parts.State.Commit(t.Context(), []state.Change{{Task: &lost, Before: changes[0].Task}})[0],
+			"a version was stored twice")
 		outcomes.Write()
 		outcomes.Write()
 		var got []string
 		for line := range strings.Lines(out.String()) {
 			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := format.Validate(doc); err != nil {
-				t.Errorf("%s is not in the embedded format: %v", line, err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, format.Validate(doc), line)
 			m := doc.(map[string]any)
 			durations, _ := m["OrderDuration"].([]any)
 			got = append(got, fmt.Sprintln(m["Deployment"], m["Workflow"], m["State"], m["OrdersEnded"],
@@ -98,9 +86,7 @@ func TestOutcomes(t *testing.T) {
 		if on == "" {
 			want = nil
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("with %q:\n%s\nwant\n%s", on, strings.Join(got, ""), strings.Join(want, ""))
-		}
+		require.Equal(t, want, got, on)
 	}
 }
 
@@ -116,14 +102,11 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 		OrderID: "o-1", Version: 1, Workflow: "pay", Definition: "hash", Order: []byte("{}"),
 		ProcessState: core.Processed, Created: 1_000,
 	}
-	if err := parts.State.Commit(t.Context(), []state.Change{{Task: &task}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, parts.State.Commit(t.Context(), []state.Change{{Task: &task}})[0])
 	outcomes.Write()
-	if text := full.log.String(); !strings.Contains(text, "could not be written") ||
-		!strings.Contains(text, "workflow=pay state=Processed orders=1") {
-		t.Errorf("the log is %q", text)
-	}
+	text := full.log.String()
+	require.Contains(t, text, "could not be written")
+	require.Contains(t, text, "workflow=pay state=Processed orders=1")
 }
 
 // fullDisk takes the log and no metrics.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -36,9 +38,7 @@ func (m *measured) Commit(ctx context.Context, writes []port.Write) []error {
 	for i := range writes {
 		r := &writes[i].Record
 		n, err := m.items.ItemSize(&writes[i])
-		if err != nil {
-			m.t.Error(err)
-		}
+		require.NoError(m.t, err)
 		if n > m.item {
 			m.item = n
 			m.largest = *r
@@ -64,9 +64,7 @@ const (
 // within two where an undo stops: orders that go well, and those in which something is tried again or undone.
 func TestItemsStayWithinAWriteUnit(t *testing.T) {
 	def, problems := source.LoadFile("../../../examples/order/order.yaml", source.Options{})
-	if def == nil {
-		t.Fatal(problems)
-	}
+	require.NotNil(t, def, "%v", problems)
 	outputs := map[string]string{
 		"reserve-inventory": "reservationId", "charge-payment": "chargeId",
 		"book-shipment": "shipmentId", "send-confirmation": "messageId",
@@ -111,9 +109,7 @@ func TestItemsStayWithinAWriteUnit(t *testing.T) {
 			if name == "undo that stops" {
 				most = 2048
 			}
-			if m.item > most {
-				t.Errorf("an item has %d bytes: %s", m.item, m.largest.Document)
-			}
+			require.LessOrEqual(t, m.item, most)
 		})
 	}
 }

@@ -2,20 +2,115 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
 func main() {
 	log := lambdacontext.NewLogger()
-	function, err := wiring.New(os.LookupEnv, os.Stdout, log)
+	function, err := newFunction(os.LookupEnv, os.Stdout, log)
 	if err != nil {
 		log.Error("the Scheduler cannot start", "error", err)
 		os.Exit(1)
 	}
 	lambda.Start(function)
+}
+
+// newFunction reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
+// The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
+func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
+	settings, err := deployment.ReadScheduler(lookup)
+	c, errClient := wire.Environment(lookup)
+	workflows, errWorkflows := cloud.Workflows(settings.Workflows)
+	if err := errors.Join(err, errClient, errWorkflows); err != nil {
+		return nil, err
+	}
+	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
+	metric := func(name, dimension string) *counts {
+		return &counts{
+			out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now, metric: name,
+			dimension: dimension,
+		}
+	}
+	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
+	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)
+	engine.Count = func(what, why string) {
+		log.Info("counted", "what", what, "why", why)
+		unsent.unsent(what, why)
+	}
+	tracer := tracing.OfFunction(lookup, settings.Stack, log)
+	if tracer != nil {
+		engine.Tracer = tracer
+	}
+	if settings.TokenKeys != "" {
+		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
+	}
+	engine.FairQueues = settings.FairQueues
+	engine.Senders = settings.Senders
+	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: func(ctx context.Context,
+		r scheduler.Replied,
+	) {
+		held.replied(r.Agent, r.Reply)
+		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
+	}}
+	if len(settings.Capacity) > 0 {
+		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
+	}
+	s := scheduler.New(config)
+	handle := named(unsent.counted(held.counted(s.Handle)), settings.Queues, log)
+	batch := lambdaevent.Batch(handle, func(arn string) (port.Queue, error) {
+		name, err := deployment.QueueOf(settings.Queues, arn)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Queues.Queue(name)
+	}, lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		response, err := batch(ctx, event)
+		outcomes.Write()
+		alerts.Wait(ctx)
+		tracer.Flush(ctx)
+		return response, err
+	}, nil
+}
+
+// named returns a handler that finds the logical name of an event's queue and calls handle. If the
+// queue is unknown, the handler returns all messages to the queue. The event source mapping is then
+// wrong, but the messages may be right.
+func named(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
+	urls map[string]string, log *slog.Logger,
+) lambdaevent.Handle {
+	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
+		name, err := deployment.QueueOf(urls, arn)
+		var receipts []string
+		if err == nil {
+			receipts = handle(ctx, name, deliveries)
+		} else {
+			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(deliveries), "error",
+				err)
+			for i := range deliveries {
+				receipts = append(receipts, deliveries[i].Receipt)
+			}
+		}
+		failed := make([]lambdaevent.Failed, len(receipts))
+		for i, receipt := range receipts {
+			failed[i].Receipt = receipt
+		}
+		return failed
+	}
 }

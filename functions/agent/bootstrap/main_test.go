@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
-	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -45,17 +45,11 @@ func folder(t *testing.T, url string) string {
 	t.Helper()
 	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + url +
 		", headers: {Authorization: 'Bearer ${env:TOKEN}'}}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := settings.Encode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, deployment.AgentFile), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(root, deployment.AgentFile), data, 0o600))
 	return root
 }
 
@@ -75,9 +69,7 @@ func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
 		Key:   "o-1/0/charge", Timeout: 5 * core.Second, StopBy: core.TimeOf(stopBy),
 		CompleteBy: core.TimeOf(stopBy),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return events.SQSEvent{Records: []events.SQSMessage{{
 		MessageId: "m0", ReceiptHandle: "r0",
 		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
@@ -100,13 +92,10 @@ func TestSpansOfTheAgent(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, folder(t, service.URL))
 	settings[deployment.VarTraces] = c.URL
-	f, err := wiring.New(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute))); err != nil {
-		t.Fatal(err)
-	}
+	f, err := newFunction(s.Environment(settings), io.Discard, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	_, err = f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
+	require.NoError(t, err)
 	parent := strings.Split(<-parents, "-")
 	if got := <-spans; len(parent) != 4 || !strings.Contains(got, `"traceId":"`+parent[1]+`"`) ||
 		!strings.Contains(got, `"payment.charge"`) {
@@ -115,67 +104,16 @@ func TestSpansOfTheAgent(t *testing.T) {
 }
 
 func TestARequest(t *testing.T) {
-	future := time.Now().Add(time.Minute)
-	for _, c := range []struct {
-		name   string
-		fails  string
-		event  events.SQSEvent
-		calls  string
-		failed int
-	}{
-		{
-			"done", "", request(t, core.Idempotent, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		},
-		// Rule 2: what the agent cannot do is a reply, and no failure of the batch.
-		{
-			"plain without a ledger", "", request(t, core.Plain, future),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		},
-		{
-			"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
-			"GetSecretValue arn:token, SendMessageBatch replies", 0,
-		}, // the reply says that it came too late
-		{
-			"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
-			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch " +
-				"replies", 1,
-		},
-		{
-			"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future),
-			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1,
-		},
-		{
-			"unreadable", "",
-			events.SQSEvent{Records: []events.SQSMessage{{
-				MessageId: "m0", ReceiptHandle: "r0",
-				Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment",
-			}}},
-			"GetSecretValue arn:token, SendMessageBatch quarantine", 0,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := awsstub.New(t)
-			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
-				slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if calls := s.Calls(); len(calls) > 0 {
-				t.Errorf("asked before there was work (rule 13): %q", calls)
-			}
-			if c.fails != "" {
-				s.Fail(c.fails)
-			}
-			answer, err := f(context.Background(), c.event)
-			if err != nil || answer.BatchItemFailures == nil || len(answer.BatchItemFailures) != c.failed {
-				t.Errorf("%+v %v", answer, err)
-			}
-			if got := strings.Join(s.Calls(), ", "); got != c.calls {
-				t.Errorf("calls: %s; want %s", got, c.calls)
-			}
-		})
-	}
+	s := awsstub.New(t)
+	f, err := newFunction(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard,
+		slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.Empty(t, s.Calls(), "asked before there was work (rule 13)")
+	answer, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
+	require.Equal(t, []string{"GetSecretValue arn:token", "SendMessageBatch replies"}, s.Calls())
+	require.Contains(t, s.Sent("replies")[0], `"outcome":"done"`)
 }
 
 // Requests that come while a secret cannot be read come again soon, each time a little later, and not
@@ -183,10 +121,8 @@ func TestARequest(t *testing.T) {
 func TestSecretThatCannotBeRead(t *testing.T) {
 	s := awsstub.New(t)
 	log := awsstub.NewLog(t)
-	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err := newFunction(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
+	require.NoError(t, err)
 	s.Fail("secretsmanager.GetSecretValue")
 	future := time.Now().Add(time.Minute)
 	var e events.SQSEvent
@@ -198,9 +134,8 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		e.Records = append(e.Records, r)
 	}
 	answer, err := f(context.Background(), e)
-	if err != nil || len(answer.BatchItemFailures) != len(e.Records) {
-		t.Errorf("%+v %v", answer, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, len(e.Records))
 	after := map[string]int{}
 	for _, x := range s.Extended() {
 		after[x.Receipt] = x.Seconds
@@ -238,14 +173,11 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 	} {
 		s := awsstub.New(t)
 		log := awsstub.NewLog(t)
-		f, err := wiring.New(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, err := newFunction(s.Environment(variables(s, folder(t, url))), io.Discard, log.Logger)
+		require.NoError(t, err)
 		answer, err := f(context.Background(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
-		if err != nil || len(answer.BatchItemFailures) != 1 {
-			t.Errorf("%+v %v", answer, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, answer.BatchItemFailures, 1)
 		line := awsstub.About(t, log.Lines(), "the agent is not ready")
 		if why, _ := line["error"].(string); !strings.Contains(why, "payment") ||
 			!strings.Contains(why, want) || strings.Contains(why, "s3cret") {
@@ -260,10 +192,8 @@ func TestCannotStart(t *testing.T) {
 	other := maps.Clone(good)
 	other[deployment.VarAgent] = "shipping"
 	other[deployment.VarQueues] = s.Queues("requests-shipping", "replies", "quarantine")
-	if _, err := wiring.New(s.Environment(other), io.Discard, nil); err == nil ||
-		!strings.Contains(err.Error(), `no agent "shipping"`) {
-		t.Errorf("another agent's file: %v", err)
-	}
+	_, err := newFunction(s.Environment(other), io.Discard, nil)
+	require.ErrorContains(t, err, `no agent "shipping"`)
 	for name, c := range map[string]struct{ variable, value, want string }{
 		"another agent's name": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
 		"no secret":            {deployment.VarSecrets, "", "TOKEN is not set"},
@@ -273,9 +203,7 @@ func TestCannotStart(t *testing.T) {
 		changed := map[string]string{}
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
-		if _, err := wiring.New(s.Environment(changed), io.Discard, nil); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)
-		}
+		_, err := newFunction(s.Environment(changed), io.Discard, nil)
+		require.ErrorContains(t, err, c.want, "%v", name)
 	}
 }

@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"cmp"
@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -56,25 +55,17 @@ func tripping(t *testing.T) *trips {
 	t.Helper()
 	root := t.TempDir()
 	folder := filepath.Join(root, "workflows")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(folder, 0o700))
 	for name, text := range map[string]string{"trip": trip, "pivot": pivot} {
 		file := filepath.Join(root, name+".yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		d, problems := source.LoadFile(file, source.Options{})
-		if err := problems.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, problems.Err())
 		data, err := workflow.Encode(d)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	s := awsstub.New(t)
 	for table, key := range map[string]string{"orders": "OrderID", "definitions": "Hash"} {
@@ -90,10 +81,8 @@ func (d *trips) instance(name string) lambdaevent.Function {
 	d.t.Helper()
 	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
 	maps.Copy(settings, d.settings)
-	f, err := wiring.New(d.Environment(settings), io.Discard, quiet)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	f, err := newFunction(d.Environment(settings), io.Discard, quiet)
+	require.NoError(d.t, err)
 	return f
 }
 
@@ -117,9 +106,7 @@ func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int,
 		}
 	}
 	answer, err := f(context.Background(), e)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, err)
 	for _, failed := range answer.BatchItemFailures {
 		again = append(again, failed.ItemIdentifier)
 	}
@@ -205,16 +192,10 @@ func TestEntriesThatAreNotTaken(t *testing.T) {
 			return queue == "requests-payment" && strings.Contains(body, `"task":"o-2"`), senderFault
 		})
 		bodies := []string{submission("o-1"), "{poison", submission("o-2"), submission("o-3")}
-		if again := d.take(f, "intake", "AIDASHOP", bodies...); !slices.Equal(again, []string{"m2"}) {
-			t.Errorf("sender's fault %v: %q come again", senderFault, again)
-		}
-		if sent := d.Sent("requests-payment"); len(sent) != 2 {
-			t.Errorf("sender's fault %v: %d requests were taken", senderFault, len(sent))
-		}
+		require.Equal(t, []string{"m2"}, d.take(f, "intake", "AIDASHOP", bodies...), "%v", senderFault)
+		require.Len(t, d.Sent("requests-payment"), 2, "%v", senderFault)
 		d.Refuse(nil)
-		if again := d.receive(f, "intake", "AIDASHOP", 2, submission("o-2")); len(again) > 0 {
-			t.Errorf("the redelivery: %q", again)
-		}
+		require.Empty(t, d.receive(f, "intake", "AIDASHOP", 2, submission("o-2")))
 		if sent := d.Sent("requests-payment"); len(sent) != 1 || !strings.Contains(sent[0], `"task":"o-2"`) {
 			t.Errorf("the redelivery sent %q (P12)", sent)
 		}
@@ -231,18 +212,13 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	state := func() string { return d.shown("o-1", "seat")[:10] }
-	if again := d.take(f, "replies", "AROAPAYMENT:function",
-		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
-		t.Errorf("%q come again, the step is %s", again, state())
-	}
-	if quarantined := d.Sent("quarantine"); len(quarantined) != 1 ||
-		!strings.Contains(quarantined[0], "AROAPAYMENT") {
-		t.Errorf("in quarantine: %q", quarantined)
-	}
-	if again := d.take(f, "replies", "AROAINVENTORY:function",
-		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
-		t.Errorf("%q come again, the step is %s", again, state())
-	}
+	require.Empty(t, d.take(f, "replies", "AROAPAYMENT:function", reply("seat", "inventory", core.OutcomeDone)))
+	require.Equal(t, "Processing", state())
+	quarantined := d.Sent("quarantine")
+	require.Len(t, quarantined, 1)
+	require.Contains(t, quarantined[0], "AROAPAYMENT")
+	require.Empty(t, d.take(f, "replies", "AROAINVENTORY:function", reply("seat", "inventory", core.OutcomeDone)))
+	require.Equal(t, "Processed ", state())
 }
 
 // An order that stops raises an alert with everything that is known about it, and with the commands that it
@@ -256,9 +232,7 @@ func TestAlertOfADeployment(t *testing.T) {
 	began := core.TimeOf(time.Now())
 	d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeFailed))
 	published := d.Published()
-	if len(published) != 1 {
-		t.Fatalf("published %q", published)
-	}
+	require.Len(t, published, 1)
 	var byProtocol struct{ Default, Email string }
 	var got message.Alert
 	err := json.Unmarshal([]byte(published[0]), &byProtocol)
@@ -268,18 +242,15 @@ func TestAlertOfADeployment(t *testing.T) {
 	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
 		t.Errorf("since %s, %v", got.At, err)
 	}
-	if got.FirstTry < began-core.Time(time.Minute/time.Millisecond) || got.LastTry != got.FirstTry ||
-		got.Since < got.At {
-		t.Errorf("tried from %s to %s, since %s", got.FirstTry, got.LastTry, got.Since)
-	}
+	require.GreaterOrEqual(t, got.FirstTry, began-core.Time(time.Minute/time.Millisecond))
+	require.Equal(t, got.FirstTry, got.LastTry)
+	require.GreaterOrEqual(t, got.Since, got.At)
 	const logs = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:log-groups/log-group/$252Fshop$252FScheduler/log-events$3FfilterPattern$3D$2522o-1$2522"
 	if got.Kind != message.AlertFirst || got.Deployment != "Shop/Engine" || got.Orders != 1 ||
 		got.Logs != logs {
 		t.Errorf("%+v", got)
 	}
-	if got.Accepts.ResolveFrom <= got.At {
-		t.Errorf("a Resolve is accepted from %s, before its last call is over", got.Accepts.ResolveFrom)
-	}
+	require.Greater(t, got.Accepts.ResolveFrom, got.At)
 	got.At = 0
 	got.FirstTry = 0
 	got.LastTry = 0
@@ -290,21 +261,15 @@ func TestAlertOfADeployment(t *testing.T) {
 		// past its point of no return: no undo
 		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true, Resolve: true},
 	}
-	if got.RaiseAlert != want {
-		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
-	}
+	require.Equal(t, want, got.RaiseAlert)
 	commands := []string{
 		"stepkeeper --stack Shop/Engine show o-1",
 		"stepkeeper --stack Shop/Engine resubmit o-1", "stepkeeper --stack Shop/Engine resolve o-1 pay happened",
 		"stepkeeper --stack Shop/Engine resolve o-1 pay not-happened",
 	}
-	if !slices.Equal(got.Commands, commands) {
-		t.Errorf("commands %q", got.Commands)
-	}
+	require.Equal(t, commands, got.Commands)
 	for _, want := range append(commands, "pivot", "phase    forward", "code     busy") {
-		if !strings.Contains(byProtocol.Email, want) {
-			t.Errorf("the mail lacks %q:\n%s", want, byProtocol.Email)
-		}
+		require.Contains(t, byProtocol.Email, want)
 	}
 }
 
@@ -320,13 +285,10 @@ func TestDefinitionIsWrittenOnce(t *testing.T) {
 		}
 		return slices.Contains(d.Calls(), "PutItem definitions")
 	}
-	if !put("o-1") || put("o-2") {
-		t.Error("the first process has to write the definition, and the second must not")
-	}
+	require.True(t, put("o-1"), "the first process has to write the definition, and the second must not")
+	require.False(t, put("o-2"), "the first process has to write the definition, and the second must not")
 	d.Fail("DynamoDB_20120810.GetItem") // it cannot look
-	if !put("o-3") {
-		t.Error("a process that cannot look has to write it")
-	}
+	require.True(t, put("o-3"), "a process that cannot look has to write it")
 }
 
 // While SNS takes no alert, the requests of other orders of the same batch are sent. The invocation stays for
@@ -357,10 +319,6 @@ func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
 		}
 	}
 	end()
-	if n := <-again; n > 0 {
-		t.Errorf("%d messages come again", n)
-	}
-	if published := d.Published(); len(published) != 1 {
-		t.Errorf("published %q", published)
-	}
+	require.LessOrEqual(t, <-again, 0)
+	require.Len(t, d.Published(), 1)
 }

@@ -1,11 +1,12 @@
-package wiring_test
+package main
 
 import (
 	"context"
 	"io"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -15,21 +16,16 @@ import (
 func TestLinesOfTheLog(t *testing.T) {
 	d := tripping(t)
 	log := awsstub.NewLog(t)
-	f, err := wiring.New(d.Environment(d.settings), io.Discard, log.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err := newFunction(d.Environment(d.settings), io.Discard, log.Logger)
+	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
 		reply("seat", "shipping", core.OutcomeDone))
-	if _, err := f(context.Background(), event("elsewhere", "{}")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f(context.Background(), event("elsewhere", "{}"))
+	require.NoError(t, err)
 	lines := log.Lines()
 	for text, want := range map[string]string{"message returned to its queue": "m1"} {
-		if got := awsstub.About(t, lines, text)["messageId"]; got != want {
-			t.Errorf("%s: of message %v, want %s", text, got, want)
-		}
+		require.Equal(t, want, awsstub.About(t, lines, text)["messageId"], "%v", text)
 	}
 	quarantined := map[any]bool{}
 	for _, line := range lines {

@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"bytes"
@@ -24,7 +24,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
-	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -53,7 +52,7 @@ type sweeps struct {
 	t *testing.T
 	*awsstub.Stub
 	settings map[string]string
-	out      bytes.Buffer
+	out, log bytes.Buffer
 }
 
 func sweeping(t *testing.T) *sweeps {
@@ -76,16 +75,12 @@ func sweeping(t *testing.T) *sweeps {
 func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	d.t.Helper()
 	file := filepath.Join(d.t.TempDir(), "charge.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, charge, maxFailures), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, os.WriteFile(file, fmt.Appendf(nil, charge, maxFailures), 0o600))
 	def, problems := source.LoadFile(file, source.Options{})
 	lookup := d.Environment(d.settings)
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)
-	if err := errors.Join(problems.Err(), err, errClient); err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, errors.Join(problems.Err(), err, errClient))
 	engine, _, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, io.Discard,
 		quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
@@ -103,18 +98,15 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 	d.t.Helper()
 	d.out.Reset()
-	f, err := wiring.New(d.Environment(d.settings), &d.out, quiet)
+	d.log.Reset()
+	f, err := newFunction(d.Environment(d.settings), &d.out, slog.New(slog.NewTextHandler(&d.log, nil)))
 	if err == nil {
 		err = f(ctx, nil)
 	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, err)
 	for line := range strings.Lines(d.out.String()) {
 		m := map[string]any{}
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			d.t.Fatal(err)
-		}
+		require.NoError(d.t, json.Unmarshal([]byte(line), &m))
 		metrics = append(metrics, m)
 	}
 	return metrics
@@ -144,42 +136,25 @@ func TestASweep(t *testing.T) {
 	d.submit(now.Add(-2*time.Hour), 2, "older")
 	d.submit(now.Add(time.Hour), 2, "not-yet") // the Scheduler's clock is ahead
 	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	due := time.UnixMilli(at)
 	least := time.Since(due).Seconds()
 	metrics := d.sweep(t.Context())
 	most := time.Since(due).Seconds()
 	got, _ := metrics[0]["OldestOverdue"].(float64)
-	if len(metrics) != 1 {
-		t.Fatalf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least,
-			most, metrics)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"got >= least-0.01", got >= least-0.01, true},
-		{"got <= most+0.01", got <= most+0.01, true},
-		{"got >= 10_000", got >= 10_000, true},
-		{"got <= 11_000", got <= 11_000, true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: the oldest is overdue by %v s; it is %f to %f: %v", field.name,
-				field.got, field.want, metrics[0]["OldestOverdue"], least, most, metrics)
-		}
-	}
-	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 ||
-		metrics[0]["Deployment"] != "Shop/Engine" {
-		t.Errorf("metrics %v", metrics)
-	}
+	require.Len(t, metrics, 1)
+	require.GreaterOrEqual(t, got, least-0.01)
+	require.LessOrEqual(t, got, most+0.01)
+	require.GreaterOrEqual(t, got, 10_000.0)
+	require.LessOrEqual(t, got, 11_000.0)
+	require.Contains(t, d.log.String(), "msg=swept")
+	require.Equal(t, []any{2.0, 0.0, 2.0, "Shop/Engine"}, []any{metrics[0]["HandedBack"], metrics[0]["Failed"],
+		metrics[0]["Scanned"], metrics[0]["Deployment"]})
 	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to
 	// alarm on.
 	format, _ := metrics[0]["_aws"].(map[string]any)
-	if written, _ := format["Timestamp"].(float64); math.Abs(written-float64(now.UnixMilli())) > 60_000 {
-		t.Errorf("the metric is of %v, in milliseconds; now it is %d", format["Timestamp"], now.UnixMilli())
-	}
+	written, _ := format["Timestamp"].(float64)
+	require.LessOrEqual(t, math.Abs(written-float64(now.UnixMilli())), float64(60_000))
 	const want = `[{"Dimensions":[["Deployment"]],"Metrics":[{"Name":"OldestOverdue","Unit":"Seconds"}],"Namespace":"Stepkeeper"}]`
 	if got, _ := json.Marshal(format["CloudWatchMetrics"]); string(got) != want {
 		t.Errorf("CloudWatch gets %s, want %s", got, want)
@@ -188,17 +163,14 @@ func TestASweep(t *testing.T) {
 		"oldest": "Pending 1", "older": "Pending 1",
 		"not-yet": "Processing 0",
 	} {
-		if got := d.pay(id); got != want {
-			t.Errorf("%s: the step is %s, want %s", id, got, want)
-		}
+		require.Equal(t, want, d.pay(id), "%v", id)
 	}
 	until, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "#lease/sweep/0")["Until"]["N"]), 10, 64)
 	if left := time.UnixMilli(until).Sub(now); err != nil || left <= 0 || left > time.Minute {
 		t.Errorf("the lease ends %s after the tick began (%v); the next one begins after a minute", left, err)
 	}
-	if d.sweep(t.Context())[0]["OldestOverdue"] != 0.0 {
-		t.Error("nothing is overdue any more, and the metric says otherwise")
-	}
+	require.Equal(t, any(0.0), d.sweep(t.Context())[0]["OldestOverdue"])
+	require.Empty(t, d.log.String(), "nothing is overdue any more")
 }
 
 // P32: the deployment states how many requests an agent takes at a time. More waiting requests are a backlog.
@@ -231,9 +203,7 @@ func TestBacklogs(t *testing.T) {
 			if n := d.sweep(t.Context())[0]["HandedBack"]; n != 1.0 {
 				t.Errorf("%v steps were handed back, counted or not; want 1", n)
 			}
-			if got := d.pay("o-1"); got != c.want {
-				t.Errorf("the step is %s, want %s", got, c.want)
-			}
+			require.Equal(t, c.want, d.pay("o-1"))
 		})
 	}
 }
@@ -280,21 +250,17 @@ func TestOrdersInError(t *testing.T) {
 	d.submit(at, 1, "o-1", "o-2")
 	d.sweep(t.Context()) // their failures are counted, and are the last ones
 	metrics := d.sweep(t.Context())
-	if len(metrics) != 2 {
-		t.Fatalf("%d lines: %v", len(metrics), metrics)
-	}
+	require.Len(t, metrics, 2)
 	if m := metrics[1]; m["Deployment"] != "Shop/Engine" || m["Workflow"] != "charge" ||
 		m["OrdersInError"] != 2.0 || m["OldestInError"].(float64) > 60 {
 		t.Errorf("%v", m)
 	}
 	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
-	if got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"]); string(got) != want {
-		t.Errorf("CloudWatch gets %s, want %s", got, want)
-	}
+	got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"])
+	require.Equal(t, want, string(got))
 	published := d.Published()
-	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
-		t.Errorf("published %q", published)
-	}
+	require.Len(t, published, 1)
+	require.Contains(t, published[0], "--stack Shop/Engine show o-")
 }
 
 // Orders that a sweep could not handle are a metric, although the invocation succeeds. No metric is a zero.
@@ -363,9 +329,7 @@ func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
 	}
 	end()
 	<-swept
-	if published := d.Published(); len(published) != 1 {
-		t.Errorf("published %q", published)
-	}
+	require.Len(t, d.Published(), 1)
 }
 
 // A sweep whose alert SNS does not take ends in time. The alert stays due.
@@ -375,16 +339,11 @@ func TestSweepEndsThoughSNSHangs(t *testing.T) {
 	defer d.Hang("SNS.Publish")()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if metrics := d.sweep(ctx); len(metrics) != 2 {
-		t.Errorf("metrics %v", metrics)
-	}
-	if ctx.Err() != nil {
-		t.Error("the function's time was over")
-	}
+	require.Len(t, d.sweep(ctx), 2)
+	require.NoError(t, ctx.Err(), "the function's time was over")
 	stored := fmt.Sprint(d.Item("orders", incident.Key)["Output"]["S"])
-	if !strings.Contains(stored, `"orderId":"stops"`) || strings.Contains(stored, `"told"`) {
-		t.Errorf("stored %s", stored)
-	}
+	require.Contains(t, stored, `"orderId":"stops"`)
+	require.NotContains(t, stored, `"told"`)
 }
 
 // The order of a scheduled time that has passed goes to the intake queue; while that cannot be reached, it
@@ -395,20 +354,14 @@ func TestScheduledOrders(t *testing.T) {
 	folder := t.TempDir()
 	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: " +
 		"payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	def, problems := source.LoadFile(file, source.Options{})
 	data, err := workflow.Encode(def)
-	if err := errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data,
-		0o600)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t,
+		errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data, 0o600)))
 	d.settings[deployment.VarWorkflows] = folder
 	c, err := wire.Environment(d.Environment(d.settings))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"},
 		dynamo.Options{}).Schedules()
 	r, e, err := schedule.Load(t.Context(), records, "nightly")
@@ -416,31 +369,19 @@ func TestScheduledOrders(t *testing.T) {
 	r.Cron = "* * * * *"
 	r.Overlap = core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
-	if err := errors.Join(err, r.Store(t.Context(), records, &e)); err != nil {
-		t.Fatal(err)
-	}
-	f, err := wiring.New(d.Environment(d.settings), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, r.Store(t.Context(), records, &e)))
+	f, err := newFunction(d.Environment(d.settings), io.Discard, quiet)
+	require.NoError(t, err)
 	id := schedule.OrderID("nightly", r.Next)
 	d.Fail("AmazonSQS.SendMessageBatch")
-	if err := f(t.Context(), nil); err == nil ||
-		!strings.Contains(err.Error(), id+" is started at the next sweep") {
-		t.Errorf("the intake queue cannot be reached: %v", err)
-	}
+	err = f(t.Context(), nil)
+	require.ErrorContains(t, err, id+" is started at the next sweep")
 	d.Allow("AmazonSQS.SendMessageBatch")
-	if err := f(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f(t.Context(), nil))
 	if sent := d.Sent("intake"); len(sent) != 1 || !strings.Contains(sent[0], id) {
 		t.Errorf("sent %q, want the order %s", sent, id)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := wiring.New(d.Environment(d.settings), io.Discard, quiet); err == nil ||
-		!strings.Contains(err.Error(), "bad.json") {
-		t.Errorf("a workflow that cannot be read: %v", err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600))
+	_, err = newFunction(d.Environment(d.settings), io.Discard, quiet)
+	require.ErrorContains(t, err, "bad.json")
 }

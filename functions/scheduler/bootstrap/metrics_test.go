@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -23,16 +22,12 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	d := tripping(t)
 	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out, log bytes.Buffer
-	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
 	refused := strings.ReplaceAll(reply("pay", "payment", core.OutcomeRetryLater), `"busy"`, `"unauthorized"`)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"), submission("o-2"))
 	d.take(f, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeRetryLater))
-	if out.Len() != 0 {
-		t.Errorf("nothing is wrong, and this is written: %s", &out)
-	}
+	require.Zero(t, out.Len())
 	d.take(f, "replies", "AROAAGENT:x", refused, strings.ReplaceAll(refused, "o-1", "o-2"))
 	var line struct {
 		AWS struct {
@@ -42,46 +37,27 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 		Deployment, Agent string
 		NotCalled         int
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-		t.Fatalf("%v: %s", err, &out)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"line.Deployment", line.Deployment, "Shop/Engine"},
-		{"line.Agent", line.Agent, "payment"},
-		{"line.NotCalled", line.NotCalled, 2},
-		{"line.AWS.Timestamp is 0", line.AWS.Timestamp == 0, false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %v: %s", field.name, field.got, field.want, err, &out)
-		}
-	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	require.Equal(t, "Shop/Engine", line.Deployment)
+	require.Equal(t, "payment", line.Agent)
+	require.Equal(t, 2, line.NotCalled)
+	require.NotZero(t, line.AWS.Timestamp)
 	out.Reset()
 	d.take(f, "intake", "AIDASHOP", submission("o-3"))
 	// its service works
 	d.take(f, "replies", "AROAAGENT:x",
 		strings.NewReplacer("o-1", "o-3", "unauthorized", core.CodeNotYet).Replace(refused))
-	if out.Len() != 0 {
-		t.Errorf("what was counted before is written again: %s", &out)
-	}
+	require.Zero(t, out.Len())
 	const want = `[{"Dimensions":[["Deployment","Agent"]],"Metrics":[{"Name":"NotCalled","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
-	if string(line.AWS.CloudWatchMetrics) != want {
-		t.Errorf("%s, want %s", line.AWS.CloudWatchMetrics, want)
-	}
+	require.Equal(t, want, string(line.AWS.CloudWatchMetrics))
 	pay := strings.Fields(d.shown("o-1", "pay"))
 	require.Equal(t, "Pending", pay[0])
 	require.Equal(t, "0", pay[3], "it counts as no failure")
 	const lost = "a metric could not be written"
-	if strings.Contains(log.String(), lost) {
-		t.Errorf("it was written, and the log says %s", &log)
-	}
-	f, err = wiring.New(d.Environment(d.settings), noSpace{},
+	require.NotContains(t, log.String(), lost)
+	f, err = newFunction(d.Environment(d.settings), noSpace{},
 		slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
 	d.take(f, "replies", "AROAAGENT:x", strings.ReplaceAll(refused, "o-1", "o-4"))
 	if text := log.String(); !strings.Contains(text, lost) || !strings.Contains(text, "Agent=payment") ||
@@ -95,7 +71,7 @@ func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
 	d := tripping(t)
 	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out bytes.Buffer
-	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	d.Refuse(func(queue, _ string) (failed, senderFault bool) { return queue == "shop", true })
 	require.Empty(t, d.take(f, "intake", "AIDASHOP", submission("o-1")))
@@ -122,19 +98,14 @@ func TestMetricsOfEndedOrders(t *testing.T) {
 		d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 		d.settings["STEPKEEPER_OUTCOMES"] = on
 		var out bytes.Buffer
-		f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
 		d.take(f, "intake", "AIDASHOP", strings.ReplaceAll(submission("o-1"), "trip", "pivot"))
-		if out.Len() > 0 {
-			t.Errorf("no order has ended, and this is written: %s", &out)
-		}
+		require.Zero(t, out.Len())
 		d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone))
 		const ended = `"OrdersEnded":1,"State":"Processed","Workflow":"pivot"`
-		if n := strings.Count(out.String(), ended); n != want || strings.Count(out.String(), "\n") != want {
-			t.Errorf("with %q, want %d lines: %s", on, want, &out)
-		}
+		require.Equal(t, want, strings.Count(out.String(), ended), "%v", on)
+		require.Equal(t, want, strings.Count(out.String(), "\n"), "%v", on)
 	}
 }
 
@@ -152,9 +123,8 @@ func TestSpansOfTheScheduler(t *testing.T) {
 	d.take(d.instance("one"), "intake", "AIDASHOP", submission("o-1"))
 	select {
 	case got := <-bodies:
-		if !strings.Contains(got, `"Shop/Engine"`) || !strings.Contains(got, `"o-1"`) {
-			t.Errorf("sent: %s", got)
-		}
+		require.Contains(t, got, `"Shop/Engine"`)
+		require.Contains(t, got, `"o-1"`)
 	default:
 		t.Error("no spans were sent")
 	}

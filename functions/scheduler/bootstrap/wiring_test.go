@@ -1,4 +1,4 @@
-package wiring_test
+package main
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"path"
@@ -17,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -30,26 +29,18 @@ var quiet = slog.New(slog.DiscardHandler)
 // compiled puts the order workflow where the function looks for it.
 func compiled(t *testing.T) string {
 	t.Helper()
-	return compiledFrom(t, "../../../../examples/order/order.yaml")
+	return compiledFrom(t, "../../../examples/order/order.yaml")
 }
 
 func compiledFrom(t *testing.T, file string) string {
 	t.Helper()
 	d, problems := source.LoadFile(file, source.Options{})
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, problems.Err())
 	data, err := workflow.Encode(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "workflows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "workflows", "order.json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(root, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "workflows", "order.json"), data, 0o600))
 	return root
 }
 
@@ -81,23 +72,16 @@ const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","
 // message that cannot be read goes to quarantine and affects no other message.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if calls := s.Calls(); len(calls) > 0 {
-		t.Errorf("asked before there was work (rule 13): %q", calls)
-	}
+	f, err := newFunction(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
+	require.NoError(t, err)
+	require.Empty(t, s.Calls())
 	answer, err := f(context.Background(), event("intake", order, "{poison"))
-	if err != nil || len(answer.BatchItemFailures) > 0 {
-		t.Errorf("%+v %v", answer, err)
-	}
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
 	got := strings.Join(s.Calls(), ", ")
 	want := "GetItem definitions, PutItem definitions, PutItem orders, SendMessageBatch quarantine, " +
 		"SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop"
-	if got != want {
-		t.Errorf("calls: %s; want %s", got, want)
-	}
+	require.Equal(t, want, got)
 }
 
 // P44: if the deployment states how many requests the agents take at a time, the queue lengths of agents that
@@ -106,27 +90,20 @@ func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.yaml")
 	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
 		"2s, onFailure: undo, undo: refund, grade: idempotent}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	for capacity, want := range map[string]int{"": 0, `{"payment":5}`: 2, `{"payment":5,"shipping":5}`: 2} {
 		s := awsstub.New(t)
 		settings := variables(s, compiledFrom(t, file))
 		settings[deployment.VarCapacity] = capacity
-		f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+		require.NoError(t, err)
 		for range 3 {
-			if answer, err := f(context.Background(), event("intake", order)); err != nil ||
-				len(answer.BatchItemFailures) > 0 {
-				t.Fatalf("%+v %v", answer, err)
-			}
+			answer, err := f(context.Background(), event("intake", order))
+			require.NoError(t, err)
+			require.Empty(t, answer.BatchItemFailures)
 		}
-		if got := strings.Count(strings.Join(s.Calls(), ", "), "GetQueueAttributes"); got != want {
-			t.Errorf("with the capacity %q the queues were asked %d times, want %d: %q", capacity, got, want,
-				s.Calls())
-		}
+		require.Equal(t, want, strings.Count(strings.Join(s.Calls(), ", "), "GetQueueAttributes"), "%v %v", capacity,
+			want)
 	}
 }
 
@@ -155,21 +132,16 @@ func TestFairQueues(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	})
-	f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1),
-		"{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
-		t.Errorf("%+v %v", answer, err)
-	}
+	f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+	require.NoError(t, err)
+	answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1), "{poison"))
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
 	want := map[string]string{
 		"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme",
 		"shop": "",
 	}
-	if !maps.Equal(groups, want) {
-		t.Errorf("groups: %q; want %q", groups, want)
-	}
+	require.Equal(t, want, groups)
 }
 
 // P46: an order of high priority comes from a separate queue, and its requests go to the agents' queues for
@@ -180,10 +152,8 @@ func TestPriorities(t *testing.T) {
 		settings := variables(s, compiled(t))
 		settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine",
 			"requests-inventory", "requests-payment", "requests-shipping", "requests-notification", queues)
-		f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+		require.NoError(t, err)
 		from := "intake"
 		high := "requests-inventory-high"
 		normal := "requests-inventory"
@@ -192,26 +162,22 @@ func TestPriorities(t *testing.T) {
 		}
 		s.Fail("DynamoDB_20120810.PutItem")
 		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
-		if answer, err := f(context.Background(), event(from, important)); err != nil ||
-			len(answer.BatchItemFailures) != 1 {
-			t.Errorf("%+v %v", answer, err)
-		}
+		answer, err := f(context.Background(), event(from, important))
+		require.NoError(t, err)
+		require.Len(t, answer.BatchItemFailures, 1)
 		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
 			t.Errorf("returned: %+v, want one to %s", back, from)
 		}
 		s.Allow("DynamoDB_20120810.PutItem")
-		if answer, err := f(context.Background(), event(from, important)); err != nil ||
-			len(answer.BatchItemFailures) > 0 {
-			t.Errorf("%+v %v", answer, err)
-		}
-		if len(s.Sent(high)) != 1 || len(s.Sent(normal)) > 0 || len(s.Sent("requests-payment")) != 1 {
-			t.Errorf("with %s: %s %q, %s %q, payment %q", queues, high, s.Sent(high), normal, s.Sent(normal),
-				s.Sent("requests-payment"))
-		}
-		if reported := strings.Join(s.Sent("shop"), " "); reported == "" ||
-			strings.Contains(reported, "has no effect") {
-			t.Errorf("reported %s", reported)
-		}
+		answer, err = f(context.Background(), event(from, important))
+		require.NoError(t, err)
+		require.Empty(t, answer.BatchItemFailures)
+		require.Len(t, s.Sent(high), 1, queues)
+		require.Empty(t, s.Sent(normal), queues)
+		require.Len(t, s.Sent("requests-payment"), 1, queues)
+		reported := strings.Join(s.Sent("shop"), " ")
+		require.NotEmpty(t, reported)
+		require.NotContains(t, reported, "has no effect")
 	}
 }
 
@@ -219,40 +185,29 @@ func TestPriorities(t *testing.T) {
 // outside the deployment.
 func TestGivenBack(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err := newFunction(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
+	require.NoError(t, err)
 	s.Fail("DynamoDB_20120810.PutItem")
 	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
 		answer, err := f(context.Background(), event(queue, order))
-		if err != nil || len(answer.BatchItemFailures) != n ||
-			answer.BatchItemFailures[0].ItemIdentifier != "m0" {
-			t.Errorf("%s: %+v %v", queue, answer, err)
-		}
+		require.NoError(t, err, queue)
+		require.Len(t, answer.BatchItemFailures, n, queue)
+		require.Equal(t, "m0", answer.BatchItemFailures[0].ItemIdentifier, queue)
 		back := s.Extended() // visibility is never changed in a foreign queue
 		if queue != "intake" {
-			if len(back) > 0 {
-				t.Errorf("%s: it comes again %+v", queue, back)
-			}
+			require.Empty(t, back, queue)
 			continue
 		}
-		if len(back) != 1 {
-			t.Fatalf("%s: %d messages come again, want 1: %+v", queue, len(back), back)
-		}
-		if back[0].Receipt != "r0" {
-			t.Errorf("%s: receipt %q comes again, want r0", queue, back[0].Receipt)
-		}
+		require.Len(t, back, 1, queue)
+		require.Equal(t, "r0", back[0].Receipt, queue)
 		if s := back[0].Seconds; s < 2 || s > 3 {
 			t.Errorf("%s: it comes again after %v s, want 2 to 3", queue, s)
 		}
 	}
 	settings := variables(s, compiled(t)) // P39
 	settings[deployment.VarTokenKeys] = "arn:keys"
-	f, err = wiring.New(s.Environment(settings), io.Discard, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, err = newFunction(s.Environment(settings), io.Discard, quiet)
+	require.NoError(t, err)
 	_ = s.Calls()
 	answer, err := f(context.Background(), event("intake", order))
 	if got := strings.Join(s.Calls(), ", "); err != nil || len(answer.BatchItemFailures) != 1 ||
@@ -268,24 +223,18 @@ func TestGivenBack(t *testing.T) {
 // One error reports every fault of the deployment's settings.
 func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
-	_, err := wiring.New(func(name string) (string, bool) {
+	_, err := newFunction(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
 	}, io.Discard, quiet)
 	for _, want := range []string{
 		"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
 		"no compiled workflow",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 	s := awsstub.New(t)
 	broken := compiled(t)
-	if err := os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := wiring.New(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil ||
-		!strings.Contains(err.Error(), "bad.json") {
-		t.Errorf("a workflow that cannot be read: %v", err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600))
+	_, err = newFunction(s.Environment(variables(s, broken)), io.Discard, quiet)
+	require.ErrorContains(t, err, "bad.json")
 }
