@@ -76,9 +76,7 @@ type ending struct {
 }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Done() == nil {
-		e.Errorf("%s %s has another context than its caller's", r.Method, r.URL)
-	}
+	require.NotNil(e, r.Context().Done(), "%s %s has another context than its caller's", r.Method, r.URL)
 	return e.via.RoundTrip(r)
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // What of an order has no effect is said in its receipt, alone and in a stream.
@@ -22,8 +24,8 @@ func TestReceiptSaysWhatHasNoEffect(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a := r.do("POST", "/v1/orders", "application/x-ndjson", high("o-3")+"\n"+orderJSON("o-4")+"\n")
-	if lines := strings.Split(strings.TrimSpace(string(a.body)), "\n"); len(lines) != 2 ||
-		!strings.Contains(lines[0], said) || strings.Contains(lines[1], "notes") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	lines := strings.Split(strings.TrimSpace(string(a.body)), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], said)
+	require.NotContains(t, lines[1], "notes")
 }

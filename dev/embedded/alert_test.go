@@ -73,9 +73,7 @@ func TestAlertIsLogged(t *testing.T) {
 	server := <-ready
 	answer, err := http.Post(server+"/v1/orders", "application/json",
 		strings.NewReader(`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = answer.Body.Close()
 	var line []byte
 	select {
@@ -84,21 +82,16 @@ func TestAlertIsLogged(t *testing.T) {
 		t.Fatal("no alert")
 	}
 	var got map[string]any
-	if err := json.Unmarshal(line, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(line, &got))
 	for _, name := range []string{"since", "stopped", "tried"} {
-		if at, _ := got[name].(string); !regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at) {
-			t.Errorf("%s %q", name, at)
-		}
+		at, _ := got[name].(string)
+		require.True(t, regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at), "%s %q", name, at)
 		delete(got, name)
 	}
 	delete(got, "time")
 	title, since, _ := strings.Cut(got["msg"].(string), " since ")
 	got["msg"] = title
-	if !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since) {
-		t.Errorf("since %q", since)
-	}
+	require.True(t, regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since), "since %q", since)
 	want := map[string]any{
 		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first",
 		"in":     server,
@@ -108,9 +101,8 @@ func TestAlertIsLogged(t *testing.T) {
 			" resubmit o-1", "stepkeeper --server " + server + " undo o-1", "stepkeeper --server " + server +
 			" resolve o-1 second happened", "stepkeeper --server " + server + " resolve o-1 second not-happened"},
 	}
-	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
-		t.Errorf("logged\n%s\nwant\n%s", a, b)
-	}
+	a, b := fmt.Sprint(got), fmt.Sprint(want)
+	require.Equal(t, b, a)
 }
 
 // An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of
@@ -129,18 +121,16 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	w.options.Log = slog.New(slog.DiscardHandler)
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{
+	r := s.Submit(t.Context(), []message.SubmitOrder{{
 		Schema: 1, OrderID: "o-1", Workflow: "pair",
 		Order: json.RawMessage(`{"n":1}`),
-	}})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	}})[0]
+	require.NoError(t, r.Err)
 	// reported, and settled (P11)
-	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
+	_, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	select {
 	case body := <-posted:
 		times := regexp.MustCompile(`20\d\d-[0-9T:.-]*Z`)
@@ -150,12 +140,8 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("no alert")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if len(posted) > 0 {
-		t.Errorf("and then %s", <-posted)
-	}
+	require.NoError(t, s.Close())
+	require.Empty(t, posted)
 }
 
 // An alert is posted to the webhook and given to the command; one that was not taken is tried again by the
@@ -189,19 +175,17 @@ func TestAlertIsSent(t *testing.T) {
 	}
 	s := w.open()
 	submit := func(id string) {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{{
+		r := s.Submit(t.Context(), []message.SubmitOrder{{
 			Schema: 1, OrderID: id, Workflow: "pair",
 			Order: json.RawMessage(`{"n":1}`),
-		}})[0]; r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		}})[0]
+		require.NoError(t, r.Err)
 		// reported, and settled (P11)
-		if _, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
+		_, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
 			return x.ProcessState == core.Error &&
 				x.End.ResendAt == 0
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
+		require.NoError(t, err)
 	}
 	next := func(kind string, orders int, step time.Duration) {
 		t.Helper()
@@ -209,17 +193,16 @@ func TestAlertIsSent(t *testing.T) {
 			select {
 			case body := <-posted:
 				var a message.Alert
-				if err := json.Unmarshal(body, &a); err != nil || string(a.Kind) != kind ||
-					a.Orders != orders || a.OrderID != "o-1" || a.Code != "failed" {
-					t.Fatalf("%s %v; want %s of %d", body, err, kind, orders)
-				}
+				require.NoError(t, json.Unmarshal(body, &a))
+				require.Equal(t, kind, string(a.Kind))
+				require.Equal(t, orders, a.Orders)
+				require.Equal(t, "o-1", a.OrderID)
+				require.Equal(t, "failed", a.Code)
 				return
 			case <-time.After(20 * time.Millisecond):
 				clock.Advance(step)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no alert %s", kind)
-			}
+			require.False(t, time.Now().After(deadline), "no alert %s", kind)
 		}
 	}
 	submit("o-1")
@@ -231,13 +214,9 @@ func TestAlertIsSent(t *testing.T) {
 		if bytes.Count(text, []byte("\n")) >= 3 { // the first one twice
 			break
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the command was given %v: %s", err, text)
-		}
+		require.False(t, time.Now().After(deadline), "the command was given %v: %s", err, text)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 }
 
 // Alerts to a webhook share a connection, although it answers with a text.
@@ -266,20 +245,15 @@ func TestAlertsShareAConnection(t *testing.T) {
 	s := w.open()
 	submit(t, s, "o-1", "")
 	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
-	if _, err := s.Wait(t.Context(), "o-1",
-		func(x *protocol.Task) bool { return x.ProcessState == core.Error }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Wait(t.Context(), "o-1",
+		func(x *protocol.Task) bool { return x.ProcessState == core.Error })
+	require.NoError(t, err)
 	eventually(t, "three alerts", func() bool {
 		clock.Advance(time.Minute)
 		return alerts.Load() >= 3
 	})
-	if n := connections.Load(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.EqualValues(t, 1, connections.Load())
+	require.NoError(t, s.Close())
 }
 
 // That a webhook fails is logged without its address, which may hold a secret; and the order is settled all
@@ -293,26 +267,20 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{
+	r := s.Submit(t.Context(), []message.SubmitOrder{{
 		Schema: 1, OrderID: "o-1", Workflow: "pair",
 		Order: json.RawMessage(`{"n":1}`),
-	}})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
+	}})[0]
+	require.NoError(t, r.Err)
+	_, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 		return x.ProcessState == core.Error &&
 			x.End.ResendAt == 0
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	eventually(t, "the failure is logged",
 		func() bool { return strings.Contains(log.String(), "the webhook: ") })
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if text := log.String(); strings.Contains(text, "top-secret") {
-		t.Error(text)
-	}
+	require.NoError(t, s.Close())
+	require.NotContains(t, log.String(), "top-secret")
 }
 
 // Settings that cannot work are refused at the start.
@@ -360,10 +328,10 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 			select {
 			case a := <-posted:
 				text := a.RaiseAlert.Message
-				if a.Kind != kind || !a.Intake || a.Code != "busy" ||
-					!strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)") {
-					t.Fatalf("the alert is %+v, want %s of the intake", a, kind)
-				}
+				require.Equal(t, kind, a.Kind)
+				require.True(t, a.Intake, "the alert is %+v, want %s of the intake", a, kind)
+				require.Equal(t, "busy", a.Code)
+				require.True(t, strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)"))
 				return
 			case <-time.After(20 * time.Millisecond):
 			}

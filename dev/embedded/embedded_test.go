@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -118,9 +120,7 @@ func newFixture(t *testing.T, timeout string) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	flows := filepath.Join(dir, "workflows")
-	if err := os.Mkdir(flows, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(flows, 0o700))
 	w := &fixture{t: t, dir: dir, shop: &shop{effects: map[string]int{}, fenced: map[string]bool{}}}
 	w.write(fmt.Sprintf(pair, timeout))
 	w.options = embedded.Options{
@@ -140,9 +140,7 @@ func (w *fixture) write(text string) {
 
 func (w *fixture) writeAs(file, text string) {
 	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, "workflows", file), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.dir, "workflows", file), []byte(text), 0o600))
 }
 
 // outside makes shop an agent outside this process, which the test takes the place of.
@@ -150,17 +148,13 @@ func (w *fixture) outside() {
 	w.t.Helper()
 	w.options.Operations = nil
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600))
 }
 
 func (w *fixture) open() *embedded.Runtime {
 	w.t.Helper()
 	s, err := embedded.Open(w.t.Context(), w.options)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return s
 }
 
@@ -168,17 +162,13 @@ func order(t *testing.T, id, rest string) message.SubmitOrder {
 	t.Helper()
 	o, err := message.DecodeSubmit(fmt.Appendf(nil,
 		`{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":12345678901234567890}%s}`, id, rest))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return o
 }
 
 func submit(t *testing.T, s *embedded.Runtime, id, rest string) {
 	t.Helper()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, id, rest)})[0]; r.Err != nil {
-		t.Fatalf("submit %s: %v", id, r.Err)
-	}
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{order(t, id, rest)})[0].Err, id)
 }
 
 func atEnd(task *protocol.Task) bool { return task.Terminal() || task.ProcessState == core.Error }
@@ -188,17 +178,13 @@ func wait(t *testing.T, s *embedded.Runtime, id string) *protocol.Task {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	task, err := s.Wait(ctx, id, atEnd)
-	if err != nil {
-		t.Fatalf("waiting for %s: %v, last seen %+v", id, err, task)
-	}
+	require.NoError(t, err, id)
 	return task
 }
 
 func closeRuntime(t *testing.T, s *embedded.Runtime) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 }
 
 func TestAnOrderIsDoneAndReported(t *testing.T) {
@@ -206,14 +192,11 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", `,"replyTo":"shop"`)
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed ||
-		string(task.Output) != `{"first":{"key":"one/0/first"}}` {
-		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.Reason.Text)
-	}
+	task := wait(t, s, "one")
+	require.Equal(t, core.Processed, task.ProcessState)
+	require.Equal(t, `{"first":{"key":"one/0/first"}}`, string(task.Output))
 	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
-	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("the application got %v, want %v", got, want)
-	}
+	require.Equal(t, fmt.Sprint(want), fmt.Sprint(statuses(t, s, len(want))))
 	eventually(t, "what was handled is deleted",
 		func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
 }
@@ -222,24 +205,17 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 func statuses(t *testing.T, s *embedded.Runtime, n int) []string {
 	t.Helper()
 	q, err := s.Queue(embedded.Status("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	byOrder := make([]string, n)
 	for got := 0; got < n; {
 		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
-		if err != nil || len(deliveries) == 0 {
-			t.Fatalf("%d of %d statuses came: %v", got, n, err)
-		}
+		require.NoError(t, err, got)
+		require.NotEmpty(t, deliveries, got)
 		for _, d := range deliveries {
 			body, err := d.Bytes()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var m message.Status
-			if err := json.Unmarshal(body, &m); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(body, &m))
 			byOrder[m.Seq%n] = string(m.Kind) // received has no number
 			got++
 		}
@@ -254,10 +230,9 @@ func TestAFailedOrderIsUndone(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	task := wait(t, s, "one")
-	if task.ProcessState != core.Compensated || task.Reason.Step != "second" || w.shop.standing() != 0 {
-		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.Reason.Step,
-			w.shop.standing())
-	}
+	require.Equal(t, core.Compensated, task.ProcessState)
+	require.Equal(t, "second", task.Reason.Step)
+	require.Zero(t, w.shop.standing())
 }
 
 func TestTheSameOrderAgain(t *testing.T) {
@@ -276,9 +251,8 @@ func TestTheSameOrderAgain(t *testing.T) {
 	}
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
 	var refused *core.Refusal
-	if !errors.As(r.Err, &refused) || refused.Code != "other-content" {
-		t.Fatalf("other content: %+v", r)
-	}
+	require.ErrorAs(t, r.Err, &refused)
+	require.Equal(t, "other-content", refused.Code)
 }
 
 // P27: what was under way goes on after a restart, within a second of readiness, nothing twice.
@@ -297,16 +271,10 @@ func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
 		defer closeRuntime(t, s)
 		ready := time.Now()
 		for i := range n {
-			if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed {
-				t.Fatalf("%s ended %s", task.OrderID, task.ProcessState)
-			}
+			require.Equal(t, core.Processed, wait(t, s, fmt.Sprintf("o-%d", i)).ProcessState)
 		}
-		if took := time.Since(ready); took > 20*time.Second {
-			t.Fatalf("the orders went on %v after readiness: their complete-by was waited for", took)
-		}
-		if got := w.shop.standing(); got != 2*n {
-			t.Fatalf("%d effects, want %d", got, 2*n)
-		}
+		require.LessOrEqual(t, time.Since(ready), 20*time.Second)
+		require.Equal(t, 2*n, w.shop.standing())
 	})
 }
 
@@ -314,9 +282,8 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	w := newFixture(t, "5s")
 	s := w.open()
 	defer closeRuntime(t, s)
-	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrLocked) {
-		t.Fatalf("a second one on the same folder: %v", err)
-	}
+	_, err := embedded.Open(t.Context(), w.options)
+	require.ErrorIs(t, err, sqlite.ErrLocked, "a second one on the same folder")
 }
 
 func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
@@ -336,12 +303,10 @@ func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
 				t.Fatalf("order %d: %v", i, r.Err)
 			}
 		}
-		if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
-			t.Fatalf("an order that is there, while busy: %+v", r)
-		}
-		if n := s.Health(t.Context()).Counts["busy: intake"]; n < 2 {
-			t.Errorf("%d orders were refused as busy", n)
-		}
+		r := s.Submit(t.Context(), orders[:1])[0]
+		require.NoError(t, r.Err)
+		require.True(t, r.Known, "an order that is there, while busy: %+v", r)
+		require.True(t, s.Health(t.Context()).Counts["busy: intake"] >= 2)
 	})
 }
 
@@ -352,9 +317,7 @@ func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
 	first := s.Workflows(t.Context())[0]
 	w.write("workflow: pair\nsteps: {first: {agent: absent}}\n")
 	broken := until(t, s, func(i view.WorkflowInfo) bool { return len(i.Problems) > 0 })
-	if broken.Hash != first.Hash {
-		t.Fatal("a broken file replaced the definition in force")
-	}
+	require.Equal(t, first.Hash, broken.Hash)
 	submit(t, s, "old", "")
 	w.write(fmt.Sprintf(pair, "4s"))
 	corrected := until(t, s, func(i view.WorkflowInfo) bool {
@@ -362,10 +325,9 @@ func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
 			i.Hash != first.Hash
 	})
 	submit(t, s, "new", "")
-	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash ||
-		new.Definition != corrected.Hash {
-		t.Fatalf("the old order ran %s, the new one %s", old.Definition, new.Definition)
-	}
+	old, new := wait(t, s, "old"), wait(t, s, "new")
+	require.Equal(t, first.Hash, old.Definition)
+	require.Equal(t, corrected.Hash, new.Definition)
 }
 
 func until(t *testing.T, s *embedded.Runtime, ok func(view.WorkflowInfo) bool) view.WorkflowInfo {
@@ -387,9 +349,7 @@ func TestAForgedReplyChangesNothing(t *testing.T) {
 		defer closeRuntime(t, s)
 		submit(t, s, "one", "")
 		replies, err := s.Queue(port.Replies)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, body := range []string{
 			`{"schema":1,"task":"missing","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
 			`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
@@ -397,21 +357,17 @@ func TestAForgedReplyChangesNothing(t *testing.T) {
 			`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
 			`not json`,
 		} {
-			if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0])
 		}
 		quarantine, err := s.Queue(port.Quarantine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(got) != 1 {
-			t.Fatalf("what could not be read is not in quarantine: %v", err)
-		}
+		require.NoError(t, err)
+		got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, got, 1)
 		task, _, err := s.Task(t.Context(), "one")
-		if err != nil || task.Version != 1 || task.ProcessState != core.Processing {
-			t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
-		}
+		require.NoError(t, err)
+		require.EqualValues(t, 1, task.Version)
+		require.Equal(t, core.Processing, task.ProcessState)
 	})
 }
 
@@ -448,13 +404,9 @@ func TestAClockThatJumps(t *testing.T) {
 		offset.Store(0) // an hour back, with that one in flight
 		submit(t, s, "back", "")
 		for _, id := range []string{"across", "back"} {
-			if task := wait(t, s, id); task.ProcessState != core.Processed {
-				t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
-			}
+			require.Equal(t, core.Processed, wait(t, s, id).ProcessState, id)
 			processed++
 		}
-		if got := w.shop.standing(); got != 2*processed {
-			t.Fatalf("%d effects stand for %d processed orders", got, processed)
-		}
+		require.Equal(t, 2*processed, w.shop.standing())
 	})
 }

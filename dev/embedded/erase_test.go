@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -25,9 +27,7 @@ func TestAnOrderIsErased(t *testing.T) {
 		o := order(t, id, "")
 		o.Order = json.RawMessage(`{"customer":"` + secret + `"` + strings.Repeat(" ", padding) + `}`)
 		orders[id] = o
-		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-			t.Fatal(r)
-		}
+		require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
 	}
 	send := func(id, reason string, c message.Control) protocol.Verdict {
 		t.Helper()
@@ -35,46 +35,36 @@ func TestAnOrderIsErased(t *testing.T) {
 		c.OrderID = id
 		c.Event = core.Stamped(c.Event, c.ID(), core.Sender{By: "ann", Reason: reason}, number)
 		v, err := s.Command(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 	for id := range orders {
 		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, asked, message.Control{Event: core.Command{Name: core.Erase, ID: "e-1"}}); v.Accepted ||
-			!strings.Contains(v.Reason, "in Error") {
-			t.Errorf("%s in Error: %+v", id, v)
-		}
-		if v := send(id, asked, message.Control{Event: core.Command{Name: core.Close, ID: "c-1", Number: 1}}); !v.Accepted {
-			t.Fatal(v)
-		}
+		v := send(id, asked, message.Control{Event: core.Command{Name: core.Erase, ID: "e-1"}})
+		require.False(t, v.Accepted, id)
+		require.Contains(t, v.Reason, "in Error", id)
+		v = send(id, asked, message.Control{Event: core.Command{Name: core.Close, ID: "c-1", Number: 1}})
+		require.True(t, v.Accepted)
 		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, "asked to", message.Control{Event: core.Command{Name: core.Erase, ID: "e-2", Number: 2}}); !v.Accepted {
-			t.Fatal(v)
-		}
+		v = send(id, "asked to", message.Control{Event: core.Command{Name: core.Erase, ID: "e-2", Number: 2}})
+		require.True(t, v.Accepted)
 	}
 	for range 2 {
 		for id, o := range orders {
 			task, _, err := s.Task(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			document, err := state.EncodeTask(task)
 			content, failed := s.Order(t.Context(), task)
 			if err != nil || failed != nil || len(content) > 0 || bytes.Contains(document, []byte(secret)) ||
 				task.ProcessState != core.Closed || task.Erased.By != "ann" {
 				t.Errorf("%s: its content is %s, %v; its document %s, %v", id, content, failed, document, err)
 			}
-			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil || !r.Known {
-				t.Errorf("%s again: %+v", id, r)
-			}
+			r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]
+			require.NoError(t, r.Err, id)
+			require.True(t, r.Known, id)
 			other := o
 			other.Order = json.RawMessage(`{}`)
-			if r := s.Submit(t.Context(), []message.SubmitOrder{other})[0]; r.Err == nil ||
-				!strings.Contains(r.Err.Error(), "other content") {
-				t.Errorf("%s with other content: %+v", id, r)
-			}
+			require.ErrorContains(t, s.Submit(t.Context(), []message.SubmitOrder{other})[0].Err, "other content", id)
 		}
 		closeRuntime(t, s)
 		s = w.open()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -34,10 +36,7 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	from := clock.Now()
 	until := func(what string, done func() bool) {
 		for end := time.Now().Add(4 * patience); !done(); {
-			if time.Now().After(end) {
-				t.Fatalf("%s: not after %s of the clock: %v", what, clock.Now().Sub(from),
-					s.Health(t.Context()).Counts)
-			}
+			require.False(t, time.Now().After(end))
 			if busy(t, s) || depth(t, s, port.Requests("shop")).Visible > 0 ||
 				s.Health(t.Context()).Counts["agent-shop-in-flight"] > 0 {
 				time.Sleep(100 * time.Microsecond)
@@ -48,35 +47,24 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	}
 	until("the hour", func() bool { return clock.Now().Sub(from) >= time.Hour })
 	health := s.Health(t.Context())
-	if text := health.Checks["agent shop first"]; !strings.HasPrefix(text,
-		"unauthorized since 2026-11-21T10:00:") || !health.Ready {
-		t.Errorf("health says %q, ready %v", text, health.Ready)
-	}
+	require.True(t, strings.HasPrefix(health.Checks["agent shop first"], "unauthorized since 2026-11-21T10:00:"))
+	require.True(t, health.Ready)
 	w.shop.expired.Store(false)
 	renewed := clock.Now()
 	until("all end",
 		func() bool { return s.Health(t.Context()).Counts["ended-"+string(core.Processed)] == int64(n) })
-	if took := clock.Now().Sub(renewed); took > 20*time.Minute {
-		t.Errorf("they ended %s after the credentials were renewed", took)
-	}
+	require.LessOrEqual(t, clock.Now().Sub(renewed), 20*time.Minute)
 	for i := range n {
 		task := wait(t, s, fmt.Sprintf("o-%d", i))
 		for _, step := range task.Steps {
-			if step.Failures.Do != 0 || task.Hops > 2 {
-				t.Fatalf("%s, step %s: %d failures, %d hops of the task", task.OrderID, step.Name,
-					step.Failures.Do, task.Hops)
-			}
+			require.Zero(t, step.Failures.Do, step.Name)
+			require.LessOrEqual(t, task.Hops, 2, step.Name)
 		}
 	}
-	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
-		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(),
-			w.shop.standing(), 2*n)
-	}
-	if reported := strings.Count(log.String(), "ALERT"); reported != 1 ||
-		!strings.Contains(log.String(), "operation=first code=unauthorized") {
-		t.Errorf("the operator was notified %d times: %.500s", reported, log)
-	}
-	if text, waits := s.Health(t.Context()).Checks["agent shop first"]; waits {
-		t.Errorf("health still says %q", text)
-	}
+	require.Zero(t, w.shop.undone.Load())
+	require.Equal(t, 2*n, w.shop.standing())
+	require.Equal(t, 1, strings.Count(log.String(), "ALERT"))
+	require.Contains(t, log.String(), "operation=first code=unauthorized")
+	_, waits := s.Health(t.Context()).Checks["agent shop first"]
+	require.False(t, waits, "health still says %q", text)
 }

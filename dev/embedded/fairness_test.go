@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -52,9 +54,7 @@ func (c *counter) submit(rest string, ids ...string) {
 		orders = append(orders, order(c.t, id, rest))
 	}
 	for _, r := range c.s.Submit(c.t.Context(), orders) {
-		if r.Err != nil {
-			c.t.Fatal(r.Err)
-		}
+		require.NoError(c.t, r.Err, r.Err)
 	}
 }
 
@@ -120,9 +120,7 @@ func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
 			"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
 				"flood of another tenant at 20 times the capacity",
 			alone[orders/2], p99(alone), beside[orders/2], p99(beside))
-		if p99(beside) > 2*p99(alone) {
-			t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
-		}
+		require.LessOrEqual(t, p99(beside), 2*p99(alone))
 	})
 }
 
@@ -136,14 +134,11 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 			high = append(high, fmt.Sprintf("high-%d", n))
 		}
 		c.submit("", normal...)
-		if id := c.call(); !strings.HasPrefix(id, "normal-") {
-			t.Fatalf("the first call is of %q", id)
-		}
+		require.True(t, strings.HasPrefix(c.call(), "normal-"))
 		c.submit(`,"priority":"high"`, high...)
-		if n := c.s.Submit(t.Context(),
-			[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
-			t.Errorf("the receipt says %q", n)
-		}
+		n := c.s.Submit(t.Context(),
+			[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes
+		require.Nil(t, n)
 		c.call() // of a normal one, received before
 		others := 0
 		for range 80 { // which have two steps each
@@ -151,16 +146,12 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 				others++
 			}
 		}
-		if others < 7 || others > 10 {
-			t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait",
-				others)
-		}
+		require.GreaterOrEqual(t, others, 7)
+		require.LessOrEqual(t, others, 10)
 		for c.call() != "" {
 		}
 		for _, id := range append(normal, high...) {
-			if task := wait(t, c.s, id); task.ProcessState != core.Processed {
-				t.Errorf("%s ended %s", id, task.ProcessState)
-			}
+			require.Equal(t, core.Processed, wait(t, c.s, id).ProcessState, id)
 		}
 	})
 }

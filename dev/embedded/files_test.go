@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -25,14 +27,10 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	flows := filepath.Join(w.dir, "workflows")
 	const secret = "root-s3cr3t-hash"
 	outside := filepath.Join(w.dir, "shadow")
-	if err := os.WriteFile(outside, []byte(secret+": {"+secret+": 1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(outside, []byte(secret+": {"+secret+": 1}\n"), 0o600))
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	at := func(name string) string { return filepath.Join(flows, name) }
 	must(syscall.Mkfifo(at("pipe.yaml"), 0o600))
@@ -67,21 +65,20 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	found := map[string]view.WorkflowInfo{}
 	for _, i := range s.Workflows(t.Context()) {
 		found[i.Name] = i
-		if text := fmt.Sprint(i); strings.Contains(text, secret) || strings.Contains(text, "shadow") {
-			t.Errorf("a file outside is shown: %s", text)
-		}
+		text := fmt.Sprint(i)
+		require.NotContains(t, text, secret)
+		require.NotContains(t, text, "shadow")
 	}
 	for name, what := range why {
 		i := found[name]
-		if text := strings.Join(i.Problems, "\n"); i.Hash != "" || !strings.Contains(text, name+".yaml") ||
-			!strings.Contains(text, what) {
-			t.Errorf("%s.yaml: %+v; want a problem that names it and says %q", name, i, what)
-		}
+		text := strings.Join(i.Problems, "\n")
+		require.Empty(t, i.Hash, name)
+		require.Contains(t, text, name+".yaml", name)
+		require.Contains(t, text, what, name)
 	}
 	for _, name := range []string{"pair", "linked"} {
-		if found[name].Hash == "" || len(found[name].Problems) > 0 {
-			t.Errorf("workflow %s: %+v", name, found[name])
-		}
+		require.NotEmpty(t, found[name].Hash, name)
+		require.Empty(t, found[name].Problems, name)
 	}
 	submit(t, s, "one", "")
 	wait(t, s, "one")
@@ -91,9 +88,7 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 func TestAgentsFileThatIsNoFile(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := syscall.Mkfifo(w.options.Agents, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(w.options.Agents, 0o600))
 	refused := make(chan error, 1)
 	go func() {
 		_, err := embedded.Open(t.Context(), w.options)
@@ -101,10 +96,8 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 	}()
 	select {
 	case err := <-refused:
-		if err == nil || !strings.Contains(err.Error(), "named pipe") ||
-			!strings.Contains(err.Error(), w.options.Agents) {
-			t.Fatalf("refused with %v", err)
-		}
+		require.ErrorContains(t, err, "named pipe")
+		require.ErrorContains(t, err, w.options.Agents)
 	case <-time.After(patience):
 		t.Fatal("the start hangs")
 	}
@@ -136,8 +129,6 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 		"the workflow has no steps": 1, "steps is a number": 1,
 		"new orders get the version before it": 1,
 	} {
-		if n := strings.Count(log.String(), text); n != want {
-			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, log.String())
-		}
+		require.Equal(t, want, strings.Count(log.String(), text), text)
 	}
 }

@@ -1,12 +1,13 @@
 package embedded_test
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -45,24 +46,15 @@ func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
 	uncounted := 0
 	for i := range n {
 		task := wait(t, s, fmt.Sprintf("o-%d", i))
-		if task.ProcessState != core.Processed {
-			t.Fatalf("%s ended %s: %s", task.OrderID, task.ProcessState, task.Reason.Text)
-		}
+		require.Equal(t, core.Processed, task.ProcessState)
 		for _, step := range task.Steps {
-			if step.Failures.Do != 0 {
-				t.Errorf("step %s of %s has had %d failures, and only time in a queue can be one of them",
-					step.Name, task.OrderID, step.Failures.Do)
-			}
+			require.Zero(t, step.Failures.Do, step.Name)
 			uncounted += step.Attempt - 1 - step.Failures.Do
 		}
 	}
-	if uncounted == 0 {
-		t.Error("no request ever waited too long: this was no flood")
-	}
-	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
-		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(),
-			w.shop.standing(), 2*n)
-	}
+	require.NotZero(t, uncounted, "no request ever waited too long")
+	require.Zero(t, w.shop.undone.Load())
+	require.Equal(t, 2*n, w.shop.standing())
 	submit(t, s, fmt.Sprintf("o-%d", n), "") // the refused one, now that there is room
 	workOff(t, w, s, clock, calls, n+1)
 	t.Logf("%d orders, %d copies handed back uncounted", n, uncounted)
@@ -105,13 +97,9 @@ func busy(t *testing.T, s *embedded.Runtime) bool {
 func depth(t *testing.T, s *embedded.Runtime, name string) port.Depth {
 	t.Helper()
 	q, err := s.Queue(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := q.Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -125,9 +113,9 @@ func flood(t *testing.T, s *embedded.Runtime, room int) (taken int) {
 			continue
 		}
 		var busy *api.BusyError // 429 with Retry-After at the edge
-		if !errors.As(err, &busy) || busy.RetryAfter <= 0 || taken < room {
-			t.Fatalf("order %d of a flood, with room for %d: %v", taken, room, err)
-		}
+		require.ErrorAs(t, err, &busy, room)
+		require.True(t, busy.RetryAfter > 0, room)
+		require.GreaterOrEqual(t, taken, room, room)
 		return taken
 	}
 	t.Fatalf("%d orders were taken, with room for %d", taken, room)
@@ -156,13 +144,10 @@ func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
 					func(task *protocol.Task) bool { return task.Version > 1 })
-				if err != nil {
-					t.Fatal(err)
-				}
-				if step := task.Steps[0]; step.Failures.Do != c.failures || step.State != core.Pending {
-					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
-						step.State, step.Failures.Do, c.failures)
-				}
+				require.NoError(t, err)
+				step := task.Steps[0]
+				require.Equal(t, c.failures, step.Failures.Do, c.failures)
+				require.Equal(t, core.Pending, step.State, c.failures)
 			}
 		})
 	}
@@ -182,27 +167,21 @@ func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 				submit(t, s, fmt.Sprintf("o-%d", i), "")
 			}
 			q, err := s.Queue(port.Requests("shop"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for held := 0; held < c.orders; {
 				got, err := q.Receive(t.Context(), port.MaxBatch, patience, 6*time.Hour)
-				if err != nil || len(got) == 0 {
-					t.Fatalf("received %d after %d: %v", len(got), held, err)
-				}
+				require.NoError(t, err, held)
+				require.NotEmpty(t, got, held)
 				held += len(got)
 			}
 			clock.Advance(2 * time.Hour)
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
 					func(task *protocol.Task) bool { return task.Version > 1 })
-				if err != nil {
-					t.Fatal(err)
-				}
-				if step := task.Steps[0]; step.Failures.Do != c.failures || step.State != core.Pending {
-					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
-						step.State, step.Failures.Do, c.failures)
-				}
+				require.NoError(t, err)
+				step := task.Steps[0]
+				require.Equal(t, c.failures, step.Failures.Do, c.failures)
+				require.Equal(t, core.Pending, step.State, c.failures)
 			}
 		})
 	}
@@ -220,9 +199,7 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 	current := func() *protocol.Task {
 		t.Helper()
 		task, err := s.Wait(t.Context(), "o-1", func(*protocol.Task) bool { return true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return task
 	}
 	askedAgain := func() (first protocol.Step) {
@@ -231,9 +208,8 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 			clock.Advance(10 * time.Millisecond) // a Wake may have a delay
 			task := current()
 			first = task.Steps[0]
-			if first.Failures.Do > 0 || task.ProcessState != core.Processing {
-				t.Fatalf("it is %s, with %+v", task.ProcessState, first)
-			}
+			require.LessOrEqual(t, first.Failures.Do, 0)
+			require.Equal(t, core.Processing, task.ProcessState)
 			return first.InFlight() && first.CompleteBy > core.TimeOf(clock.Now())
 		})
 		return first
@@ -241,32 +217,22 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 	for begin := clock.Now(); clock.Now().Sub(begin) < 5*time.Hour; {
 		clock.Advance(askedAgain().CompleteBy.Std().Sub(clock.Now()) + time.Second)
 	}
-	if first := askedAgain(); first.Attempt < 5 {
-		t.Errorf("after 5 hours it was asked %d times", first.Attempt)
-	}
+	require.GreaterOrEqual(t, askedAgain().Attempt, 5)
 	q, err := s.Queue(port.Requests("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	replies, err := s.Queue(port.Replies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	eventually(t, "it is done", func() bool {
 		ds, err := q.Receive(t.Context(), 10, 0, time.Minute)
 		for _, d := range ds {
 			r, err := message.Of[message.Request](d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			reply := &message.Reply{
 				Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
 				Agent:   r.Agent,
 				Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone,
 			}
-			if err := replies.Send(t.Context(), []port.Message{{Value: reply}})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, replies.Send(t.Context(), []port.Message{{Value: reply}})[0])
 		}
 		clock.Advance(10 * time.Millisecond)
 		return err == nil && current().ProcessState == core.Processed

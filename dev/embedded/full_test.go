@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -90,37 +92,28 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), given.Sender,
 						given.Number)
 					v, err := s.Command(t.Context(), c)
-					if err != nil {
-						t.Fatalf("%s of %s, which is %s: %v", c.Kind(), id, task.ProcessState, err)
-					}
+					require.NoError(t, err)
 					return v
 				}
 				for range 10 { // each is refused, and its verdict is kept
-					if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Number: 99}}); v.Accepted ||
-						v.Reason == "" {
-						t.Errorf("%s: a resubmit of another number: %+v", id, v)
-					}
+					v := send(message.Control{Event: core.Command{Name: core.Resubmit, Number: 99}})
+					require.False(t, v.Accepted, "%s: a resubmit of another number: %+v", id, v)
+					require.NotEmpty(t, v.Reason)
 				}
 				if task.ProcessState != core.Error {
 					continue
 				}
-				if task.Reason.Code != "output-too-large" ||
-					!strings.Contains(task.Reason.Text, "reference") {
-					t.Errorf("%s stopped with %q: %s", id, task.Reason.Code, task.Reason.Text)
-				}
+				require.Equal(t, "output-too-large", task.Reason.Code)
+				require.Contains(t, task.Reason.Text, "reference")
 				undo := core.Command{Name: core.UndoCommand, Number: 100} // the refusals have raised the number
-				if v := send(message.Control{Event: undo}); !v.Accepted {
-					t.Errorf("undo of %s: %s", id, v.Reason)
-				}
-				if task, err := s.Wait(t.Context(), id, func(t *protocol.Task) bool {
+				require.True(t, send(message.Control{Event: undo}).Accepted)
+				task, err := s.Wait(t.Context(), id, func(t *protocol.Task) bool {
 					return t.Terminal()
-				}); err != nil || task.ProcessState != core.Compensated {
-					t.Errorf("undo of %s: %s, %v", id, task.ProcessState, err)
-				}
+				})
+				require.NoError(t, err)
+				require.Equal(t, core.Compensated, task.ProcessState)
 			}
-			if large < tt.large {
-				t.Errorf("%d orders met the limit, want %d at least: %v", large, tt.large, ends)
-			}
+			require.GreaterOrEqual(t, large, tt.large, tt.large)
 			t.Logf("%d of %d orders met the limit; ends %v", large, tt.orders, ends)
 		})
 	}

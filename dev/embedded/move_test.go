@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -18,9 +20,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	defer closeRuntime(t, s)
 	first := s.Workflows(t.Context())[0]
 	submit(t, s, "one", "")
-	if task := wait(t, s, "one"); task.ProcessState != core.Error {
-		t.Fatalf("it is %s", task.ProcessState)
-	}
+	require.Equal(t, core.Error, wait(t, s, "one").ProcessState)
 	eventually(t, "it was reported", func() bool { return wait(t, s, "one").AtRest() })
 	n := 0
 	send := func(c message.Control) protocol.Verdict {
@@ -30,31 +30,25 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		c.Event = core.Stamped(c.Event, "c-"+string(rune('a'+n)), core.Sender{},
 			wait(t, s, "one").Commands.Number)
 		v, err := s.Command(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 	w.write(fixed)
 	until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first.Hash })
-	if v := send(message.Control{Event: core.Command{Name: core.Resubmit}}); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, send(message.Control{Event: core.Command{Name: core.Resubmit}}).Accepted)
 	eventually(t, "it fails as before", func() bool {
 		task := wait(t, s, "one")
 		return task.Commands.Number == 1 && task.AtRest() && task.ProcessState == core.Error &&
 			task.Definition == first.Hash
 	})
-	if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: strings.Repeat("0", 32)}}); v.Accepted ||
-		!strings.Contains(v.Reason, "no definition with the hash") {
-		t.Errorf("an unknown hash: %+v", v)
-	}
-	if v := send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: message.Latest}}); !v.Accepted ||
-		v.Command != "resubmit" {
-		t.Fatalf("%+v", v)
-	}
+	v := send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: strings.Repeat("0", 32)}})
+	require.False(t, v.Accepted, "an unknown hash: %+v", v)
+	require.Contains(t, v.Reason, "no definition with the hash")
+	v = send(message.Control{Event: core.Command{Name: core.Resubmit, Definition: message.Latest}})
+	require.True(t, v.Accepted, "%+v", v)
+	require.Equal(t, "resubmit", v.Command)
 	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })
-	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Commands.Number != 3 {
-		t.Errorf("it ran %s, command %d", task.Definition, task.Commands.Number)
-	}
+	task := wait(t, s, "one")
+	require.NotEqual(t, first.Hash, task.Definition)
+	require.Equal(t, 3, task.Commands.Number)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -54,20 +56,12 @@ steps:
 	s := w.open()
 	defer closeRuntime(t, s)
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"one","workflow":"pair","order":{"price":19.90,"big":9223372036854775807,"total":40.1}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed {
-		t.Fatalf("%s: %s", task.ProcessState, task.Reason.Text)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
+	require.Equal(t, core.Processed, wait(t, s, "one").ProcessState)
 	want := `[1e3,16,0.5,"02134",12345678901234567890123,1.10,19.90,59.7,0.3,9223372036854775808,` +
 		`0.3333333333333333333333333333333333,true,4]`
-	if got := <-sent; got != want {
-		t.Errorf("sent %s, want %s", got, want)
-	}
+	require.Equal(t, want, <-sent)
 }
 
 // Orders whose expressions work on long numbers are taken up again at a restart, and send what they sent
@@ -84,12 +78,8 @@ func TestRestartWithOrdersOfLongNumbers(t *testing.T) {
 		id := "long-" + string(rune('a'+i))
 		o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"` + id +
 			`","workflow":"pair","order":{"l":[` + long + `]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
 		untilStep(t, s, id, "first", core.Processing)
 	}
 	before := requestBodies(t, s, orders)
@@ -98,9 +88,7 @@ func TestRestartWithOrdersOfLongNumbers(t *testing.T) {
 	defer closeRuntime(t, s)
 	after := requestBodies(t, s, orders)
 	for id, input := range before {
-		if after[id] != input {
-			t.Errorf("%s is sent %.100s after the restart, and was sent %.100s", id, after[id], input)
-		}
+		require.Equal(t, input, after[id], id)
 	}
 }
 
@@ -108,20 +96,15 @@ func TestRestartWithOrdersOfLongNumbers(t *testing.T) {
 func requestBodies(t *testing.T, s *embedded.Runtime, n int) map[string]string {
 	t.Helper()
 	q, err := s.Queue(port.Requests("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	inputs := map[string]string{}
 	for len(inputs) < n {
 		got, err := q.Receive(t.Context(), 10, patience, time.Minute)
-		if err != nil || len(got) == 0 {
-			t.Fatalf("%d of %d requests came: %v", len(inputs), n, err)
-		}
+		require.NoError(t, err, n)
+		require.NotEmpty(t, got, n)
 		for _, d := range got {
 			r, err := message.Of[message.Request](d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			inputs[r.OrderID] = string(r.Input)
 		}
 	}

@@ -3,11 +3,12 @@ package embedded_test
 import (
 	"bytes"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -44,15 +45,9 @@ func TestPartsThatPanicGoOn(t *testing.T) {
 		eventually(t, "parts panic", func() bool { return port.Panics() >= before+4 })
 		clock.broken.Store(false)
 		submit(t, s, "after", "")
-		if task := wait(t, s, "after"); task.ProcessState != core.Processed {
-			t.Errorf("it ended %s", task.ProcessState)
-		}
-		if !s.Health(t.Context()).Ready {
-			t.Error("it is not ready")
-		}
+		require.Equal(t, core.Processed, wait(t, s, "after").ProcessState)
+		require.True(t, s.Health(t.Context()).Ready, "it is not ready")
 		closeRuntime(t, s)
-		if !strings.Contains(log.String(), "the Supervisor panicked; the process goes on") {
-			t.Errorf("the log does not name the Supervisor:\n%s", log.String())
-		}
+		require.Contains(t, log.String(), "the Supervisor panicked; the process goes on")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -63,10 +65,9 @@ func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	task := wait(t, s, "one")
-	if task.ProcessState != core.Compensated || b.withdrawn.Load() != 1 || b.refunded.Load() != 1 {
-		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(),
-			b.refunded.Load(), task.Reason.Text)
-	}
+	require.Equal(t, core.Compensated, task.ProcessState)
+	require.EqualValues(t, 1, b.withdrawn.Load())
+	require.EqualValues(t, 1, b.refunded.Load())
 	if took := task.End.At.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
 		t.Errorf("it took %s", took)
 	}
@@ -78,16 +79,14 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		defer closeRuntime(t, s)
 		submit(t, s, "one", "")
 		task := wait(t, s, "one")
-		if task.ProcessState != core.Error || task.Phase != core.Forward || b.refunded.Load() != 0 {
-			t.Fatalf("ended %s %s, refunded %d times", task.ProcessState, task.Phase, b.refunded.Load())
-		}
+		require.Equal(t, core.Error, task.ProcessState)
+		require.Equal(t, core.Forward, task.Phase)
+		require.Zero(t, b.refunded.Load())
 		command := func(c message.Control) bool {
 			t.Helper()
 			c.OrderID = "one"
 			v, err := s.Command(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return v.Accepted
 		}
 		if command(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "u-1", Number: task.Commands.Number}}) {
@@ -96,9 +95,7 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		number := func() int { // it grows with many refusals too (P5)
 			t.Helper()
 			now, _, err := s.Task(t.Context(), "one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return now.Commands.Number
 		}
 		tries := 0
@@ -113,14 +110,12 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 				},
 			})
 		})
-		if !command(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "u-2", Number: number()}}) {
-			t.Fatal("the undo is refused after the deposit was resolved as not-happened")
-		}
+		require.True(t, command(message.Control{Event: core.Command{Name: core.UndoCommand, ID: "u-2", Number: number()}}))
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if task, err := s.Wait(ctx, "one", (*protocol.Task).Terminal); err != nil ||
-			task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
-			t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
-		}
+		task, err := s.Wait(ctx, "one", (*protocol.Task).Terminal)
+		require.NoError(t, err)
+		require.Equal(t, core.Compensated, task.ProcessState)
+		require.EqualValues(t, 1, b.refunded.Load())
 	})
 }

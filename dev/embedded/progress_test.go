@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -71,24 +73,19 @@ func TestLongWork(t *testing.T) {
 		})
 		close(shown)
 		replies, err := s.Queue(port.Replies)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answers := worker.Replies{Agent: "shop", Queue: replies, Clock: port.ClockFunc(time.Now)}
 		deferred := <-id
-		if err := errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute),
-			answers.Done(t.Context(), deferred, "cut.mp4")); err != nil {
-			t.Fatal(err)
-		}
+		err = errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute),
+			answers.Done(t.Context(), deferred, "cut.mp4"))
+		require.NoError(t, err)
 		task := wait(t, s, "o-1")
-		if task.ProcessState != core.Processed || string(task.Step("cut").Output) != `"cut.mp4"` {
-			t.Errorf("%s, %s", task.ProcessState, task.Step("cut").Output)
-		}
+		require.Equal(t, core.Processed, task.ProcessState)
+		require.Equal(t, `"cut.mp4"`, string(task.Step("cut").Output))
 		for i := range task.Steps {
-			if st := &task.Steps[i]; st.Attempt != 1 || st.Claim.Progress != nil {
-				t.Errorf("%s took %d attempts, and ends with progress %+v", st.Name, st.Attempt,
-					st.Claim.Progress)
-			}
+			st := &task.Steps[i]
+			require.Equal(t, 1, st.Attempt)
+			require.Nil(t, st.Claim.Progress)
 		}
 	})
 }

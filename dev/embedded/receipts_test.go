@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -25,21 +27,16 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 			submit(t, s, "o", "")
 		}
 		q, err1 := s.Queue(port.Requests("shop"))
-		if err1 != nil {
-			t.Fatal(err1)
-		}
+		require.NoError(t, err1)
 		*got, err = q.Receive(t.Context(), 1, 20*time.Second, time.Minute)
-		if err != nil || len(*got) != 1 {
-			t.Fatalf("%+v, %v", *got, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, *got, 1)
 		if len(present) > 0 {
 			_ = q.Delete(t.Context(), []string{old[0].Receipt})
-			if err := q.Extend(t.Context(), []port.Extension{{Receipt: old[0].Receipt}})[0]; err == nil {
-				t.Error("the old receipt has extended the request")
-			}
-			if d, err := q.Depth(t.Context()); err != nil || d.InFlight != 1 {
-				t.Errorf("after the use of the old receipt: %+v, %v", d, err)
-			}
+			require.Error(t, q.Extend(t.Context(), []port.Extension{{Receipt: old[0].Receipt}})[0])
+			d, err := q.Depth(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 1, d.InFlight)
 		}
 		closeRuntime(t, s)
 	}
@@ -64,26 +61,22 @@ func TestReceiptHandlesOutliveARestart(t *testing.T) {
 		}
 		if n == 0 {
 			order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
-			if status, body := post(t, address+"/v1/orders", "application/json", "", order); status/100 != 2 {
-				t.Fatalf("%d %s", status, body)
-			}
+			status, _ := post(t, address+"/v1/orders", "application/json", "", order)
+			require.Equal(t, 2, status/100)
 			handle = receivedHandle(t, address)
 			receipt := handle[:strings.LastIndexByte(handle, '.')]
 			for _, guessed := range []string{
 				receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
 				".",
 			} {
-				if status, _ := deleted(t, address, guessed); status != http.StatusBadRequest {
-					t.Errorf("the guessed handle %q: %d", guessed, status)
-				}
+				status, _ := deleted(t, address, guessed)
+				require.Equal(t, http.StatusBadRequest, status, guessed)
 			}
 		} else if status, body := deleted(t, address, handle); status != http.StatusOK {
 			t.Errorf("the handle from before the restart: %d %s", status, body)
 		}
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, <-ended)
 	}
 }
 
@@ -96,9 +89,8 @@ func receivedHandle(t *testing.T, address string) string {
 	}
 	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage",
 		statusQueue+`,"WaitTimeSeconds":20}`)
-	if err := json.Unmarshal(body, &out); err != nil || len(out.Messages) != 1 {
-		t.Fatalf("%s, %v", body, err)
-	}
+	require.NoError(t, json.Unmarshal(body, &out))
+	require.Len(t, out.Messages, 1)
 	return out.Messages[0].ReceiptHandle
 }
 
@@ -111,21 +103,15 @@ func deleted(t *testing.T, address, handle string) (status int, body []byte) {
 func post(t *testing.T, address, contentType, target, body string) (status int, answer []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", contentType)
 	if target != "" {
 		r.Header.Set("X-Amz-Target", target)
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	answer, err = io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return res.StatusCode, answer
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -30,9 +32,7 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 	var until core.Time
 	eventually(t, "the undo waits", func() bool {
 		task, def, err := s.Task(t.Context(), "one")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		shown := view.Of(task, def)
 		if shown.UndoWait == nil {
 			return false
@@ -42,25 +42,18 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 			Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second),
 			Until: claimed.Add(21*core.Second) + 1,
 		}
-		if *shown.UndoWait != want {
-			t.Fatalf("it waits for %+v, want %+v", *shown.UndoWait, want)
-		}
+		require.Equal(t, want, *shown.UndoWait)
 		until = want.Until
 		return true
 	})
 	q, err := s.Queue(embedded.Status("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	eventually(t, "the application is notified", func() bool {
 		got, err := q.Receive(t.Context(), 1, patience, time.Minute)
-		if err != nil || len(got) != 1 {
-			t.Fatalf("%d statuses: %v", len(got), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, got, 1)
 		reported, err := message.Of[message.Status](got[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if reported.Kind == core.StatusUndoing && (reported.Step != "second" || reported.Until != until ||
 			reported.OrderID != "one") {
 			t.Errorf("it is reported %+v, want step second and %s", reported, until)

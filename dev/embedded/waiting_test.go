@@ -46,20 +46,14 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		for i := range 20 {
 			o := order(t, fmt.Sprintf("waits-%d", i), "")
 			o.Workflow = "trial"
-			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-				t.Fatalf("order %d that waits: %v", i, r.Err)
-			}
+			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err, i)
 		}
 		healthy := func() string {
 			h := s.Health(t.Context())
-			if !h.Ready {
-				t.Error("it is not ready, so that agents outside could not reach their queues")
-			}
+			require.True(t, h.Ready, "it is not ready, so that agents outside could not reach their queues")
 			return h.Checks["intake"]
 		}
-		if found := healthy(); found != "ok" {
-			t.Fatalf("with orders that wait: %s", found)
-		}
+		require.Equal(t, "ok", healthy(), "with orders that wait")
 		for i := range 5 {
 			err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
 			var busy *api.BusyError
@@ -68,9 +62,7 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 				t.Errorf("order %d: %v", i, err)
 			}
 		}
-		if found := healthy(); !strings.Contains(found, "3 orders are active and the limit is 3 (--max-open)") {
-			t.Errorf("with all places taken: %s", found)
-		}
+		require.Contains(t, healthy(), "3 orders are active and the limit is 3 (--max-open)", "with all places taken")
 		clock.Advance(time.Minute)
 		eventually(t, "the schedule's order starts", func() bool {
 			_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
@@ -78,9 +70,7 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		})
 		closeRuntime(t, s)
 		again := w.open() // the orders that were active before the restart are counted
-		if running := again.Health(t.Context()).Counts["running"]; running != 3 {
-			t.Errorf("after a restart %d orders are active, want 3", running)
-		}
+		require.EqualValues(t, 3, again.Health(t.Context()).Counts["running"])
 		w.shop.hang.Store(false)
 		closeRuntime(t, again)
 		warnings := strings.Count(log.String(), "new orders are refused, and")

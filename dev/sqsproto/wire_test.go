@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"gotest.tools/v3/golden"
+
+	"github.com/stretchr/testify/require"
 )
 
 func init() { golden.NormalizeCRLFToLF = false } // answers are compared byte for byte
@@ -142,16 +144,10 @@ func TestErrorsOnTheWire(t *testing.T) {
 		req.Header.Set("X-Amz-Target", c.target)
 		req.Header.Set("Content-Type", c.contentType)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if got := resp.Header.Get("Content-Type"); got != json10 {
-			t.Errorf("%s: Content-Type %q", c.name, got)
-		}
+		require.NoError(t, errors.Join(err, resp.Body.Close()))
+		require.Equal(t, json10, resp.Header.Get("Content-Type"), c.name)
 		reported = append(reported, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode,
 			resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
 	}
@@ -190,9 +186,7 @@ func TestSDKSeesAWrongChecksum(t *testing.T) {
 	_, err := r.sdk.ReceiveMessage(r.ctx,
 		&sqs.ReceiveMessageInput{QueueUrl: aws.String(r.url + "/000000000000/replies")},
 		func(o *sqs.Options) { o.BaseEndpoint = &liar.URL })
-	if err == nil || !strings.Contains(err.Error(), "checksum") {
-		t.Errorf("the SDK took a wrong body: %v", err)
-	}
+	require.ErrorContains(t, err, "checksum", "the SDK took a wrong body")
 }
 
 // TestAttributeNamesOfOlderSDKs: they ask for system attributes by the field's former name.
@@ -204,18 +198,13 @@ func TestAttributeNamesOfOlderSDKs(t *testing.T) {
 	req.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	var out struct {
 		Messages []struct{ Attributes map[string]string }
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
-	if len(out.Messages) != 1 || len(out.Messages[0].Attributes) != 1 ||
-		out.Messages[0].Attributes["SentTimestamp"] == "" {
-		t.Errorf("%+v", out)
-	}
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&out))
+	require.Len(t, out.Messages, 1)
+	require.Len(t, out.Messages[0].Attributes, 1)
+	require.NotEmpty(t, out.Messages[0].Attributes["SentTimestamp"])
 }

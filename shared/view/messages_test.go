@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -103,9 +105,7 @@ func TestMessages(t *testing.T) {
 		"20 received command resubmit ada /0 accepted",
 		"21 sent request ship post ship/1 until 50",
 	}
-	if got := reported(x, def); !slices.Equal(got, want) {
-		t.Errorf("under way:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	require.Equal(t, want, reported(x, def))
 
 	x.ProcessState = core.Error
 	x.Phase = core.Forward
@@ -130,13 +130,11 @@ func TestMessages(t *testing.T) {
 	} {
 		x.End.ResendAt = again
 		got := reported(x, def)
-		if !slices.Equal(got[len(got)-2:], want) ||
-			slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }) {
-			t.Errorf("in Error:\n%s\nwant at the end:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-		if v := view.Of(x, def); v.Reported != (again == 0) || v.Statuses != 1 {
-			t.Errorf("reported %v, %d statuses", v.Reported, v.Statuses)
-		}
+		require.Equal(t, want, got[len(got)-2:])
+		require.False(t, slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }))
+		v := view.Of(x, def)
+		require.Equal(t, again == 0, v.Reported)
+		require.Equal(t, 1, v.Statuses)
 	}
 
 	x.ProcessState = core.Compensating
@@ -156,9 +154,7 @@ func TestMessages(t *testing.T) {
 		"56 sent request refund payment charge/4", "   received reply done payment charge/4",
 	}
 	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("undone:\n%s\nlacks %s", strings.Join(got, "\n"), line)
-		}
+		require.Contains(t, got, line, line)
 	}
 }
 
@@ -181,8 +177,7 @@ func TestMessagesOfEventsHideTheirValues(t *testing.T) {
 			}}},
 		}},
 	}
-	if got := strings.Join(reported(x, def), "\n"); strings.Contains(got, "4111111111111111") ||
-		!strings.Contains(got, "answer answer bank paid/1") {
-		t.Errorf("%s", got)
-	}
+	got := strings.Join(reported(x, def), "\n")
+	require.NotContains(t, got, "4111111111111111")
+	require.Contains(t, got, "answer answer bank paid/1")
 }

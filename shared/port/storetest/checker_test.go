@@ -6,11 +6,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -148,9 +148,7 @@ func TestTheCheckerCanFail(t *testing.T) {
 				}
 				found = judge(recordHistory(t.Context(), backends, seed))
 			}
-			if tt.good != (found == "") {
-				t.Errorf("found: %q", found)
-			}
+			require.Equal(t, found == "", tt.good, "found")
 			t.Log(found)
 		})
 	}
@@ -172,12 +170,9 @@ func TestWhatIsWrongIsShownShortly(t *testing.T) {
 		Output: answer{class: class(port.ErrUnavailable)}, Return: 90,
 	})
 	got := judge(ops)
-	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
-		t.Errorf("what is under way is not shown: %s", got)
-	}
-	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") {
-		t.Errorf("%s", got)
-	}
+	require.Contains(t, got, "later: "+class(port.ErrUnavailable), "what is under way is not shown")
+	require.Contains(t, got, "write")
+	require.Contains(t, got, "load: success")
 }
 
 // A model that is like itself passes, and one that is broken is caught, by a sequence as well.

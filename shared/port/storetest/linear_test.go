@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -31,9 +32,8 @@ func Linearizable(t *testing.T, make Make) {
 	histories := 20
 	if text := os.Getenv(HistoriesVariable); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			t.Fatalf("%s=%q: give a number of histories, 1 or more", HistoriesVariable, text)
-		}
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, n, 1)
 		histories = n
 	}
 	calls := 0
@@ -53,9 +53,7 @@ func Linearizable(t *testing.T, make Make) {
 				doubts++
 			}
 		}
-		if wrong := judge(h); wrong != "" {
-			t.Fatalf("history %d: %s", seed, wrong)
-		}
+		require.Empty(t, judge(h), seed)
 	}
 	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls,
 		doubts)
