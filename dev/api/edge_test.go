@@ -294,20 +294,6 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	require.True(t, r.doc.used["GET /readyz 503"], "readyz never said that it is not ready")
 }
 
-func TestDocumentIsServed(t *testing.T) {
-	r := newRig(t)
-	require.EqualValues(t, "3.1.0", r.doc.raw["openapi"])
-	yaml := r.get("/openapi.yaml")
-	for path, want := range map[string]string{
-		"/openapi.yaml": "application/openapi+yaml",
-		"/openapi.json": "application/openapi+json",
-	} {
-		require.Equal(t, want, r.get(path).header.Get("Content-Type"), path)
-	}
-	require.Equal(t, http.StatusOK, yaml.status)
-	require.True(t, bytes.Contains(yaml.body, []byte("operationId: submit-orders")))
-}
-
 // The document is what generated clients are made of: each change of it is meant.
 func TestDocumentIsAsPublished(t *testing.T) {
 	golden.Assert(t, string(newRig(t).get("/openapi.json").body), "openapi.json")
@@ -325,20 +311,5 @@ func TestServeReportsWhatItCannotServe(t *testing.T) {
 	} {
 		_, err := api.Listen(address)
 		require.ErrorContains(t, err, want, address)
-	}
-}
-
-func TestListByAge(t *testing.T) {
-	r := newRig(t)
-	for _, id := range []string{"new", "old"} {
-		r.submit(id)
-	}
-	r.backend.Change("old", func(x *protocol.Task) { x.Created = apitest.Now.Add(-2 * core.Hour) })
-	for age, want := range map[string]string{"1h": "old", "3h": "", "1d": ""} {
-		got := ""
-		for _, o := range r.get("/v1/orders?olderThan=" + age).json(t)["orders"].([]any) {
-			got += o.(map[string]any)["orderId"].(string)
-		}
-		require.Equal(t, want, got, age)
 	}
 }

@@ -77,26 +77,6 @@ func TestStreamBadLinesAffectNoOther(t *testing.T) {
 	}
 }
 
-func TestStreamKeepsOrderAndGroups(t *testing.T) {
-	const n = 1000
-	r := newRig(t)
-	var body strings.Builder
-	for i := range n {
-		fmt.Fprintln(&body, orderJSON(fmt.Sprintf("o-%d", i)))
-	}
-	for i, got := range r.stream(body.String()) {
-		require.Equal(t, i+1, got.Line, i)
-		require.Equal(t, fmt.Sprintf("o-%d", i), got.OrderID, i)
-		require.True(t, got.Accepted, i)
-	}
-	total := 0
-	for _, size := range r.backend.Batches {
-		total += size
-		require.LessOrEqual(t, size, 64, size)
-	}
-	require.Equal(t, n, total)
-}
-
 // TestStreamEarlierLineWins: two contents for one ID, the first line is the order.
 func TestStreamEarlierLineWins(t *testing.T) {
 	r := newRig(t)

@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,58 +29,29 @@ import (
 // quick is an interval of sweeps. The runtime looks for alerts at each twentieth sweep.
 const quick = 5 * time.Millisecond
 
-// alertLines are those of a log as they are written.
-type alertLines struct {
-	mu    sync.Mutex
-	alert chan []byte
-}
-
-func (l *alertLines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if bytes.Contains(line, []byte("ALERT")) {
-		select {
-		case l.alert <- bytes.Clone(line):
-		default:
-		}
-	}
-	return len(line), nil
-}
-
 // An order that stops is in the log with all that is known of it, and with the commands that it
 // accepts, for this very server.
 func TestAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
-	log := &alertLines{alert: make(chan []byte, 1)}
-	ready := make(chan string, 1)
+	w.stopping()
+	log := &logged{}
 	w.options.Log = slog.New(slog.NewJSONHandler(log, nil))
-	w.options.Listen = "127.0.0.1:0"
-	w.options.Ready = func(s embedded.Started) { ready <- s.Address }
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(ctx, w.options) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+	started, _ := w.run()
+	server := started.Address
+	status, body := post(t, server+"/v1/orders", "application/json", "",
+		`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`)
+	require.Equal(t, 202, status, body)
+	var line string
+	eventually(t, "the alert", func() bool {
+		for l := range strings.Lines(log.String()) {
+			if strings.Contains(l, "ALERT") {
+				line = l
+			}
 		}
-	}()
-	server := <-ready
-	answer, err := http.Post(server+"/v1/orders", "application/json",
-		strings.NewReader(`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`))
-	require.NoError(t, err)
-	_ = answer.Body.Close()
-	var line []byte
-	select {
-	case line = <-log.alert:
-	case <-time.After(patience):
-		t.Fatal("no alert")
-	}
+		return line != ""
+	})
 	var got map[string]any
-	require.NoError(t, json.Unmarshal(line, &got))
+	require.NoError(t, json.Unmarshal([]byte(line), &got))
 	for _, name := range []string{"since", "stopped", "tried"} {
 		at, _ := got[name].(string)
 		require.True(t, regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at), "%s %q", name, at)
@@ -101,8 +70,7 @@ func TestAlertIsLogged(t *testing.T) {
 			" resubmit o-1", "stepkeeper --server " + server + " undo o-1", "stepkeeper --server " + server +
 			" resolve o-1 second happened", "stepkeeper --server " + server + " resolve o-1 second not-happened"},
 	}
-	a, b := fmt.Sprint(got), fmt.Sprint(want)
-	require.Equal(t, b, a)
+	require.Equal(t, want, got)
 }
 
 // An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of
@@ -121,16 +89,8 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	w.options.Log = slog.New(slog.DiscardHandler)
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
-	r := s.Submit(t.Context(), []message.SubmitOrder{{
-		Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`),
-	}})[0]
-	require.NoError(t, r.Err)
-	// reported, and settled (P11)
-	_, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
-		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
-	})
-	require.NoError(t, err)
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Compensated)
 	select {
 	case body := <-posted:
 		times := regexp.MustCompile(`20\d\d-[0-9T:.-]*Z`)
@@ -149,9 +109,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 // once.
 func TestAlertIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	posted := make(chan []byte, 10)
 	refusals := atomic.Int32{}
 	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -174,19 +132,6 @@ func TestAlertIsSent(t *testing.T) {
 		Window: time.Minute, Reminder: time.Hour,
 	}
 	s := w.open()
-	submit := func(id string) {
-		r := s.Submit(t.Context(), []message.SubmitOrder{{
-			Schema: 1, OrderID: id, Workflow: "pair",
-			Order: json.RawMessage(`{"n":1}`),
-		}})[0]
-		require.NoError(t, r.Err)
-		// reported, and settled (P11)
-		_, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
-			return x.ProcessState == core.Error &&
-				x.End.ResendAt == 0
-		})
-		require.NoError(t, err)
-	}
 	next := func(kind string, orders int, step time.Duration) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; {
@@ -205,26 +150,23 @@ func TestAlertIsSent(t *testing.T) {
 			require.False(t, time.Now().After(deadline), "no alert %s", kind)
 		}
 	}
-	submit("o-1")
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Error)
 	next("first", 1, 10*time.Second)
-	submit("o-2")
+	submit(t, s, "o-2", "")
+	settled(t, s, "o-2", core.Error)
 	next("reminder", 2, 5*time.Minute)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		text, err := os.ReadFile(file)
-		if bytes.Count(text, []byte("\n")) >= 3 { // the first one twice
-			break
-		}
-		require.False(t, time.Now().After(deadline), "the command was given %v: %s", err, text)
-	}
+	eventually(t, "the command was given the first one twice, and the reminder", func() bool {
+		text, _ := os.ReadFile(file)
+		return bytes.Count(text, []byte("\n")) >= 3
+	})
 	require.NoError(t, s.Close())
 }
 
 // Alerts to a webhook share a connection, although it answers with a text.
 func TestAlertsShareAConnection(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	var alerts, connections atomic.Int32
 	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -260,23 +202,12 @@ func TestAlertsShareAConnection(t *testing.T) {
 // the same (P11).
 func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
-	var log logged
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.stopping()
+	log := w.logs()
 	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
 	s := w.open()
-	r := s.Submit(t.Context(), []message.SubmitOrder{{
-		Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`),
-	}})[0]
-	require.NoError(t, r.Err)
-	_, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
-		return x.ProcessState == core.Error &&
-			x.End.ResendAt == 0
-	})
-	require.NoError(t, err)
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Error)
 	eventually(t, "the failure is logged",
 		func() bool { return strings.Contains(log.String(), "the webhook: ") })
 	require.NoError(t, s.Close())
@@ -291,13 +222,8 @@ func TestAlertSettings(t *testing.T) {
 	} {
 		w := newFixture(t, "5s")
 		w.options.OnAlert = o
-		if s, err := embedded.Open(t.Context(), w.options); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			if s != nil {
-				_ = s.Close()
-			}
-			t.Errorf("%+v: %v; want %s", o, err, want)
-		}
+		_, err := embedded.Open(t.Context(), w.options)
+		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -99,33 +99,3 @@ func TestHundredsOfAnswersAtOnce(t *testing.T) {
 		}
 	}
 }
-
-// What is wrong with an answer is said, and the order goes on.
-func TestAnswersThatCannotCount(t *testing.T) {
-	w := newFixture(t, "60s")
-	w.write(asking)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "o-1", "")
-	for _, c := range []struct{ step, by, value, want string }{
-		{"approve", "ann", "maybe", "the value must be one of: yes, no"},
-		{"aprove", "ann", "yes", "the order has no step aprove"},
-		{"second", "ann", "yes", "step second is not one that is answered"},
-	} {
-		v := answering(t, s, "o-1", c.step, c.by, c.value)
-		require.False(t, v.Accepted, c)
-		require.Equal(t, c.want, v.Reason, c)
-	}
-	_, err := s.Command(t.Context(), message.Control{
-		OrderID: "o-2",
-		Event: core.Answered{
-			ID: "x", Step: "approve", Round: 1, Value: []byte(`"yes"`),
-			By: "ann",
-		},
-	})
-	require.ErrorIs(t, err, port.ErrNotFound, "an unknown order")
-	for _, by := range []string{"ann", "bob"} {
-		answering(t, s, "o-1", "approve", by, "yes")
-	}
-	require.Equal(t, core.Processed, wait(t, s, "o-1").ProcessState)
-}

@@ -78,40 +78,6 @@ func TestChildrenOutliveTheRuntime(t *testing.T) {
 	})
 }
 
-// P41: where a child fails, those that were done and those that are under way are undone.
-func TestChildrenAreUndone(t *testing.T) {
-	w := parentFixture(t)
-	w.shop.refuse.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submitParent(t, s, "p", 12)
-	task := wait(t, s, "p")
-	require.Equal(t, core.Compensated, task.ProcessState)
-	require.Zero(t, w.shop.standing())
-	require.Equal(t, "children-failed", task.Reason.Code)
-	first := wait(t, s, "p~all~0")
-	v, err := s.Command(t.Context(), message.Control{
-		OrderID: first.OrderID,
-		Event:   core.Command{Name: core.Resubmit, ID: "r", Number: first.Commands.Number},
-	})
-	require.NoError(t, err)
-	require.False(t, v.Accepted, "a child that its parent has undone takes a resubmission: %+v, %v", v, err)
-	require.Contains(t, v.Reason, "child 0 of step all of p")
-	require.Equal(t, core.Compensated, wait(t, s, "p~all~0").ProcessState)
-}
-
-// An ID of a child cannot be taken by an order.
-func TestNoOrderHasTheIDOfAChild(t *testing.T) {
-	w := parentFixture(t)
-	s := w.open()
-	defer closeRuntime(t, s)
-	o := order(t, "x", "")
-	o.OrderID = "p~all~0"
-	var refused *core.Refusal
-	require.ErrorAs(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err, &refused)
-	require.Equal(t, "orderId", refused.Field)
-}
-
 // P40: the ID of a child always fits, however long that of its parent is. An order of 128 characters, of
 // which nothing is left for its children's names, is done; and where its children fail it is undone.
 func TestChildrenOfOrdersWithLongIDs(t *testing.T) {

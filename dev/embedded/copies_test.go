@@ -38,40 +38,6 @@ func held(w *fixture, first int64) (calls *atomic.Int64, letGo func()) {
 	return calls, func() { close(gate) }
 }
 
-// P12a: an order that is sent again and again while it runs is carried out once: each step is asked for
-// once, and so is each step after it.
-func TestResendingMultipliesNoCall(t *testing.T) {
-	const steps, resent = 30, 20
-	w := newFixture(t, "1h")
-	text := "workflow: pair\nagents:\n  shop: {queueAllowance: 1h, clockSkew: 10ms}\nsteps:\n"
-	for i := range steps {
-		after := ""
-		if i > 0 {
-			after = fmt.Sprintf("after: [s%d], ", i-1)
-		}
-		text += fmt.Sprintf(
-			"  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: "+
-				"undo, grade: fenced}\n", i, after)
-	}
-	w.write(text)
-	calls, letGo := held(w, 1)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	eventually(t, "the first call", func() bool { return calls.Load() == 1 })
-	for range resent {
-		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-		require.NoError(t, r.Err)
-		require.True(t, r.Known, "%+v", r)
-	}
-	letGo()
-	require.Equal(t, core.Processed, wait(t, s, "one").ProcessState)
-	eventually(t, "empty queues", func() bool {
-		return depth(t, s, port.Requests("shop")) == port.Depth{} && depth(t, s, port.Replies) == port.Depth{}
-	})
-	require.EqualValues(t, steps, calls.Load())
-}
-
 // P12a: a flood of copies of a few orders is answered, and leaves nothing behind: no call, no request, no
 // status, no memory.
 func TestAFloodOfCopiesLeavesNothing(t *testing.T) {

@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +40,7 @@ func TestADamagedOrderIsSetAside(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := parentFixture(t)
 				w.shop.hang.Store(true)
-				log := &countedLog{}
-				w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+				log := w.logs()
 				s := w.open()
 				submitParent(t, s, "p", 2)
 				submit(t, s, "solo", "")
@@ -74,7 +72,7 @@ func TestADamagedOrderIsSetAside(t *testing.T) {
 	}
 }
 
-func (w *fixture) isReported(s *embedded.Runtime, log *countedLog) {
+func (w *fixture) isReported(s *embedded.Runtime, log *logged) {
 	t := w.t
 	t.Helper()
 	eventually(t, "the alert", func() bool { return log.count("cannot be read since") > 0 })

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,8 +48,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "300ms")
 		w.shop.hang.Store(true)
-		log := &countedLog{}
-		w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+		log := w.logs()
 		s := w.open()
 		for _, id := range []string{"good", "bad", "fine"} {
 			submit(t, s, id, "")
@@ -143,8 +141,7 @@ steps:
   paid: {event: {name: paid, timeout: 7d, onTimeout: undo}}
   first: {agent: shop, operation: first, input: "${ order }", after: [paid], timeout: 3s, onFailure: undo, undo: none, grade: idempotent}
 `)
-	log := &countedLog{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	o := order(t, "large", "")
 	o.Order = json.RawMessage(`{"item":"before` + strings.Repeat("x", 20_000) + `"}`)
@@ -222,81 +219,4 @@ func TestAChangedDefinitionIsStoredAgain(t *testing.T) {
 	for _, id := range []string{"first", "second"} {
 		require.Equal(t, core.Processed, wait(t, s, id).ProcessState)
 	}
-}
-
-// countedLog is a log that can be asked.
-type countedLog struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (l *countedLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, string(b))
-	return len(b), nil
-}
-
-func (l *countedLog) count(text string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.all {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
-}
-
-// An output that is nested so deep that its document could not be read again never gets there: it
-// fails its step for good, with a text that says why, and the order is undone.
-func TestOutputNestedTooDeep(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.options.Operations = map[string]worker.Operations{"shop": {
-		worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-			if c.OrderID == "deep" && c.Name == "second" {
-				return json.RawMessage(strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998)), nil
-			}
-			return 1, nil
-		}},
-	}}
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "deep", "")
-	submit(t, s, "flat", "")
-	task := wait(t, s, "deep")
-	e := task.Step("second").Error
-	require.Equal(t, core.Compensated, task.ProcessState)
-	require.NotNil(t, e, "%s, %+v", task.ProcessState, e)
-	require.Contains(t, e.Message, "deeper than 64 levels")
-	require.Equal(t, core.Processed, wait(t, s, "flat").ProcessState, "the other order")
-	orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
-	require.NoError(t, err)
-	require.Len(t, orders, 2)
-	require.Empty(t, orders[0].Damaged+orders[1].Damaged)
-}
-
-// P28: such a reply of an agent that checks nothing itself ends its attempt, with the reason. The operation,
-// which was done, is not called again.
-func TestReplyNestedTooDeep(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.outside() // no agent answers before the reply
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	replies, err := s.Queue(port.Replies)
-	require.NoError(t, err)
-	body := `{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0,"output":` +
-		strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998) + `}`
-	require.NoError(t, replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0])
-	eventually(t, "the reply has failed the step", func() bool {
-		task, _, err := s.Task(t.Context(), "one")
-		return err == nil && task.Step("first").Error != nil
-	})
-	task, _, err := s.Task(t.Context(), "one")
-	require.NoError(t, err)
-	require.Equal(t, core.Compensating, task.ProcessState)
-	require.Equal(t, core.CodeOutput, task.Step("first").Error.Code)
-	require.Contains(t, task.Step("first").Error.Message,
-		"arrays and objects are nested deeper than 64 levels")
 }

@@ -2,12 +2,12 @@ package embedded_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
-	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -143,12 +142,55 @@ func (w *fixture) writeAs(file, text string) {
 	require.NoError(w.t, os.WriteFile(filepath.Join(w.dir, "workflows", file), []byte(text), 0o600))
 }
 
+// agents writes the file of agents. Those inside the process stay.
+func (w *fixture) agents(text string) {
+	w.t.Helper()
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
+	require.NoError(w.t, os.WriteFile(w.options.Agents, []byte("agents: {"+text+"}\n"), 0o600))
+}
+
 // outside makes shop an agent outside this process, which the test takes the place of.
 func (w *fixture) outside() {
 	w.t.Helper()
 	w.options.Operations = nil
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(w.t, os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600))
+	w.agents("shop: {external: true}")
+}
+
+// stopping makes the second step of each order fail, for the operator.
+func (w *fixture) stopping() {
+	w.t.Helper()
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+}
+
+// logs returns what runtimes log that are opened from now on.
+func (w *fixture) logs() *logged {
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	return log
+}
+
+// run serves on a port of its own until the test ends, or the returned function is called.
+func (w *fixture) run() (server embedded.Started, stop func()) {
+	w.t.Helper()
+	started := make(chan embedded.Started, 1)
+	ended := make(chan error, 1)
+	w.options.Listen = "127.0.0.1:0"
+	w.options.Ready = func(s embedded.Started) { started <- s }
+	ctx, cancel := context.WithCancel(w.t.Context())
+	go func() { ended <- embedded.Run(ctx, w.options) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(w.t, <-ended)
+	})
+	select {
+	case server = <-started:
+	case err := <-ended:
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(stop)
+	return server, stop
 }
 
 func (w *fixture) open() *embedded.Runtime {
@@ -182,6 +224,22 @@ func wait(t *testing.T, s *embedded.Runtime, id string) *protocol.Task {
 	return task
 }
 
+func queueOf(t *testing.T, s *embedded.Runtime, name string) port.Queue {
+	t.Helper()
+	q, err := s.Queue(name)
+	require.NoError(t, err)
+	return q
+}
+
+// settled waits until the end of an order was reported (P11).
+func settled(t *testing.T, s *embedded.Runtime, id string, state core.State) {
+	t.Helper()
+	_, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
+		return x.ProcessState == state && x.End.ResendAt == 0
+	})
+	require.NoError(t, err)
+}
+
 func closeRuntime(t *testing.T, s *embedded.Runtime) {
 	t.Helper()
 	require.NoError(t, s.Close())
@@ -204,55 +262,11 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 // statuses takes n messages from the application's queue, in the order of their numbers.
 func statuses(t *testing.T, s *embedded.Runtime, n int) []string {
 	t.Helper()
-	q, err := s.Queue(embedded.Status("shop"))
-	require.NoError(t, err)
 	byOrder := make([]string, n)
-	for got := 0; got < n; {
-		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
-		require.NoError(t, err, got)
-		require.NotEmpty(t, deliveries, got)
-		for _, d := range deliveries {
-			body, err := d.Bytes()
-			require.NoError(t, err)
-			var m message.Status
-			require.NoError(t, json.Unmarshal(body, &m))
-			byOrder[m.Seq%n] = string(m.Kind) // received has no number
-			got++
-		}
+	for _, m := range taken(t, s, n) {
+		byOrder[m.Seq%n] = string(m.Kind) // received has no number
 	}
 	return byOrder
-}
-
-func TestAFailedOrderIsUndone(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.shop.refuse.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	task := wait(t, s, "one")
-	require.Equal(t, core.Compensated, task.ProcessState)
-	require.Equal(t, "second", task.Reason.Step)
-	require.Zero(t, w.shop.standing())
-}
-
-func TestTheSameOrderAgain(t *testing.T) {
-	w := newFixture(t, "5s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	wait(t, s, "one")
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known ||
-		r.State != core.Processed {
-		t.Fatalf("the same order again: %+v", r)
-	}
-	if r := s.Submit(t.Context(),
-		[]message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 0 {
-		t.Errorf("a priority has an effect here, and its receipt says: %+v", r)
-	}
-	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
-	var refused *core.Refusal
-	require.ErrorAs(t, r.Err, &refused)
-	require.Equal(t, "other-content", refused.Code)
 }
 
 // P27: what was under way goes on after a restart, within a second of readiness, nothing twice.
@@ -276,14 +290,6 @@ func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
 		require.LessOrEqual(t, time.Since(ready), 20*time.Second)
 		require.Equal(t, 2*n, w.shop.standing())
 	})
-}
-
-func TestASecondProcessIsRefused(t *testing.T) {
-	w := newFixture(t, "5s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	_, err := embedded.Open(t.Context(), w.options)
-	require.ErrorIs(t, err, sqlite.ErrLocked, "a second one on the same folder")
 }
 
 func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
@@ -339,36 +345,6 @@ func until(t *testing.T, s *embedded.Runtime, ok func(view.WorkflowInfo) bool) v
 	}
 	t.Fatalf("the workflows stayed %+v", s.Workflows(t.Context()))
 	return view.WorkflowInfo{}
-}
-
-func TestAForgedReplyChangesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t, "30s")
-		w.shop.hang.Store(true)
-		s := w.open()
-		defer closeRuntime(t, s)
-		submit(t, s, "one", "")
-		replies, err := s.Queue(port.Replies)
-		require.NoError(t, err)
-		for _, body := range []string{
-			`{"schema":1,"task":"missing","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
-			`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
-			`{"schema":1,"task":"one","run":0,"step":"first","attempt":7,"operation":"do","outcome":"done","waited":0}`,
-			`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
-			`not json`,
-		} {
-			require.NoError(t, replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0])
-		}
-		quarantine, err := s.Queue(port.Quarantine)
-		require.NoError(t, err)
-		got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute)
-		require.NoError(t, err)
-		require.Len(t, got, 1)
-		task, _, err := s.Task(t.Context(), "one")
-		require.NoError(t, err)
-		require.EqualValues(t, 1, task.Version)
-		require.Equal(t, core.Processing, task.ProcessState)
-	})
 }
 
 // A clock that jumps ends waits early or late; it breaks no order and affects no other one.

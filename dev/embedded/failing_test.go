@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"database/sql"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,8 +40,7 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	w, clock := onItsOwnClock(t, "7m30s")
 	w.shop.gate = make(chan struct{})
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
@@ -59,7 +57,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		eventually(t, "the reply is returned to the queue", resting)
 	}
 	eventually(t, "the reply came again and was returned again", func() bool {
-		return strings.Count(log.String(), `msg="message returned to its queue" order=one`) > 3
+		return log.count(`msg="message returned to its queue" order=one`) > 3
 	})
 	require.Zero(t, depth(t, s, port.Dead(port.Replies)).Visible, "dead letters after 100 s")
 	end()

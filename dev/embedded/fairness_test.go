@@ -3,7 +3,6 @@ package embedded_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -54,7 +53,7 @@ func (c *counter) submit(rest string, ids ...string) {
 		orders = append(orders, order(c.t, id, rest))
 	}
 	for _, r := range c.s.Submit(c.t.Context(), orders) {
-		require.NoError(c.t, r.Err, r.Err)
+		require.NoError(c.t, r.Err)
 	}
 }
 
@@ -78,50 +77,6 @@ func (c *counter) call() string {
 	}
 	c.t.Fatal("no call is made, and there is work")
 	return ""
-}
-
-// latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it
-// answers how many calls each order of the small one took to end, in order.
-func (c *counter) latencies(orders, flood int) (took []int) {
-	began := map[string]int{}
-	calls := map[string]int{}
-	for now := 0; len(took) < orders; now++ {
-		if now%6 == 0 && len(began) < orders {
-			id := fmt.Sprintf("small:%d", now)
-			began[id] = now
-			c.submit("", id)
-		}
-		var ids []string
-		for n := range flood {
-			ids = append(ids, fmt.Sprintf("flood:%d-%d", now, n))
-		}
-		if flood > 0 {
-			c.submit("", ids...)
-		}
-		id := c.call()
-		if calls[id]++; strings.HasPrefix(id, "small:") && calls[id] == 2 {
-			took = append(took, now+1-began[id])
-		}
-	}
-	slices.Sort(took)
-	return took
-}
-
-// P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's
-// orders.
-func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const orders = 50
-		// of two calls each
-		alone := newCounter(t).latencies(orders, 0)
-		beside := newCounter(t).latencies(orders, 10)
-		p99 := func(took []int) int { return took[len(took)*99/100] }
-		t.Logf(
-			"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
-				"flood of another tenant at 20 times the capacity",
-			alone[orders/2], p99(alone), beside[orders/2], p99(beside))
-		require.LessOrEqual(t, p99(beside), 2*p99(alone))
-	})
 }
 
 // P46: orders of high priority go before the others, which still get every tenth call.

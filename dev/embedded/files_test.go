@@ -4,7 +4,6 @@ package embedded_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -105,9 +104,8 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 
 // A look at the folder logs what has changed since the last one, and a start looks twice.
 func TestAProblemIsLoggedOnce(t *testing.T) {
-	var log logged
 	w := newFixture(t, "5s")
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.writeAs("bad.yaml", "workflow: bad\n")
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -129,6 +127,6 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 		"the workflow has no steps": 1, "steps is a number": 1,
 		"new orders get the version before it": 1,
 	} {
-		require.Equal(t, want, strings.Count(log.String(), text), text)
+		require.Equal(t, want, log.count(text), text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -72,10 +71,9 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, stopsAt, i), 0o600))
 	}
 	hook := newHangingHook(t)
-	var log logged
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.options.OnAlert = embedded.OnAlert{
 		Webhook: hook.URL, Command: []string{"sleep", "1000"},
 		Timeout: time.Hour,
@@ -88,6 +86,7 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		}
 	}()
 	take := requestsOf(t, s)
+	replies := queueOf(t, s, port.Replies)
 	for i := range incidents {
 		o := message.SubmitOrder{
 			Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),
@@ -105,13 +104,9 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 			Attempt: request.Attempt, Operation: request.Operation,
 			Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "failed"}, Agent: "shop",
 		}
-		q, err := s.Queue(port.Replies)
-		if err == nil {
-			err = q.Send(t.Context(), []port.Message{{Value: &reply}})[0]
-		}
-		require.NoError(t, err)
+		require.NoError(t, replies.Send(t.Context(), []port.Message{{Value: &reply}})[0])
 	}
-	alerts := func() int { return strings.Count(log.String(), "ALERT: ") }
+	alerts := func() int { return log.count("ALERT: ") }
 	eventually(t, "the alerts of failed steps are in the log", func() bool { return alerts() == incidents/2 })
 	clock.Advance(10 * time.Second)
 	eventually(t, "the alerts are in the log, and some with the webhook", func() bool {
@@ -137,26 +132,19 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 // requestsOf returns a function that takes the next request of an order from the queue of the agent shop; ""
 // is any order.
 func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Request {
-	q, err := s.Queue(port.Requests("shop"))
-	require.NoError(t, err)
+	q := queueOf(t, s, port.Requests("shop"))
 	return func(order string) (r message.Request) {
 		t.Helper()
-		for end := time.Now().Add(patience); time.Now().Before(end); {
+		eventually(t, "a request of order "+order, func() bool {
 			taken, err := q.Receive(t.Context(), 1, time.Second, time.Minute)
 			require.NoError(t, err)
-			for i := range taken {
-				body, err := taken[i].Bytes()
-				if err == nil {
-					r = message.Request{}
-					err = json.Unmarshal(body, &r)
-				}
+			for _, d := range taken {
+				got, err := message.Of[message.Request](d)
 				require.NoError(t, err)
-				if order == "" || r.OrderID == order {
-					return r
-				}
+				r = *got
 			}
-		}
-		t.Fatalf("no request of order %q", order)
+			return len(taken) > 0 && (order == "" || r.OrderID == order)
+		})
 		return r
 	}
 }
@@ -165,9 +153,7 @@ func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Re
 // says is in the log, cut.
 func TestSinksThatHangAreEnded(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	hook := newHangingHook(t)
 	fifo := filepath.Join(w.dir, "fifo")
 	script := filepath.Join(w.dir, "alert.sh")
@@ -175,10 +161,9 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	// What the script starts holds the pipe open as long as it runs.
 	text := fmt.Sprintf("exec 3>%s\nprintf '%%01000d' 7\nsleep 1000 &\nsleep 1000\n", fifo)
 	require.NoError(t, os.WriteFile(script, []byte(text), 0o600))
-	var log logged
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.options.SweepEvery = quick
 	w.options.OnAlert = embedded.OnAlert{
 		Webhook: hook.URL, Command: []string{"sh", script},
@@ -220,10 +205,7 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308, unparseable} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			w := newFixture(t, "5s")
-			w.write(strings.Replace(fmt.Sprintf(pair, "5s"),
-				"second, after: [first], timeout: 5s, onFailure: undo",
-				"second, after: [first], timeout: 5s, onFailure: stop", 1))
-			w.shop.refuse.Store(true)
+			w.stopping()
 			var elsewhere atomic.Int32
 			login := httptest.NewServer(
 				http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
@@ -238,8 +220,7 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 				http.Redirect(w, r, login.URL+"/login?secret=1", status)
 			}))
 			t.Cleanup(hook.Close)
-			var log logged
-			w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			log := w.logs()
 			w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 			s := w.open()
 			defer closeRuntime(t, s)

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // branching waits for an event whose schema branches twice at each level of the value.
@@ -80,10 +76,7 @@ func everyEntrance(t *testing.T, number string) {
 		_, _ = fmt.Fprintf(w, `{"n":%s}`, number)
 	}))
 	defer bank.Close()
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	err := os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {bank: {url: %q}}", bank.URL),
-		0o600)
-	require.NoError(t, err)
+	w.agents(fmt.Sprintf("bank: {url: %q}", bank.URL))
 	s := w.open()
 	defer closeRuntime(t, s)
 	site := serveSite(t, s)
@@ -139,19 +132,10 @@ func (s site) refuses(path, target, body string) {
 
 func (s site) post(path, target, body string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	r.Header.Set("Content-Type", "application/json")
-	if target != "" {
-		r.Header.Set("Content-Type", "application/x-amz-json-1.0")
-		r.Header.Set("X-Amz-Target", target)
+	if target == "" {
+		return post(s.t, s.URL+path, "application/json", "", body)
 	}
-	resp, err := s.Client().Do(r)
-	require.NoError(s.t, err)
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(s.t, err)
-	return resp.StatusCode, string(text)
+	return post(s.t, s.URL+path, "application/x-amz-json-1.0", target, body)
 }
 
 // quarantines sends a message over the SQS protocol that goes to quarantine because of its number.
@@ -171,30 +155,4 @@ func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 	require.NoError(s.t, wrong, queue)
 	require.Contains(s.t, m.Reason, outOfBounds, queue)
 	require.NoError(s.t, bad.Delete(s.t.Context(), []string{got[0].Receipt})[0])
-}
-
-// An event whose check costs 2^60 is refused after a bounded amount of work, and the step waits on for
-// another one.
-func TestAnEventIsCheckedWithinABudget(t *testing.T) {
-	w := newFixture(t, "60s")
-	w.write(branching)
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(t, os.WriteFile(w.options.Agents, []byte("agents: {bank: {external: true}}"), 0o600))
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	untilStep(t, s, "one", "paid", core.Waiting)
-	answer := func(id, value string) protocol.Verdict {
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: "one",
-			Event:   core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"},
-		})
-		require.NoError(t, err)
-		return v
-	}
-	v := answer("deep", `{"tree":`+strings.Repeat(`{"a":`, 60)+"1"+strings.Repeat("}", 61))
-	require.False(t, v.Accepted, "%+v", v)
-	require.Contains(t, v.Reason, "takes more than 100000 steps of work; send less")
-	require.True(t, answer("flat", `{"tree":{"z":1,"a":{"y":1,"a":7}}}`).Accepted)
-	untilStep(t, s, "one", "paid", core.Processed)
 }

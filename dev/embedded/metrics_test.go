@@ -74,8 +74,7 @@ func TestMetricsOfOverdueSteps(t *testing.T) {
 		s := w.open()
 		defer closeRuntime(t, s)
 		submit(t, s, "o-1", "")
-		q, err := s.Queue(port.Requests("shop"))
-		require.NoError(t, err)
+		q := queueOf(t, s, port.Requests("shop"))
 		taken, err := q.Receive(t.Context(), 1, patience, time.Minute)
 		require.NoError(t, err)
 		require.Len(t, taken, 1)
@@ -146,7 +145,7 @@ func TestMetrics(t *testing.T) {
 		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0",
 		"stepkeeper_queues_unattended 0", "go_goroutines ",
 	} {
-		require.Contains(t, text, want, want)
+		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "o-1")
 	require.Empty(t, regexp.MustCompile(`# HELP \S+ *\n`).FindString(text), "it does not say what a figure is")

@@ -1,8 +1,6 @@
 package embedded_test
 
 import (
-	"bytes"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,9 +31,8 @@ func TestPartsThatPanicGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "5s")
 		var clock panickyClock
-		var log bytes.Buffer
 		w.options.Clock = &clock
-		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+		log := w.logs()
 		w.options.StatisticsEvery = 50 * time.Millisecond
 		s := w.open()
 		submit(t, s, "before", "")

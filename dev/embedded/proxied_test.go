@@ -1,14 +1,12 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
@@ -38,21 +36,10 @@ func proxyTo(t *testing.T, address, prefix string) string {
 	return s.URL
 }
 
+// send posts a request of a page of another site.
 func send(t *testing.T, target, contentType, amz, body string) (status int, text string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(body))
-	require.NoError(t, err)
-	r.Header.Set("Content-Type", contentType)
-	r.Header.Set("Origin", "https://evil.example")
-	if amz != "" {
-		r.Header.Set("X-Amz-Target", amz)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer func() { _ = resp.Body.Close() }()
-	all, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return resp.StatusCode, string(all)
+	return post(t, target, contentType, amz, body, "Origin", "https://evil.example")
 }
 
 // The listener for answers, opened to the world by a proxy, serves links and nothing else. A proxy that
@@ -61,20 +48,8 @@ func TestAProxyOfAnswersOpensNothingElse(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(linking)
 	links := w.asked()
-	w.options.Listen = "127.0.0.1:0"
 	w.options.AnswersListen = "127.0.0.1:0"
-	started := make(chan embedded.Started, 1)
-	w.options.Ready = func(s embedded.Started) { started <- s }
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(ctx, w.options) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	server := <-started
+	server, _ := w.run()
 	c, err := client.New(server.Address)
 	require.NoError(t, err)
 	for i, public := range []string{proxyTo(t, server.Answers, "/"), proxyTo(t, server.Address, "/answer/")} {
@@ -136,12 +111,9 @@ func TestAnAgentOnAWS(t *testing.T) {
 	defer aws.Close()
 	w := newFixture(t, "5s")
 	w.outside()
-	err := os.WriteFile(w.options.Agents, []byte(
-		"agents: {shop: {aws: {invoke: 'arn:aws:lambda:eu-west-3:111122223333:function:reserve'}}}"),
-		0o600)
-	require.NoError(t, err)
+	w.agents("shop: {aws: {invoke: 'arn:aws:lambda:eu-west-3:111122223333:function:reserve'}}")
 	t.Setenv("AWS_ENDPOINT_URL", "nowhere")
-	_, err = embedded.Open(t.Context(), w.options)
+	_, err := embedded.Open(t.Context(), w.options)
 	require.ErrorContains(t, err, `agent shop: endpoint "nowhere" is no address`, "another endpoint")
 	t.Setenv("AWS_ENDPOINT_URL", aws.URL)
 	s := w.open()

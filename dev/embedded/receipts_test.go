@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -45,39 +43,18 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 // The receipt handles of a queue that is kept are accepted after a restart; those that are guessed never.
 func TestReceiptHandlesOutliveARestart(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.options.Listen = "127.0.0.1:0"
-	var handle string
-	for n := range 2 {
-		ctx, stop := context.WithCancel(t.Context())
-		started := make(chan string, 1)
-		ended := make(chan error, 1)
-		w.options.Ready = func(s embedded.Started) { started <- s.Address }
-		go func() { ended <- embedded.Run(ctx, w.options) }()
-		address := ""
-		select {
-		case address = <-started:
-		case err := <-ended:
-			t.Fatal(err)
-		}
-		if n == 0 {
-			order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
-			status, _ := post(t, address+"/v1/orders", "application/json", "", order)
-			require.Equal(t, 2, status/100)
-			handle = receivedHandle(t, address)
-			receipt := handle[:strings.LastIndexByte(handle, '.')]
-			for _, guessed := range []string{
-				receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
-				".",
-			} {
-				status, _ := deleted(t, address, guessed)
-				require.Equal(t, http.StatusBadRequest, status, guessed)
-			}
-		} else if status, body := deleted(t, address, handle); status != http.StatusOK {
-			t.Errorf("the handle from before the restart: %d %s", status, body)
-		}
-		stop()
-		require.NoError(t, <-ended)
+	server, stop := w.run()
+	order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
+	status, answer := post(t, server.Address+"/v1/orders", "application/json", "", order)
+	require.Equal(t, 202, status, answer)
+	handle := receivedHandle(t, server.Address)
+	receipt := handle[:strings.LastIndexByte(handle, '.')]
+	for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "", "."} {
+		require.Equal(t, http.StatusBadRequest, deleted(t, server.Address, guessed), guessed)
 	}
+	stop()
+	server, _ = w.run()
+	require.Equal(t, http.StatusOK, deleted(t, server.Address, handle))
 }
 
 const statusQueue = `{"QueueUrl":"http://x/000000000000/status-shop"`
@@ -89,18 +66,20 @@ func receivedHandle(t *testing.T, address string) string {
 	}
 	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage",
 		statusQueue+`,"WaitTimeSeconds":20}`)
-	require.NoError(t, json.Unmarshal(body, &out))
+	require.NoError(t, json.Unmarshal([]byte(body), &out))
 	require.Len(t, out.Messages, 1)
 	return out.Messages[0].ReceiptHandle
 }
 
-func deleted(t *testing.T, address, handle string) (status int, body []byte) {
+func deleted(t *testing.T, address, handle string) (status int) {
 	t.Helper()
-	return post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage",
+	status, _ = post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage",
 		statusQueue+`,"ReceiptHandle":"`+handle+`"}`)
+	return status
 }
 
-func post(t *testing.T, address, contentType, target, body string) (status int, answer []byte) {
+// post sends a request; target is the header of SQS's protocol.
+func post(t *testing.T, address, contentType, target, body string, headers ...string) (status int, answer string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
 	require.NoError(t, err)
@@ -108,10 +87,13 @@ func post(t *testing.T, address, contentType, target, body string) (status int, 
 	if target != "" {
 		r.Header.Set("X-Amz-Target", target)
 	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer res.Body.Close()
-	answer, err = io.ReadAll(res.Body)
+	all, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	return res.StatusCode, answer
+	return res.StatusCode, string(all)
 }

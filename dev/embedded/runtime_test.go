@@ -62,15 +62,12 @@ func TestAgentsOfAFile(t *testing.T) {
 	defer shop.Close()
 	w := newFixture(t, "30s")
 	w.options.Operations = nil
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	text := "agents:\n  shop: {url: '" + shop.URL +
-		"', concurrency: 2, batch: 1, operations: {'*': {path: '/do/{operation}'}}}\n  courier: " +
-		"{external: true}\n"
-	require.NoError(t, os.WriteFile(w.options.Agents, []byte(text), 0o600))
+	w.agents("shop: {url: '" + shop.URL + "', concurrency: 2, batch: 1, " +
+		"operations: {'*': {path: '/do/{operation}'}}}, courier: {external: true}")
 	outside := strings.ReplaceAll(fmt.Sprintf(pair, "30s"), "workflow: pair", "workflow: outside")
 	outside = strings.ReplaceAll(strings.ReplaceAll(outside, "agent: shop", "agent: courier"), "  shop:",
 		"  courier:")
-	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "workflows", "outside.yaml"), []byte(outside), 0o600))
+	w.writeAs("outside.yaml", outside)
 	s := w.open()
 	defer closeRuntime(t, s)
 	for i := range 10 {
@@ -90,8 +87,7 @@ func TestAgentsOfAFile(t *testing.T) {
 	o := order(t, "far", "")
 	o.Workflow = "outside"
 	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
-	q, err := s.Queue(port.Requests("courier"))
-	require.NoError(t, err)
+	q := queueOf(t, s, port.Requests("courier"))
 	got, err := q.Receive(t.Context(), 1, patience, time.Minute)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -99,8 +95,7 @@ func TestAgentsOfAFile(t *testing.T) {
 
 func TestAnAgentGivenTwiceIsRefused(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(t, os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600))
+	w.agents("shop: {external: true}")
 	_, err := embedded.Open(t.Context(), w.options)
 	require.ErrorContains(t, err, "agent shop is given twice")
 	w.options.Agents = ""
@@ -175,30 +170,6 @@ func TestACloseLetsCallsEnd(t *testing.T) {
 	s = w.open()
 	defer closeRuntime(t, s)
 	require.Equal(t, core.Processed, wait(t, s, "one").ProcessState)
-}
-
-// One task that cannot be read keeps neither the process from starting nor the others from going on.
-func TestATaskThatCannotBeReadStopsNoOther(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.shop.hang.Store(true)
-	s := w.open()
-	submit(t, s, "good", "")
-	closeRuntime(t, s)
-	store, err := sqlite.Open(t.Context(), w.options.Data, sqlite.Options{})
-	require.NoError(t, err)
-	bad := port.Record{
-		ID: "bad", Version: 1, State: "Processing", Workflow: "pair", Created: time.Now(),
-		Bucket: port.DueBucket, IndexAt: time.Now(), Document: []byte(`{}`),
-	}
-	require.NoError(t, store.Commit(t.Context(), []port.Write{{Record: bad}})[0])
-	require.NoError(t, store.Close())
-	w.shop.hang.Store(false)
-	s = w.open()
-	defer closeRuntime(t, s)
-	require.Equal(t, core.Processed, wait(t, s, "good").ProcessState)
-	damaged, _, err := s.Task(t.Context(), "bad")
-	require.NoError(t, err)
-	require.NotEmpty(t, damaged.Damaged)
 }
 
 // Ended orders expire with Keep, and count as expired then; without it they stay.
@@ -459,7 +430,7 @@ func TestFollow(t *testing.T) {
 	for _, f := range []<-chan *protocol.Task{all, newer} {
 		for last := int64(1); ; {
 			task := <-f
-			require.Greater(t, task.Version, last, last)
+			require.Greater(t, task.Version, last)
 			last = task.Version
 			if task.Terminal() && task.Due == 0 {
 				break
@@ -470,33 +441,6 @@ func TestFollow(t *testing.T) {
 	for range all { //nolint:revive // it ends with its context
 	}
 	require.True(t, port.Panics()-panics <= 0)
-}
-
-func TestListGoesOn(t *testing.T) {
-	w := newFixture(t, "30s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	for i := range 5 {
-		submit(t, s, fmt.Sprintf("o-%d", i), "")
-		wait(t, s, fmt.Sprintf("o-%d", i))
-	}
-	var ids []string
-	for q := (port.Query{Limit: 2, Workflow: "pair", State: "Processed"}); ; {
-		tasks, next, err := s.List(t.Context(), q)
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(tasks), 2)
-		for _, task := range tasks {
-			ids = append(ids, task.OrderID)
-		}
-		q.Cursor = next
-		if next == "" {
-			break
-		}
-	}
-	slices.Sort(ids)
-	require.Equal(t, "[o-0 o-1 o-2 o-3 o-4]", fmt.Sprint(ids))
-	_, _, err := s.List(t.Context(), port.Query{Limit: 0})
-	require.Error(t, err)
 }
 
 // A message of the SQS edge that is refused is answered where it names a queue for that, else kept in
@@ -541,7 +485,7 @@ func TestQueuesOfTheStack(t *testing.T) {
 	for _, name := range s.QueueNames() {
 		q, err := s.Queue(name)
 		require.NoError(t, err, name)
-		require.Equal(t, name, q.Name(), name)
+		require.Equal(t, name, q.Name())
 	}
 	for _, name := range []string{"nowhere", port.Tasks} { // P41: nothing from outside reaches the tasks
 		_, err := s.Queue(name)
@@ -554,15 +498,13 @@ func TestQueuesOfTheStack(t *testing.T) {
 // Messages outlive the process where they could not be rebuilt, for as long as the docs say.
 func TestHowLongMessagesAreKept(t *testing.T) {
 	w := newFixture(t, "30s")
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(t, os.WriteFile(w.options.Agents, []byte("agents: {courier: {external: true}}"), 0o600))
+	w.agents("courier: {external: true}")
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
 	s := w.open()
 	send := func(name string) {
 		t.Helper()
-		q, err := s.Queue(name)
-		require.NoError(t, err)
+		q := queueOf(t, s, name)
 		require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte("{}")}})[0])
 	}
 	for _, name := range []string{"status-shop", "quarantine", "dead-replies"} {
@@ -600,14 +542,12 @@ func TestAQueueWithoutAReceiver(t *testing.T) {
 	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
-	q, err := s.Queue(port.Requests("shop"))
-	require.NoError(t, err)
+	q := queueOf(t, s, port.Requests("shop"))
 	clock.Advance(10 * time.Second)
-	_, err = q.Receive(t.Context(), 1, 0, time.Minute)
+	_, err := q.Receive(t.Context(), 1, 0, time.Minute)
 	require.NoError(t, err)
-	err = errors.Join(q.Send(t.Context(),
-		[]port.Message{{Body: []byte("now")}, {Body: []byte("later"), Delay: time.Minute}})...)
-	require.NoError(t, err)
+	require.NoError(t, errors.Join(q.Send(t.Context(),
+		[]port.Message{{Body: []byte("now")}, {Body: []byte("later"), Delay: time.Minute}})...))
 	since := clock.Now()
 	for _, x := range []struct {
 		by    time.Duration
@@ -631,13 +571,12 @@ func TestDeadLetters(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
-	q, err := s.Queue(port.Requests("shop"))
-	require.NoError(t, err)
+	q := queueOf(t, s, port.Requests("shop"))
 	for n := 1; n <= 40; n++ {
 		got, err := q.Receive(t.Context(), 1, patience, 0)
 		require.NoError(t, err, n)
 		require.Len(t, got, 1, n)
-		require.Equal(t, n, got[0].Received, n)
+		require.Equal(t, n, got[0].Received)
 	}
 	got, err := q.Receive(t.Context(), 1, 0, 0)
 	require.NoError(t, err)
@@ -648,19 +587,7 @@ func TestDeadLetters(t *testing.T) {
 // Run serves the stack over HTTP, says when it is ready, and ends with its context.
 func TestRunServes(t *testing.T) {
 	w := newFixture(t, "30s")
-	w.options.Listen = "127.0.0.1:0"
-	started := make(chan embedded.Started, 1)
-	w.options.Ready = func(s embedded.Started) { started <- s }
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(ctx, w.options) }()
-	var s embedded.Started
-	select {
-	case s = <-started:
-	case err := <-ended:
-		t.Fatal(err)
-	}
+	s, stop := w.run()
 	require.Equal(t, 1, s.Workflows)
 	require.Equal(t, 1, s.Agents)
 	get := func(path string, status int) (body map[string]any) {
@@ -677,11 +604,9 @@ func TestRunServes(t *testing.T) {
 	body := get("/readyz", http.StatusOK)
 	require.EqualValues(t, true, body["ready"])
 	require.Equal(t, "map[intake:ok store:ok]", fmt.Sprint(body["checks"]))
-	res, err := http.Post(s.Address+"/v1/orders", "application/json",
-		strings.NewReader(`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`))
-	require.NoError(t, err)
-	require.Equal(t, 2, res.StatusCode/100)
-	_ = res.Body.Close()
+	status, answer := post(t, s.Address+"/v1/orders", "application/json", "",
+		`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`)
+	require.Equal(t, 202, status, answer)
 	require.EqualValues(t, "Processed", get("/v1/orders/one?wait=30s", http.StatusOK)["state"])
 	second := w.options
 	second.Listen = strings.TrimPrefix(s.Address, "http://")
@@ -694,7 +619,6 @@ func TestRunServes(t *testing.T) {
 		return checks["workflow pair"] != nil
 	})
 	stop()
-	require.NoError(t, <-ended)
 	closeRuntime(t, w.open()) // the folder is free
 }
 
@@ -707,13 +631,14 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	infos := s.Workflows(t.Context())
-	if len(infos) != 2 || infos[0].Name != "pair" || len(infos[0].Problems) != 0 ||
-		infos[1].Name != "second" || infos[1].Hash != "" ||
-		len(infos[1].Problems) != 1 || !strings.HasSuffix(infos[1].Problems[0],
-		"second.yml: workflow pair is defined in pair.yaml already; fix: give one of them another name") {
-		t.Fatalf("workflows are %+v", infos)
-	}
+	require.Len(t, infos, 2)
 	first := infos[0].Hash
+	require.Equal(t, view.WorkflowInfo{Name: "pair", Hash: first}, infos[0])
+	require.Equal(t, "second", infos[1].Name)
+	require.Empty(t, infos[1].Hash)
+	require.Len(t, infos[1].Problems, 1)
+	require.Contains(t, infos[1].Problems[0],
+		"second.yml: workflow pair is defined in pair.yaml already; fix: give one of them another name")
 	require.NoError(t, os.Remove(filepath.Join(w.dir, "workflows", "pair.yaml")))
 	now := until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first })
 	require.Equal(t, "pair", now.Name)
@@ -768,45 +693,20 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-func (l *logged) line(with string) string {
+// count returns the number of lines with a text.
+func (l *logged) count(text string) (n int) {
 	for line := range strings.Lines(l.String()) {
-		if strings.Contains(line, with) {
-			return line
+		if strings.Contains(line, text) {
+			n++
 		}
 	}
-	return ""
-}
-
-// An order that needs the operator has one line of the log, with what it takes to find it.
-func TestAnAlertIsLogged(t *testing.T) {
-	w := newFixture(t, "5s")
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond, grade: fenced",
-		"onFailure: stop, undo: unsecond, grade: fenced", 1))
-	w.shop.refuse.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	require.Equal(t, core.Error, wait(t, s, "one").ProcessState)
-	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
-	for _, want := range []string{
-		"level=ERROR", "order=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0",
-		"attempts=1", "one/0/second", "no such thing", "stepkeeper show one",
-	} {
-		require.Contains(t, log.line("ALERT"), want, want)
-	}
-	eventually(t, "it is settled", func() bool {
-		tasks, _, err := s.List(t.Context(), port.Query{State: string(core.Error), Limit: 10})
-		return err == nil && len(tasks) == 1 && s.Health(t.Context()).Counts["running"] == 0
-	})
+	return n
 }
 
 // Where nothing is wrong the log has no warnings, from the start to the end.
 func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 	w := newFixture(t, "30s")
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	w.options.SweepEvery = 2 * time.Millisecond
 	w.options.StatisticsEvery = 5 * time.Millisecond
 	s := w.open()
@@ -827,16 +727,15 @@ func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 // The workflows in force stay while their folder cannot be read.
 func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	w := newFixture(t, "30s")
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	defer closeRuntime(t, s)
 	other := strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: other", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(w.options.Workflows, "other.yaml"), []byte(other), 0o600))
-	eventually(t, "another workflow is in force", func() bool { return log.line("workflow=other") != "" })
-	require.Equal(t, 1, strings.Count(log.String(), `msg="workflow in force" workflow=pair`))
+	eventually(t, "another workflow is in force", func() bool { return log.count("workflow=other") > 0 })
+	require.Equal(t, 1, log.count(`msg="workflow in force" workflow=pair`))
 	require.NoError(t, os.Rename(w.options.Workflows, w.options.Workflows+"-away"))
-	eventually(t, "it is noticed", func() bool { return log.line("cannot read the workflows") != "" })
+	eventually(t, "it is noticed", func() bool { return log.count("cannot read the workflows") > 0 })
 	submit(t, s, "one", "")
 	wait(t, s, "one")
 }

@@ -1,8 +1,6 @@
 package embedded_test
 
 import (
-	"bytes"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -140,9 +138,8 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(hourly)
 	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	var log bytes.Buffer
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	s := w.open()
 	submit(t, s, "pair-20260329T010000Z", "") // another order with the ID of the one at 01:00
 	schedules := func() schedule.Record {

@@ -70,7 +70,7 @@ func TestStatistics(t *testing.T) {
 			require.Len(t, x.Series[i].Values, len(x.Series[0].Values))
 		}
 		for _, series := range x.Series {
-			require.Contains(t, []string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind, series.Kind)
+			require.Contains(t, []string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind)
 			if series.Kind == view.SeriesWaiting && series.Of != "shop" {
 				t.Errorf("requests of %q wait, which is no agent", series.Of)
 			}

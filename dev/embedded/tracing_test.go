@@ -101,12 +101,12 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"0 Processing", "0 Compensating", "0 Compensated", "1 Compensated"} {
-		require.Contains(t, states, want, want)
+		require.Contains(t, states, want)
 	}
 	require.GreaterOrEqual(t, len(steps), 3)
 	require.Regexp(t, `^shop\..* first $`, steps[0])
 	require.Regexp(t, ` second .`, steps[1])
 	for _, h := range handed {
-		require.Equal(t, (&span{}).Traceparent(), h, h)
+		require.Equal(t, (&span{}).Traceparent(), h)
 	}
 }

@@ -1,10 +1,8 @@
 package embedded_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,9 +29,8 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "5m")
 		clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-		var log bytes.Buffer
 		w.options.Clock = clock
-		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+		log := w.logs()
 		w.options.MaxOpen = 3
 		w.shop.hang.Store(true)
 		w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
@@ -73,9 +70,9 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		require.EqualValues(t, 3, again.Health(t.Context()).Counts["running"])
 		w.shop.hang.Store(false)
 		closeRuntime(t, again)
-		warnings := strings.Count(log.String(), "new orders are refused, and")
-		errorLines := strings.Count(log.String(), "level=ERROR")
-		alerts := strings.Count(log.String(), "ALERT: new orders are refused")
+		warnings := log.count("new orders are refused, and")
+		errorLines := log.count("level=ERROR")
+		alerts := log.count("ALERT: new orders are refused")
 		if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
 			t.Errorf(
 				"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+

@@ -26,7 +26,7 @@ func TestGuard(t *testing.T) {
 	require.Equal(t, "the part panicked: boom", err.Error())
 	require.Equal(t, before+1, port.Panics())
 	for _, want := range []string{"level=ERROR", "the part panicked", "panic=boom", "guard_test.go"} {
-		require.Contains(t, text.String(), want, want)
+		require.Contains(t, text.String(), want)
 	}
 }
 

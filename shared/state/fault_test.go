@@ -90,7 +90,7 @@ func TestLoadOfSome(t *testing.T) {
 		require.Equal(t, loads, under.loads)
 		for i, id := range ids[:6] {
 			require.NotNil(t, l[i].Task, id)
-			require.Equal(t, id, l[i].Task.OrderID, id)
+			require.Equal(t, id, l[i].Task.OrderID)
 		}
 		require.Nil(t, l[6].Task)
 		require.NoError(t, l[6].Err)
@@ -239,7 +239,7 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 				under.seen = nil
 				err := call()
 				require.ErrorIs(t, err, port.ErrUnavailable, what)
-				require.ErrorContains(t, err, what, what)
+				require.ErrorContains(t, err, what)
 				require.Len(t, under.seen, 1, what)
 				require.Equal(t, given, under.seen[0], what)
 			}

@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -64,27 +63,6 @@ func task() *protocol.Task {
 	}
 }
 
-func TestTask(t *testing.T) {
-	v := view.Of(task(), definition)
-	b, err := json.Marshal(v)
-	require.NoError(t, err)
-	for _, want := range []string{
-		`"created":"2027-01-15T08:00:00.000Z"`, `"state":"Compensating"`, `"why":"failure"`, `"ended":false`,
-		`"command":2`,
-		`{"name":"charge","state":"Compensating","agent":"payment","operation":"charge","grade":"idempotent","attempts":3,"failures":2`,
-		`"undo":{"operation":"refund","running":true,"failures":1,"quietBy":"2027-01-15T08:00:04.000Z"}`,
-		`"undo":{"operation":"release","failures":0}`, // fenced: no quiet time
-		`{"name":"mail","state":"Pending","agent":"notification","operation":"send","grade":"plain","after":["reserve","charge"],"pointOfNoReturn":true,"attempts":0,"failures":0}`,
-	} {
-		require.Contains(t, string(b), want, want)
-	}
-	require.NotContains(t, string(b), "0001-01-01")
-	require.NotContains(t, string(b), "null")
-	var back view.Task
-	require.NoError(t, json.Unmarshal(b, &back))
-	require.Equal(t, v.Steps[1].CompleteBy, back.Steps[1].CompleteBy)
-}
-
 // P42: a step that was undone alone shows the failure that led to its undo, whatever its last error is.
 func TestStepUndoneAlone(t *testing.T) {
 	of := task()
@@ -92,17 +70,6 @@ func TestStepUndoneAlone(t *testing.T) {
 	s := view.Of(of, definition).Steps[1]
 	require.Equal(t, "http-503", s.FailedAs)
 	require.Equal(t, "timeout", s.Error.Code)
-}
-
-func TestTaskWithoutDefinition(t *testing.T) {
-	tomb := &protocol.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, End: protocol.End{At: t0}}
-	v := view.Of(tomb, nil)
-	b, _ := json.Marshal(v)
-	require.True(t, v.Ended, "%s", b)
-	require.Contains(t, string(b), `"steps":[]`)
-	s := view.Of(task(), nil).Steps[1]
-	require.Empty(t, s.Agent)
-	require.NotNil(t, s.Undo, "%+v", s)
 }
 
 func TestEnded(t *testing.T) {
@@ -154,25 +121,6 @@ func TestListed(t *testing.T) {
 			view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer", Created: t0},
 			got, name)
 	}
-}
-
-func TestTimeline(t *testing.T) {
-	var got []string
-	for _, m := range view.Timeline(view.Of(task(), definition)) {
-		got = append(got, strings.TrimSpace(m.At.String()[14:]+" "+m.Step+" "+m.What+" "+m.Text))
-	}
-	want := []string{
-		"00:00.000Z  received",
-		"00:00.100Z reserve claimed, attempt 1",
-		"00:00.100Z charge first claimed",
-		"00:00.200Z reserve Processed",
-		"00:04.500Z charge failed, timeout no answer",
-		"00:05.000Z charge undo claimed, attempt 3",
-		"00:06.000Z  cancel refused too late",
-		"00:35.000Z charge to be completed by",
-		"01:30.000Z  deadline",
-	}
-	require.Equal(t, want, got)
 }
 
 // A command stands before what it caused at the same time. An accepted resolve names its step and fact, and
@@ -245,14 +193,4 @@ func TestUndoWait(t *testing.T) {
 	stopped.ProcessState = core.Error
 	stopped.Phase = core.Undoing
 	require.Nil(t, view.Of(stopped, definition).UndoWait)
-}
-
-// A test is built from a working copy, which has no version. The text of a release is parsed.
-func TestRelease(t *testing.T) {
-	built := view.Built()
-	require.Equal(t, "(devel)", built.Version)
-	require.NotZero(t, built.Tasks)
-	require.NotZero(t, built.Messages)
-	require.Equal(t, built, view.ReadRelease(built.String()))
-	require.Equal(t, view.Release{}, view.ReadRelease("v1.2.3 tasks=x"))
 }

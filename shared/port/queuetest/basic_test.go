@@ -12,7 +12,7 @@ import (
 var nameCases = []testCase{
 	{name: "a queue knows its name", run: func(s *suite, _ port.Queue) {
 		for _, name := range []string{plain, other, dead, retry} {
-			require.Equal(s, name, s.queue(name).Name(), name)
+			require.Equal(s, name, s.queue(name).Name())
 		}
 	}},
 	{name: "an unknown queue is not found", run: func(s *suite, _ port.Queue) {
@@ -143,7 +143,7 @@ var receiveCases = []testCase{
 			s.pass(s.unit)
 			d := s.one(q, s.unit)
 			require.Equal(s, first.ID, d.ID, n)
-			require.Equal(s, n, d.Received, n)
+			require.Equal(s, n, d.Received)
 			require.True(s, d.SentAt.Equal(first.SentAt), n)
 		}
 		require.Equal(s, 1, first.Received)

@@ -14,7 +14,7 @@ var deadCases = []testCase{
 	{name: "dead after three receives", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for n := 1; n <= 3; n++ {
-			require.Equal(s, n, s.one(q, s.unit).Received, n)
+			require.Equal(s, n, s.one(q, s.unit).Received)
 			s.none(s.queue(dead))
 			s.pass(s.unit)
 		}
@@ -85,7 +85,7 @@ var limitCases = []testCase{
 	{name: "a queue without dead letters repeats for ever", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for n := 1; n <= 40; n++ {
-			require.Equal(s, n, s.one(q, 0).Received, n)
+			require.Equal(s, n, s.one(q, 0).Received)
 		}
 		s.is("delete", s.remove(q, s.one(q, long).Receipt), nil)
 	}},

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -152,30 +151,4 @@ func TestTheCheckerCanFail(t *testing.T) {
 			t.Log(found)
 		})
 	}
-}
-
-// What is found is shown by its shortest beginning.
-func TestWhatIsWrongIsShownShortly(t *testing.T) {
-	w := write("a", 0)
-	ops := []porcupine.Operation{
-		{
-			ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"},
-			Return: 10,
-		},
-		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
-	}
-	w2 := write("a", 1) // under way all the time: it explains nothing, and is shown
-	ops = append(ops, porcupine.Operation{
-		ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5,
-		Output: answer{class: class(port.ErrUnavailable)}, Return: 90,
-	})
-	got := judge(ops)
-	require.Contains(t, got, "later: "+class(port.ErrUnavailable), "what is under way is not shown")
-	require.Contains(t, got, "write")
-	require.Contains(t, got, "load: success")
-}
-
-// A model that is like itself passes, and one that is broken is caught, by a sequence as well.
-func TestSequencesOfTheModel(t *testing.T) {
-	Sequences(t, Options{ListsFinished: true}, func(*testing.T) Backends { return newModel() })
 }

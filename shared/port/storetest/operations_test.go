@@ -373,7 +373,7 @@ func (s *suite) commit(writes ...port.Write) {
 // answers checks the adapter's answer alone.
 func (s *suite) answers(do operation, want string) {
 	s.Helper()
-	require.Equal(s, want, do(s.ctx, s.Backends), want)
+	require.Equal(s, want, do(s.ctx, s.Backends))
 }
 
 // holds checks the adapter's record alone.
