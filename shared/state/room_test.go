@@ -523,25 +523,6 @@ func (f *full) drain() {
 	}
 }
 
-// standing is where an order that never ends stands.
-func (f *full) standing() string {
-	said := fmt.Sprintf("%s, run %d", f.task.ProcessState, f.task.Run)
-	for _, v := range f.task.Commands.Verdicts {
-		said += fmt.Sprintf("; %s refused: %.200s", v.Command, v.Reason)
-	}
-	for i, s := range f.task.Steps {
-		if s.State != core.Pending && s.State != core.Compensated && s.State != core.Skipped {
-			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Claim.Undo,
-				s.Error)
-		}
-		if s.Children != nil {
-			said += fmt.Sprintf(" %d open of %d, next %d, cursor %d", len(s.Children.Open), s.Children.Count,
-				s.Children.Next, s.Children.Cursor)
-		}
-	}
-	return said
-}
-
 // endChildren ends those that run, and undoes those that are to be undone, of which one was closed by hand.
 func (f *full) endChildren(step string) {
 	for n, o := range slices.Clone(f.task.Step(step).Children.Open) {
