@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -161,11 +160,6 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 	})
 	task, _, err := s.Task(t.Context(), "solo")
 	require.NoError(t, err)
-	v, err := s.Command(t.Context(), message.Control{
-		OrderID: "solo",
-		Event:   core.Command{Name: core.Erase, ID: "e", Number: task.Commands.Number, Sender: by},
-	})
-	require.NoError(t, err)
-	require.True(t, v.Accepted, v.Reason)
-	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged], fmt.Sprint(v))
+	accepted(t, s, "solo", core.Command{Name: core.Erase, ID: "e", Number: task.Commands.Number, Sender: by})
+	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
 }

@@ -231,6 +231,14 @@ func queueOf(t *testing.T, s *embedded.Runtime, name string) port.Queue {
 	return q
 }
 
+// accepted sends a command or an answer, which must be accepted.
+func accepted(t *testing.T, s *embedded.Runtime, id string, ev core.Event) {
+	t.Helper()
+	v, err := s.Command(t.Context(), message.Control{OrderID: id, Event: ev})
+	require.NoError(t, err)
+	require.True(t, v.Accepted, v.Reason)
+}
+
 // settled waits until the end of an order was reported (P11).
 func settled(t *testing.T, s *embedded.Runtime, id string, state core.State) {
 	t.Helper()

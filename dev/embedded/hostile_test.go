@@ -103,15 +103,10 @@ func everyEntrance(t *testing.T, number string) {
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: id,
-			Event: core.Answered{
-				ID: "a", Name: "paid",
-				Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann",
-			},
+		accepted(t, s, id, core.Answered{
+			ID: "a", Name: "paid",
+			Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann",
 		})
-		require.NoError(t, err)
-		require.True(t, v.Accepted, "%+v %v", v, err)
 		task := wait(t, s, id)
 		step := map[string]string{"output": "first", "response": "second"}[id]
 		e := task.Step(step).Error

@@ -18,7 +18,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -53,15 +52,10 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			older.MatchString(text)
 	})
 	for _, id := range []string{"o-1", "o-2"} {
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: id,
-			Event: core.Command{Name: core.Close, ID: "c-" + id, Sender: core.Sender{
-				By:     "ann",
-				Reason: "by hand",
-			}},
-		})
-		require.NoError(t, err)
-		require.True(t, v.Accepted)
+		accepted(t, s, id, core.Command{Name: core.Close, ID: "c-" + id, Sender: core.Sender{
+			By:     "ann",
+			Reason: "by hand",
+		}})
 	}
 	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
 }

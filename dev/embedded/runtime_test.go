@@ -224,12 +224,7 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 		require.Empty(t, q.Closed)
 		_, err = s.Question(t.Context(), "one", "x"+link.Ann)
 		require.Error(t, err, "another token is taken")
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: "one",
-			Event:   core.Command{Name: core.Cancel, ID: "c"},
-		})
-		require.NoError(t, err)
-		require.True(t, v.Accepted)
+		accepted(t, s, "one", core.Command{Name: core.Cancel, ID: "c"})
 		wait(t, s, "one")
 		clock.Advance(19 * 24 * time.Hour)
 		eventually(t, "the order has expired", func() bool {
@@ -392,17 +387,10 @@ func TestCommandsAndReads(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, last, "a wait that ends early: %+v, %v", last, err)
 	require.Equal(t, "one", last.OrderID)
-	v, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Command{Name: core.Cancel, ID: "c-2"}})
-	require.NoError(t, err)
-	require.True(t, v.Accepted, "cancel: %+v, %v", v, err)
+	accepted(t, s, "one", core.Command{Name: core.Cancel, ID: "c-2"})
 	close(w.shop.gate)
 	require.Equal(t, core.Cancelled, wait(t, s, "one").ProcessState)
-	v, err = s.Command(t.Context(), message.Control{
-		OrderID: "coming",
-		Event:   core.Command{Name: core.Cancel, ID: "c-3"},
-	})
-	require.NoError(t, err)
-	require.True(t, v.Accepted, "cancel of an order that comes later: %+v, %v", v, err)
+	accepted(t, s, "coming", core.Command{Name: core.Cancel, ID: "c-3"})
 	counts := s.Health(t.Context()).Counts
 	require.Zero(t, counts["running"])
 	require.EqualValues(t, 2, counts["ended-Cancelled"])

@@ -74,19 +74,20 @@ func serveSite(t *testing.T, s *embedded.Runtime) site {
 	return site{t, server}
 }
 
-func (s site) browse(method, path string, form url.Values) (int, string, http.Header) {
+// browse is what a link in a mail makes a browser do, whose page has no referrer.
+func (s site) browse(method, path string, form url.Values) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
 	require.NoError(s.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "cross-site") // it was a link in a mail
-	r.Header.Set("Origin", "null")               // since the page has no referrer
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.Header.Set("Origin", "null")
 	resp, err := s.Client().Do(r)
 	require.NoError(s.t, err)
-	defer func() { _ = resp.Body.Close() }()
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(s.t, err)
-	return resp.StatusCode, string(body), resp.Header
+	return resp.StatusCode, string(body)
 }
 
 func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.State) *protocol.Task {
@@ -111,55 +112,26 @@ func TestAPageAnswers(t *testing.T) {
 	link := <-sent
 	before := untilStep(t, s, "o", "approve", core.Waiting)
 	path := "/answer/o/" + link.Ann
-	code, page, header := site.browse(http.MethodGet, path, nil)
+	code, page := site.browse(http.MethodGet, path, nil)
 	require.Equal(t, 200, code)
 	for _, shown := range []string{"Pay &lt;12345678901234567890&gt;?", "a train", "as ann"} {
 		require.Contains(t, page, shown)
 	}
 	require.NotContains(t, page, link.Ann)
-	for name, want := range map[string]string{
-		"Referrer-Policy":        "no-referrer",
-		"Cache-Control":          "no-store",
-		"X-Frame-Options":        "DENY",
-		"X-Content-Type-Options": "nosniff",
-	} {
-		require.Equal(t, want, header.Get(name), name)
-	}
-	p := header.Get("Content-Security-Policy")
-	require.Contains(t, p, "default-src 'none'")
-	require.Contains(t, p, "frame-ancestors 'none'")
-	code, _, _ = site.browse(http.MethodHead, path, nil)
-	require.Equal(t, 200, code, "HEAD")
-	for what, c := range map[string]struct {
-		path string
-		form url.Values
-		want int
-	}{
-		"an order that is not there": {
-			"/answer/other/" + link.Ann,
-			url.Values{"round": {"1"}, "value": {"yes"}},
-			403,
-		},
-		"a cut token":     {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
-		"another round":   {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
-		"without a round": {path, url.Values{"value": {"yes"}}, 400},
-		"without a value": {path, url.Values{"round": {"1"}}, 400},
-		"another value":   {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
-	} {
-		code, page, _ = site.browse(http.MethodPost, c.path, c.form)
-		require.Equal(t, c.want, code, what)
-	}
+	code, _ = site.browse(http.MethodPost, path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}})
+	require.Equal(t, 403, code, "a cut token")
+	code, _ = site.browse(http.MethodPost, path, url.Values{"round": {"2"}, "value": {"yes"}})
+	require.Equal(t, 409, code, "another round")
 	got, _, err := s.Task(t.Context(), "o")
 	require.NoError(t, err)
-	require.Equal(t, before.Version, got.Version)
-	code, page, _ = site.browse(http.MethodPost, path,
-		url.Values{"round": {"1"}, "value": {"yes"}})
-	require.Equal(t, 200, code)
+	require.Equal(t, before.Version, got.Version, "looks and refused answers have written")
+	code, page = site.browse(http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}})
+	require.Equal(t, 200, code, page)
 	task := untilStep(t, s, "o", "check", core.Waiting)
 	var decided protocol.Decided
 	require.NoError(t, json.Unmarshal(task.Step("approve").Output, &decided))
 	require.Equal(t, "ann", decided.By)
-	code, page, _ = site.browse(http.MethodGet, path, nil)
+	code, page = site.browse(http.MethodGet, path, nil)
 	require.Equal(t, 200, code)
 	require.NotContains(t, page, "<form")
 }
@@ -276,7 +248,7 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 	submit(t, s, "p", "")
 	require.NotEqual(t, first.Ann[:8], (<-sent).Ann[:8])
 	untilStep(t, s, "o", "approve", core.Waiting)
-	code, _, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann,
+	code, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann,
 		url.Values{"round": {"1"}, "value": {"yes"}})
 	require.Equal(t, 200, code)
 }

@@ -75,13 +75,11 @@ func TestSpans(t *testing.T) {
 		if run == 1 {
 			break
 		}
-		v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Command{
+		accepted(t, s, "o-1", core.Command{
 			Name:   core.Resubmit,
 			ID:     "r-1",
 			Number: task.Commands.Number,
-		}})
-		require.NoError(t, err)
-		require.True(t, v.Accepted)
+		})
 	}
 	require.NoError(t, s.Close())
 	var states, steps []string
