@@ -69,19 +69,6 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// ending sends requests whose contexts can end, as those of all callers here do.
-type ending struct {
-	*testing.T
-	via http.RoundTripper
-}
-
-func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Done() == nil {
-		e.Errorf("%s %s has another context than its caller's", r.Method, r.URL)
-	}
-	return e.via.RoundTrip(r)
-}
-
 func newRig(t *testing.T, opts ...client.Option) *rig {
 	t.Helper()
 	b := apitest.New()
@@ -112,7 +99,7 @@ func edgeOf(b *apitest.Backend) http.Handler {
 
 func clientAt(t *testing.T, url string, via http.RoundTripper, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.New(url, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t, via}})},
+	c, err := client.New(url, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: via})},
 		opts...)...)
 	require.NoError(t, err)
 	return c

@@ -63,9 +63,10 @@ func TestSubmitManyContinuesAfterACutLine(t *testing.T) {
 	r := newRig(t, option)
 	seen := 0
 	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
-		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
-			t.Errorf("answer %d: %+v", seen, got)
-		}
+		require.Equal(t, seen+1, got.Line)
+		require.Equal(t, fmt.Sprintf("o-%d", seen), got.OrderID)
+		require.True(t, got.Accepted, "answer %d: %+v", seen, got)
+		require.NoError(t, got.Err)
 		seen++
 	})
 	require.NoError(t, err)

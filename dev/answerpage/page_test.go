@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -93,10 +95,10 @@ func TestWhatIsOpen(t *testing.T) {
 		c.change(x)
 		q := answerpage.Read(x, asking(c.input), []byte(`{}`),
 			core.TokenOf{Step: c.step, Run: c.run, Person: "ann"})
-		if !strings.HasPrefix(q.Closed, c.closed) || (q.Closed == "") != (c.closed == "") ||
-			q.Person != "ann" || q.Round != 1 {
-			t.Errorf("%+v: %+v", c, q)
-		}
+		require.True(t, strings.HasPrefix(q.Closed, c.closed), c)
+		require.Equal(t, c.closed == "", q.Closed == "", c)
+		require.Equal(t, "ann", q.Person, c)
+		require.Equal(t, 1, q.Round, c)
 	}
 	if q := answerpage.Read(waiting(), nil, nil,
 		core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
@@ -171,19 +173,17 @@ func TestPages(t *testing.T) {
 		"Referrer-Policy": {"no-referrer"}, "X-Frame-Options": {"DENY"},
 		"X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"}, "Cache-Control": {"no-store"},
 	}
-	if w.Code != http.StatusOK || w.Body.String() != open || fmt.Sprint(w.Header()) != fmt.Sprint(want) {
-		t.Errorf("%d %v\n%s", w.Code, w.Header(), w.Body)
-	}
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, open, w.Body.String())
+	require.Equal(t, fmt.Sprint(want), fmt.Sprint(w.Header()))
 	one := answerpage.Read(waiting(), asking(`{"show":["a"]}`), []byte(`{}`),
 		core.TokenOf{Step: "approve", Run: 1})
-	if len(one.Show) != 1 || one.Show[0] != (answerpage.Field{Value: `["a"]`}) {
-		t.Errorf("%+v", one)
-	}
+	require.Len(t, one.Show, 1)
+	require.Equal(t, answerpage.Field{Value: `["a"]`}, one.Show[0])
 	yes := url.Values{"round": {"3"}, "value": {"yes"}}
-	if w := do(http.MethodPost, path, yes); w.Code != http.StatusOK ||
-		!strings.Contains(w.Body.String(), "Your answer was taken: yes.") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	w = do(http.MethodPost, path, yes)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), "Your answer was taken: yes.")
 	if a, ok := b.sent.Event.(core.Answered); !ok || b.sent.Check() != nil || b.sent.OrderID != "o" ||
 		a.Round != 3 || string(a.Value) != `"yes"` || a.Token != "secret" {
 		t.Errorf("%+v, %v", b.sent, b.sent.Check())
@@ -265,10 +265,10 @@ func TestPages(t *testing.T) {
 	} {
 		b.err = c.err
 		b.refused = c.refused
-		if w := do(c.method, c.path, c.form); w.Code != c.status ||
-			!strings.Contains(w.Body.String(), c.text) || strings.Contains(w.Body.String(), "<form") ||
-			(w.Header().Get("Allow") != "") != (c.status == http.StatusMethodNotAllowed) {
-			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
-		}
+		w := do(c.method, c.path, c.form)
+		require.Equal(t, c.status, w.Code, c)
+		require.Contains(t, w.Body.String(), c.text, c)
+		require.NotContains(t, w.Body.String(), "<form", c)
+		require.Equal(t, c.status == http.StatusMethodNotAllowed, w.Header().Get("Allow") != "", c)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/internal/reference"
@@ -22,9 +24,7 @@ func TestHTTPPage(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]struct{ Summary string }
 	}
-	if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(got.Body.Bytes(), &doc))
 	var rows []string
 	for path, operations := range doc.Paths {
 		for method, o := range operations {

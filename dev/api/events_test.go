@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,9 +29,7 @@ import (
 func (r *rig) follow(id string, after int64, count int) []view.Task {
 	r.Helper()
 	resp, err := http.Get(r.url + "/v1/orders/" + id + "/events?after=" + strconv.FormatInt(after, 10))
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	defer resp.Body.Close()
 	var all bytes.Buffer
 	var tasks []view.Task
@@ -43,9 +40,7 @@ func (r *rig) follow(id string, after int64, count int) []view.Task {
 			continue
 		}
 		var v view.Task
-		if err := json.Unmarshal([]byte(data), &v); err != nil {
-			r.Fatal(err)
-		}
+		require.NoError(r, json.Unmarshal([]byte(data), &v))
 		tasks = append(tasks, v)
 	}
 	a := answer{resp.StatusCode, resp.Header, all.Bytes()}
@@ -58,14 +53,11 @@ func (r *rig) follow(id string, after int64, count int) []view.Task {
 func (r *rig) changes(id string) {
 	r.Helper()
 	resp, err := http.Get(r.url + "/v1/changes?order=" + id)
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	defer resp.Body.Close()
 	first := make([]byte, len("event: changed\ndata:\n\n"))
-	if _, err := io.ReadFull(resp.Body, first); err != nil {
-		r.Fatal(err)
-	}
+	_, err = io.ReadFull(resp.Body, first)
+	require.NoError(r, err)
 	a := answer{resp.StatusCode, resp.Header, first}
 	r.doc.check(r.T, "GET", "/v1/changes", a)
 	r.report("GET", "/v1/changes", "", a)
@@ -115,16 +107,14 @@ func (w *eventWriter) Write(b []byte) (int, error) {
 func TestEventsReportEachVersion(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	got := make(chan []view.Task)
-	go func() { got <- r.follow("o", 1, 1) }() // version 1 is known: it waits for the next
-	r.backend.End("o")
-	tasks := <-got
-	if len(tasks) != 1 || tasks[0].Version != 2 || tasks[0].State != core.Processed {
-		t.Errorf("followed: %+v", tasks)
-	}
-	if first := r.follow("o", 0, 1); len(first) != 1 || first[0].Version != 2 {
-		t.Errorf("the present version comes first, got %+v", first)
-	}
+	go r.backend.End("o")
+	tasks := r.follow("o", 1, 1) // version 1 is known: it waits for the next
+	require.Len(t, tasks, 1)
+	require.EqualValues(t, 2, tasks[0].Version)
+	require.Equal(t, core.Processed, tasks[0].State)
+	first := r.follow("o", 0, 1)
+	require.Len(t, first, 1)
+	require.EqualValues(t, 2, first[0].Version)
 }
 
 // While an order does not change, a comment every 15 s shows that its stream still works.
@@ -141,10 +131,7 @@ func TestEventsHaveHeartbeats(t *testing.T) {
 		call(t.Context(), "POST", "/v1/orders", orderJSON("o"))
 		ctx, end := context.WithTimeout(t.Context(), 50*time.Second)
 		defer end()
-		if got := call(ctx, "GET", "/v1/orders/o/events?after=1", ""); strings.Count(got,
-			": alive\n\n") != 3 {
-			t.Errorf("in 50 s: %q", got)
-		}
+		require.Equal(t, 3, strings.Count(call(ctx, "GET", "/v1/orders/o/events?after=1", ""), ": alive\n\n"))
 	})
 }
 
@@ -152,9 +139,7 @@ func TestEventsHaveHeartbeats(t *testing.T) {
 func serving(t *testing.T, h http.Handler) (addr string, stop func(), ended <-chan error) {
 	t.Helper()
 	ln, err := api.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(ctx, ln, h) }()
@@ -166,25 +151,18 @@ func TestServeDrains(t *testing.T) {
 	addr, stop, served := serving(t, api.New(api.Config{Backend: apitest.New()}))
 	url := "http://" + addr
 	unused, err := net.Dial("tcp", addr) // as browsers do in advance
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer unused.Close()
 	post, err := http.Post(url+"/v1/orders", "application/json", strings.NewReader(orderJSON("o")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	post.Body.Close()
 
 	events, err := http.Get(url + "/v1/orders/o/events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer events.Body.Close()
 	in := bufio.NewReader(events.Body)
-	if _, err := in.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	_, err = in.ReadString('\n')
+	require.NoError(t, err)
 	waited := make(chan int, 1)
 	go func() {
 		resp, err := http.Get(url + "/v1/orders/o?wait=60s")
@@ -199,24 +177,19 @@ func TestServeDrains(t *testing.T) {
 	stop()
 	select {
 	case err := <-served:
-		if err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
 	case <-time.After(10 * time.Second):
 		t.Fatal("it does not end")
 	}
-	if d := time.Since(begin); d > 4*time.Second {
-		t.Errorf("it took %v to end", d)
-	}
+	require.LessOrEqual(t, time.Since(begin), 4*time.Second)
 	if status := <-waited; status != http.StatusOK && status != 0 { // 0: it came after the end
 		t.Errorf("the waiting request got %d", status)
 	}
-	if _, err := net.Dial("tcp", addr); err == nil {
-		t.Error("the port is still open")
-	}
-	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the stream of events goes on: %v", err)
-	}
+	_, err = net.Dial("tcp", addr)
+	require.Error(t, err)
+	_, err = in.ReadString(0)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
 }
 
 // bounded records the deadlines of its writes, and ends the request after the first one.
@@ -245,9 +218,8 @@ func TestWritesOfEventsAreBounded(t *testing.T) {
 	began := time.Now()
 	api.New(api.Config{Backend: r.backend}).ServeHTTP(w,
 		httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/orders/o/events", nil))
-	if len(w.deadlines) == 0 || w.deadlines[0].Sub(began).Round(10*time.Second) != time.Minute {
-		t.Errorf("the deadlines of the writes are %s, began %s: %s", w.deadlines, began, w.Body)
-	}
+	require.NotEmpty(t, w.deadlines)
+	require.Equal(t, time.Minute, w.deadlines[0].Sub(began).Round(10*time.Second))
 }
 
 // A stream whose sender pauses ends with the process: it does not wait for the next line.
@@ -259,21 +231,14 @@ func TestServeEndsStreams(t *testing.T) {
 	defer feed.Close()
 	go fmt.Fprintln(feed, orderJSON("o"))
 	resp, err := http.Post("http://"+addr+"/v1/orders", "application/x-ndjson", lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	in := bufio.NewScanner(resp.Body)
-	if !in.Scan() || !strings.Contains(in.Text(), `"accepted":true`) {
-		t.Fatalf("answered %q, %v", in.Text(), in.Err())
-	}
+	require.True(t, in.Scan(), "answered %q, %v", in.Text(), in.Err())
+	require.Contains(t, in.Text(), `"accepted":true`)
 	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if in.Scan() {
-		t.Errorf("after the end: %q", in.Text())
-	}
+	require.NoError(t, <-served)
+	require.False(t, in.Scan(), "after the end: %q", in.Text())
 }
 
 // A request that does not end with the process is cut off, which is said.
@@ -296,8 +261,5 @@ func TestServeCutsOff(t *testing.T) {
 		t.Error("it was answered")
 	}
 	<-ended
-	if err := <-served; err == nil ||
-		!strings.Contains(err.Error(), "some requests to "+addr+" had to be cut off after 3s") {
-		t.Errorf("%v", err)
-	}
+	require.ErrorContains(t, <-served, "some requests to "+addr+" had to be cut off after 3s")
 }

@@ -3,7 +3,6 @@ package api_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
@@ -28,10 +29,8 @@ func sized(id string, size int) string {
 func TestLimitsToTheByte(t *testing.T) {
 	r := newRig(t)
 	for extra, want := range map[int]int{0: 202, 1: 413} {
-		if a := r.post("/v1/orders",
-			sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)); a.status != want {
-			t.Errorf("a body of %d bytes more than the limit: %d", extra, a.status)
-		}
+		require.Equal(t, want, r.post("/v1/orders", sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)).status,
+			extra)
 	}
 	results := r.stream(sized("fits", port.MaxOrder) + "\r\n" + sized("over", port.MaxOrder+1) + "\n" +
 		orderJSON("next") + "\n" + sized("last", port.MaxOrder))
@@ -40,9 +39,7 @@ func TestLimitsToTheByte(t *testing.T) {
 		t.Errorf("%+v", results)
 	}
 	long := `{"command":0,"id":"` + strings.Repeat("x", 8<<10) + `"}`
-	if a := r.post("/v1/orders/fits/undo", long); a.status != 413 {
-		t.Errorf("a command of %d bytes: %d %s", len(long), a.status, a.body)
-	}
+	require.Equal(t, 413, r.post("/v1/orders/fits/undo", long).status)
 }
 
 // Each answer of a stream stands at its own line, whatever became of the lines around it.
@@ -62,15 +59,14 @@ func TestStreamAnswersStandAtTheirLines(t *testing.T) {
 		fmt.Fprintln(&body, orderJSON(fmt.Sprint("o-", i)))
 	}
 	results := r.stream(body.String())
-	if len(results) != n {
-		t.Fatalf("%d answers", len(results))
-	}
+	require.Len(t, results, n)
 	for i, got := range results {
 		want := []string{"not-json", "", "unavailable"}[i%3]
 		id := map[bool]string{true: fmt.Sprint("o-", i)}[i%3 != 0]
-		if got.Line != i+1 || got.OrderID != id || code(got) != want || got.Accepted != (want == "") {
-			t.Fatalf("line %d: %+v, want %q of %q", i+1, got, want, id)
-		}
+		require.Equal(t, i+1, got.Line, got)
+		require.Equal(t, id, got.OrderID, got)
+		require.Equal(t, want, code(got), got)
+		require.Equal(t, want == "", got.Accepted, got)
 	}
 }
 
@@ -106,13 +102,11 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 		"a": "InvalidParameterValue true", "b": "ok", "c": "ok",
 		"d": "ServiceUnavailable false", "e": "ok",
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if len(r.backend.Rejected) != 1 || string(r.backend.Rejected[0].Body) != "nonsense" ||
-		r.backend.Seen("first") == nil || r.backend.Seen("second") == nil {
-		t.Errorf("%+v", r.backend.Rejected)
-	}
+	require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+	require.Len(t, r.backend.Rejected, 1)
+	require.Equal(t, "nonsense", string(r.backend.Rejected[0].Body))
+	require.NotNil(t, r.backend.Seen("first"), "%+v", r.backend.Rejected)
+	require.NotNil(t, r.backend.Seen("second"), "%+v", r.backend.Rejected)
 }
 
 // limited lets a test see how long the server waits for what a connection sends, and lets that time pass
@@ -167,9 +161,7 @@ func (c *limitedConn) pass() { _ = c.Conn.SetReadDeadline(time.Unix(1, 0)) }
 func serveLimited(t *testing.T) (*limited, *apitest.Backend) {
 	t.Helper()
 	ln, err := api.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := &limited{ln, make(chan *limitedConn, 10)}
 	b := apitest.New()
 	ctx, stop := context.WithCancel(t.Context())
@@ -183,9 +175,7 @@ func serveLimited(t *testing.T) (*limited, *apitest.Backend) {
 func (l *limited) dial(t *testing.T, text string) (net.Conn, *limitedConn) {
 	t.Helper()
 	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	_, _ = io.WriteString(conn, text) // a refusal may come while it is being sent
@@ -215,14 +205,11 @@ func TestSlowRequestsAndLargeHeaders(t *testing.T) {
 			served.waits(t, c.limit, began)
 			served.pass()
 		}
-		if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), c.answer) ||
-			errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: %q %v", name, answer, err)
-		}
+		answer, err := io.ReadAll(conn)
+		require.True(t, strings.HasPrefix(string(answer), c.answer), name)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, name)
 	}
-	if b.Seen("slow") != nil {
-		t.Error("half an order was taken")
-	}
+	require.Nil(t, b.Seen("slow"))
 }
 
 // A stream may last for hours; it waits a minute for each line, and ends then.
@@ -242,15 +229,13 @@ func TestSlowLines(t *testing.T) {
 	served.waits(t, time.Minute, began)
 	served.pass()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	// The answers so far are all: their sender sees which of its lines have none, and sends those again.
-	if answers, err := io.ReadAll(resp.Body); err != nil ||
-		strings.Count(string(answers), `"accepted":true`) != 3 || strings.Count(string(answers), "\n") != 3 {
-		t.Errorf("%s %v", answers, err)
-	}
+	answers, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(string(answers), `"accepted":true`))
+	require.Equal(t, 3, strings.Count(string(answers), "\n"))
 }
 
 // A client that writes its whole request before it reads gets the refusal of a body that is too large,
@@ -285,22 +270,19 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 				if chunked {
 					text = fmt.Sprintf("%x\r\n%s\r\n", len(chunk), chunk)
 				}
-				if _, err := io.WriteString(conn, text); err != nil {
-					t.Fatalf("%s, chunked %t: after %d bytes: %v", name, chunked, sent, err)
-				}
+				_, err := io.WriteString(conn, text)
+				require.NoError(t, err, name)
 			}
 			if chunked {
 				_, _ = io.WriteString(conn, "0\r\n\r\n")
 			}
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatalf("%s, chunked %t: %v", name, chunked, err)
-			}
+			require.NoError(t, err, name)
 			text, err := io.ReadAll(resp.Body)
-			if err != nil || len(text) == 0 || resp.StatusCode != c.status || !resp.Close {
-				t.Errorf("%s, chunked %t: %d, close %t, %q, %v", name, chunked, resp.StatusCode, resp.Close,
-					text, err)
-			}
+			require.NoError(t, err, name)
+			require.NotEmpty(t, text, name)
+			require.Equal(t, c.status, resp.StatusCode, name)
+			require.True(t, resp.Close, name)
 		}
 	}
 }
@@ -311,7 +293,7 @@ func TestARefusedBodyThatIsNotSentIsNotAwaited(t *testing.T) {
 	conn, _ := l.dial(t,
 		"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: "+
 			"100-continue\r\nContent-Length: 9999999\r\n\r\n")
-	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 413 {
-		t.Errorf("%v, %v", resp, err)
-	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.Equal(t, 413, resp.StatusCode)
 }

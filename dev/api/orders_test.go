@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -22,22 +20,16 @@ import (
 func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
 	r := newRig(t)
 	a := r.post("/v1/orders", orderJSON("o-1"))
-	if a.status != http.StatusAccepted || a.header.Get("Location") != "/v1/orders/o-1" {
-		t.Fatalf("%d %v %s", a.status, a.header, a.body)
-	}
-	if v := a.json(t); v["orderId"] != "o-1" || v["known"] != false || v["state"] != "Processing" {
-		t.Errorf("receipt: %v", v)
-	}
-	if got := string(r.backend.Seen("o-1")); got != `{"total":12.50,"big":12345678901234567890.10}` {
-		t.Errorf("the order lost its digits: %s", got)
-	}
-	if v := r.post("/v1/orders", orderJSON("o-1")).json(t); v["known"] != true {
-		t.Errorf("the same order again: %v", v)
-	}
+	require.Equal(t, http.StatusAccepted, a.status)
+	require.Equal(t, "/v1/orders/o-1", a.header.Get("Location"))
+	v := a.json(t)
+	require.EqualValues(t, "o-1", v["orderId"])
+	require.EqualValues(t, false, v["known"])
+	require.EqualValues(t, "Processing", v["state"])
+	require.Equal(t, `{"total":12.50,"big":12345678901234567890.10}`, string(r.backend.Seen("o-1")))
+	require.EqualValues(t, true, r.post("/v1/orders", orderJSON("o-1")).json(t)["known"], "the same order again")
 	doc := r.get("/v1/orders/o-1/order")
-	if !strings.Contains(string(doc.body), "12345678901234567890.10") {
-		t.Errorf("the order as submitted lost its digits: %s", doc.body)
-	}
+	require.Contains(t, string(doc.body), "12345678901234567890.10", "the order as submitted lost its digits")
 }
 
 func TestSubmitRefusals(t *testing.T) {
@@ -79,19 +71,17 @@ func TestSubmitRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := r.post("/v1/orders", tt.body)
 			v := a.json(t)
-			if a.status != tt.status || v["code"] != tt.code || v["detail"] == "" {
-				t.Errorf("%d %v, want %d %s", a.status, v, tt.status, tt.code)
-			}
+			require.Equal(t, tt.status, a.status)
+			require.EqualValues(t, tt.code, v["code"], tt.status)
+			require.NotEmpty(t, v["detail"], tt.status)
 		})
 	}
 	r.submit("other")
-	if a := r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))); a.status != 202 {
-		t.Errorf("64 levels: %d %s", a.status, a.body)
-	}
-	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+
-		`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
-		t.Errorf("a deep command: %d %.200s", a.status, a.body)
-	}
+	require.Equal(t, 202, r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))).status)
+	a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+
+		`}`)
+	require.Equal(t, 400, a.status)
+	require.Contains(t, string(a.body), "deeper than 64 levels")
 }
 
 func TestSubmitBodyOfUnknownLength(t *testing.T) {
@@ -103,13 +93,9 @@ func TestSubmitBodyOfUnknownLength(t *testing.T) {
 		req, _ := http.NewRequest("POST", r.url+"/v1/orders", struct{ *onlyReader }{&onlyReader{body}})
 		req.Header.Set("Content-Type", "application/json; charset=UTF-8")
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != want {
-			t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
-		}
+		require.Equal(t, want, resp.StatusCode, size)
 	}
 }
 
@@ -121,15 +107,14 @@ func TestSubmitWhenThereIsNoRoom(t *testing.T) {
 	r := newRig(t)
 	r.backend.Busy(1)
 	a := r.post("/v1/orders", orderJSON("o"))
-	if a.status != 429 || a.header.Get("Retry-After") != "1" || a.json(t)["retryAfter"] != 1.0 {
-		t.Errorf("busy: %d %v %s", a.status, a.header, a.body)
-	}
+	require.Equal(t, 429, a.status)
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	require.EqualValues(t, 1.0, a.json(t)["retryAfter"])
 	r.backend.Down(fmt.Errorf("disk full: %w", port.ErrUnavailable))
 	for _, path := range []string{"/v1/orders", "/v1/orders/o/cancel"} {
 		a = r.post(path, map[bool]string{true: orderJSON("o"), false: `{}`}[path == "/v1/orders"])
-		if a.status != 503 || a.header.Get("Retry-After") == "" {
-			t.Errorf("%s with a full disk: %d %s", path, a.status, a.body)
-		}
+		require.Equal(t, 503, a.status, path)
+		require.NotEmpty(t, a.header.Get("Retry-After"), path)
 	}
 	r.backend.Down(nil)
 	r.submit("o")
@@ -148,10 +133,11 @@ func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 	} {
 		r.backend.Broken = method
 		for _, path := range paths {
-			if a := r.get(path); a.status != 503 || a.json(t)["code"] != "unavailable" ||
-				a.header.Get("Retry-After") != "2" || a.json(t)["retryAfter"] != 2.0 {
-				t.Errorf("%s without %s: %d %v %s", path, method, a.status, a.header, a.body)
-			}
+			a := r.get(path)
+			require.Equal(t, 503, a.status, path)
+			require.EqualValues(t, "unavailable", a.json(t)["code"], path)
+			require.Equal(t, "2", a.header.Get("Retry-After"), path)
+			require.EqualValues(t, 2.0, a.json(t)["retryAfter"], path)
 		}
 	}
 }
@@ -164,16 +150,13 @@ func TestSubmitWaitsForTheEnd(t *testing.T) {
 	r.submit("o-1")
 	r.backend.End("o-1")
 	a := r.post("/v1/orders?wait=30s", orderJSON("o-1"))
-	if v := a.json(t); a.status != 200 || v["state"] != "Processed" || v["ended"] != true {
-		t.Errorf("%d %v", a.status, v)
-	}
-	if a := r.post("/v1/orders?wait=1ms", orderJSON("o-2")); a.status != 202 {
-		t.Errorf("an order that did not end: %d %s", a.status, a.body)
-	}
+	v := a.json(t)
+	require.Equal(t, 200, a.status)
+	require.EqualValues(t, "Processed", v["state"])
+	require.EqualValues(t, true, v["ended"])
+	require.Equal(t, 202, r.post("/v1/orders?wait=1ms", orderJSON("o-2")).status, "an order that did not end")
 	for _, bad := range []string{"wait=61s", "wait=-1s", "wait=soon", "weit=1s"} {
-		if a := r.post("/v1/orders?"+bad, orderJSON("o-1")); a.status != 400 {
-			t.Errorf("%s: %d", bad, a.status)
-		}
+		require.Equal(t, 400, r.post("/v1/orders?"+bad, orderJSON("o-1")).status, bad)
 	}
 }
 
@@ -186,10 +169,10 @@ func TestQueries(t *testing.T) {
 	v := r.get("/v1/orders/o-3").json(t)
 	steps := v["steps"].([]any)
 	first := steps[0].(map[string]any)
-	if v["state"] != "Processed" || len(steps) != 2 || first["name"] != "charge" ||
-		first["agent"] != "payment" {
-		t.Errorf("task: %v", v)
-	}
+	require.EqualValues(t, "Processed", v["state"])
+	require.Len(t, steps, 2)
+	require.EqualValues(t, "charge", first["name"])
+	require.EqualValues(t, "payment", first["agent"])
 	seen := 0
 	cursor := ""
 	for {
@@ -200,12 +183,8 @@ func TestQueries(t *testing.T) {
 			break
 		}
 	}
-	if seen != 4 {
-		t.Errorf("%d orders listed, want 4", seen)
-	}
-	if n := len(r.get("/v1/orders?olderThan=1d").json(t)["orders"].([]any)); n != 0 {
-		t.Errorf("%d orders are older than a day", n)
-	}
+	require.Equal(t, 4, seen)
+	require.Zero(t, len(r.get("/v1/orders?olderThan=1d").json(t)["orders"].([]any)))
 	for path, status := range map[string]int{
 		"/v1/orders/none":                         404,
 		"/v1/orders/none/order":                   404,
@@ -227,12 +206,11 @@ func TestQueries(t *testing.T) {
 		"/v1/orders?olderThan=99999999999999999d": 400,
 	} {
 		a := r.get(path)
-		if p := a.json(t); a.status != status || p["detail"] == "" || p["code"] == "" {
-			t.Errorf("%s: %d %s, want %d", path, a.status, a.body, status)
-		}
-		if ct := a.header.Get("Content-Type"); ct != "application/problem+json" {
-			t.Errorf("%s: an error as %q", path, ct)
-		}
+		p := a.json(t)
+		require.Equal(t, status, a.status, path)
+		require.NotEmpty(t, p["detail"], path)
+		require.NotEmpty(t, p["code"], path)
+		require.Equal(t, "application/problem+json", a.header.Get("Content-Type"), path)
 	}
 }
 
@@ -240,16 +218,15 @@ func TestCommands(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
 	a := r.post("/v1/orders/o/resolve", `{"id":"c-1","command":3,"step":"charge","fact":"happened"}`)
-	if v := a.json(t); a.status != 200 || v["accepted"] != true || v["id"] != "c-1" {
-		t.Errorf("%d %v", a.status, v)
-	}
+	v := a.json(t)
+	require.Equal(t, 200, a.status)
+	require.EqualValues(t, true, v["accepted"])
+	require.EqualValues(t, "c-1", v["id"])
 	want := message.Control{
 		OrderID: "o",
 		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 3, Step: "charge", Fact: core.Happened},
 	}
-	if got := r.backend.Commands[0]; !reflect.DeepEqual(got, want) {
-		t.Errorf("the backend got %+v", got)
-	}
+	require.Equal(t, want, r.backend.Commands[0])
 	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
 	want = message.Control{
 		OrderID: "o",
@@ -259,9 +236,9 @@ func TestCommands(t *testing.T) {
 			Sender: core.Sender{By: "ann", Reason: "refunded by hand"},
 		},
 	}
-	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
-		t.Errorf("%d, the backend got %+v", a.status, got)
-	}
+	got := r.backend.Commands[1]
+	require.Equal(t, 200, a.status)
+	require.Equal(t, want, got)
 	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
 	want = message.Control{
 		OrderID: "o",
@@ -271,9 +248,9 @@ func TestCommands(t *testing.T) {
 			Sender: core.Sender{By: "ann", Reason: "asked to"},
 		},
 	}
-	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
-		t.Errorf("%d, the backend got %+v", a.status, got)
-	}
+	got = r.backend.Commands[2]
+	require.Equal(t, 200, a.status)
+	require.Equal(t, want, got)
 	r.backend.Change("o", func(x *protocol.Task) {
 		x.Erased = &protocol.Erasure{
 			By: "ann", Reason: "asked to",
@@ -281,9 +258,8 @@ func TestCommands(t *testing.T) {
 		}
 	})
 	a = r.get("/v1/orders/o/order")
-	if a.status != 404 || !strings.Contains(string(a.body), "was erased") {
-		t.Errorf("the content of an erased order: %d %s", a.status, a.body)
-	}
+	require.Equal(t, 404, a.status)
+	require.Contains(t, string(a.body), "was erased")
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
 		`{"id":"c-3","command":3,"definition":"latest"}`: {
@@ -305,15 +281,13 @@ func TestCommands(t *testing.T) {
 		},
 	} {
 		a = r.post("/v1/orders/o/"+string(want.Kind()), body)
-		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 ||
-			!reflect.DeepEqual(got, want) {
-			t.Errorf("%d, the backend got %+v", a.status, got)
-		}
+		got := r.backend.Commands[len(r.backend.Commands)-1]
+		require.Equal(t, 200, a.status)
+		require.Equal(t, want, got)
 	}
 	r.backend.Commands = r.backend.Commands[:1]
-	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID() == "" {
-		t.Errorf("a command without ID: %d %s", a.status, a.body)
-	}
+	require.Equal(t, 200, r.post("/v1/orders/o/cancel", `{}`).status)
+	require.NotEmpty(t, r.backend.Commands[1].ID())
 	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
 		return protocol.Verdict{
 			ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
@@ -321,10 +295,10 @@ func TestCommands(t *testing.T) {
 		}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
-	if v := a.json(t); a.status != 409 || v["detail"] != "the command number is 4, not 3" ||
-		v["verdict"] == nil {
-		t.Errorf("refused: %d %v", a.status, v)
-	}
+	v = a.json(t)
+	require.Equal(t, 409, a.status)
+	require.EqualValues(t, "the command number is 4, not 3", v["detail"])
+	require.NotNil(t, v["verdict"], "refused: %d %v", a.status, v)
 }
 
 func TestCommandBadInput(t *testing.T) {
@@ -370,10 +344,7 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders", "text/plain", orderJSON("x"), 415},
 		{"/v1/orders", "application/json; charset=latin-1", orderJSON("x"), 415},
 	} {
-		if a := r.do("POST", tt.path, tt.contentType, tt.body); a.status != tt.status {
-			t.Errorf("%s %s %.60s: %d %s, want %d", tt.path, tt.contentType, tt.body, a.status, a.body,
-				tt.status)
-		}
+		require.Equal(t, tt.status, r.do("POST", tt.path, tt.contentType, tt.body).status, tt.path)
 	}
 	if n := len(r.backend.Commands); n != 1 { // the unknown order's
 		t.Errorf("the backend got %d commands, want 1", n)
@@ -401,18 +372,14 @@ func TestNumbersOfCommands(t *testing.T) {
 			switch {
 			case tt.field != "":
 				want := "body: " + tt.field + ": found number " + number + "; give a whole number"
-				if detail, _ := a.json(t)["detail"].(string); a.status != 400 ||
-					!strings.HasPrefix(detail, want) {
-					t.Errorf("%s %s of %s: %d %s", tt.path, tt.field, number, a.status, a.body)
-				}
+				detail, _ := a.json(t)["detail"].(string)
+				require.Equal(t, 400, a.status, tt.path)
+				require.True(t, strings.HasPrefix(detail, want), tt.path)
 			case a.status != 200 || len(r.backend.Commands) != 1:
 				t.Errorf("%s of %s: %d %s", tt.path, number, a.status, a.body)
 			default:
 				c := r.backend.Commands[0]
-				if sent := fmt.Sprintf("%s", c.Event); !strings.Contains(sent,
-					number) {
-					t.Errorf("%s of %s: the backend got %s", tt.path, number, sent)
-				}
+				require.Contains(t, fmt.Sprintf("%s", c.Event), number, tt.path)
 			}
 		}
 	}
@@ -422,41 +389,34 @@ func TestMethodsAndPanics(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
 	a := r.do("PUT", "/v1/orders/o", "", "")
-	if a.status != 405 || a.header.Get("Allow") != "GET" {
-		t.Errorf("PUT: %d %v", a.status, a.header)
-	}
-	if a := r.do("DELETE", "/v1/orders", "", ""); a.status != 405 || a.header.Get("Allow") != "GET, POST" {
-		t.Errorf("DELETE: %d %v", a.status, a.header)
-	}
-	if a := r.post("/v1/workflows", `{}`); a.status != 405 {
-		t.Errorf("POST /v1/workflows: %d %s", a.status, a.body)
-	}
+	require.Equal(t, 405, a.status)
+	require.Equal(t, "GET", a.header.Get("Allow"))
+	a = r.do("DELETE", "/v1/orders", "", "")
+	require.Equal(t, 405, a.status)
+	require.Equal(t, "GET, POST", a.header.Get("Allow"))
+	require.Equal(t, 405, r.post("/v1/workflows", `{}`).status, "POST /v1/workflows")
 	r.backend.Panic = "boom"
 	a = r.get("/v1/orders/boom")
-	if v := a.json(t); a.status != 500 ||
-		!regexp.MustCompile(`^\w+-\d+$`).MatchString(fmt.Sprint(v["requestId"])) ||
-		!strings.HasSuffix(fmt.Sprint(v["detail"]), " under request "+fmt.Sprint(v["requestId"])) ||
-		strings.Contains(string(a.body), "asked for it") {
-		t.Errorf("a panic: %d %s", a.status, a.body)
-	}
+	v := a.json(t)
+	require.Equal(t, 500, a.status)
+	require.True(t, regexp.MustCompile(`^\w+-\d+$`).MatchString(fmt.Sprint(v["requestId"])))
+	require.True(t, strings.HasSuffix(fmt.Sprint(v["detail"]), " under request "+fmt.Sprint(v["requestId"])))
+	require.NotContains(t, string(a.body), "asked for it")
 	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer
 	r.backend.Change("unwritable", func(x *protocol.Task) { x.Output = json.RawMessage("{") })
-	if a := r.get("/v1/orders/unwritable"); a.status != 500 || a.json(t)["code"] != "internal" {
-		t.Errorf("an answer that cannot be written: %d %s", a.status, a.body)
-	}
+	a = r.get("/v1/orders/unwritable")
+	require.Equal(t, 500, a.status)
+	require.EqualValues(t, "internal", a.json(t)["code"])
 	resp, err := http.Get(r.url + "/v1/orders/unwritable/events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err == nil || strings.Contains(string(text), "internal") {
-		t.Errorf("a stream that broke ended as if it were whole: %v, %s", err, text)
-	}
+	text, err := io.ReadAll(resp.Body)
+	require.Error(t, err)
+	require.NotContains(t, string(text), "internal")
 	r.backend.Failing = map[string]error{"odd": fmt.Errorf("a secret of the inside")}
-	if a := r.post("/v1/orders", orderJSON("odd")); a.status != 500 ||
-		strings.Contains(string(a.body), "secret") {
-		t.Errorf("an internal failure: %d %s", a.status, a.body)
-	}
+	a = r.post("/v1/orders", orderJSON("odd"))
+	require.Equal(t, 500, a.status)
+	require.NotContains(t, string(a.body), "secret")
 	r.submit("still-there")
 }
 
@@ -499,21 +459,6 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 	}
 }
 
-func TestListenOnlyOnLoopback(t *testing.T) {
-	for address, ok := range map[string]bool{
-		"127.0.0.1:0": true, "localhost:0": true, "LocalHost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false,
-		"nonsense": false,
-	} {
-		ln, err := api.Listen(address)
-		if (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
-		}
-		if ln != nil {
-			ln.Close()
-		}
-	}
-}
-
 // One document that cannot be read is shown as damaged, with its ID; all others are as they were.
 func TestDamagedDocument(t *testing.T) {
 	r := newRig(t)
@@ -523,26 +468,25 @@ func TestDamagedDocument(t *testing.T) {
 	r.backend.Damaged = "b"
 	page := r.get("/v1/orders")
 	orders, _ := page.json(t)["orders"].([]any)
-	if page.status != 200 || len(orders) != 3 {
-		t.Fatalf("%d %s", page.status, page.body)
-	}
+	require.Equal(t, 200, page.status)
+	require.Len(t, orders, 3)
 	for _, o := range orders {
 		o := o.(map[string]any)
 		damaged, _ := o["damaged"].(string)
-		if (o["orderId"] == "b") != strings.Contains(damaged, "restore it") || o["state"] != "Processing" ||
-			o["workflow"] != "order" {
-			t.Errorf("%v", o)
-		}
+		require.Equal(t, strings.Contains(damaged, "restore it"), o["orderId"] == "b", o)
+		require.EqualValues(t, "Processing", o["state"], o)
+		require.EqualValues(t, "order", o["workflow"], o)
 	}
 	only := r.get("/v1/orders?damaged=true").json(t)["orders"].([]any)
 	require.Len(t, only, 1)
 	require.Equal(t, "b", only[0].(map[string]any)["orderId"])
 	for _, path := range []string{"/v1/orders/b", "/v1/orders/b?wait=10s"} {
 		a := r.get(path)
-		if v := a.json(t); a.status != 200 || v["ended"] != true || v["state"] != "Processing" ||
-			!strings.Contains(v["damaged"].(string), "restore it") {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		v := a.json(t)
+		require.Equal(t, 200, a.status, path)
+		require.EqualValues(t, true, v["ended"], path)
+		require.EqualValues(t, "Processing", v["state"], path)
+		require.Contains(t, v["damaged"].(string), "restore it", path)
 	}
 }
 
@@ -557,10 +501,10 @@ func TestDamagedStore(t *testing.T) {
 	} {
 		r.backend.Broken = method
 		a := r.get(path)
-		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" ||
-			!strings.Contains(v["detail"].(string), "page 7; restore a backup") {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
-		}
+		v := a.json(t)
+		require.Equal(t, 503, a.status, path)
+		require.EqualValues(t, "store-damaged", v["code"], path)
+		require.Contains(t, v["detail"].(string), "page 7; restore a backup", path)
 	}
 }
 
@@ -589,9 +533,8 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 		},
 	} {
 		b.Commands = nil
-		if code := post("/v1/orders/o/answers", body); code != 200 || len(b.Commands) != 1 {
-			t.Fatalf("%s: %d", body, code)
-		}
+		require.Equal(t, 200, post("/v1/orders/o/answers", body), body)
+		require.Len(t, b.Commands, 1, body)
 		got := b.Commands[0].Event.(core.Answered)
 		if got.Run != want.Run || got.Step != want.Step || got.Name != want.Name || got.Round != want.Round ||
 			got.By != want.By || want.ID != "" && got.ID != want.ID {
@@ -603,13 +546,9 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 		`{"step":"charge","value":1,"by":"a<b"}`:                        400,
 		`{"event":"b","value":"` + strings.Repeat("x", 17*6<<10) + `"}`: 413,
 	} {
-		if code := post("/v1/orders/o/answers", body); code != want {
-			t.Errorf("%.60s: %d, want %d", body, code, want)
-		}
+		require.Equal(t, want, post("/v1/orders/o/answers", body), body)
 	}
-	if code := post("/v1/orders/missing/answers", `{"event":"b","value":1}`); code != 404 {
-		t.Errorf("an unknown order: %d", code)
-	}
+	require.Equal(t, 404, post("/v1/orders/missing/answers", `{"event":"b","value":1}`), "an unknown order")
 }
 
 // A command over HTTP may have the form that the queues take. What it repeats of the path must be the same.

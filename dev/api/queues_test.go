@@ -2,9 +2,10 @@ package api_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -24,69 +25,59 @@ func (r *rig) sendTo(queue, body string, more string) (int, string) {
 // TestIntakeQueue: a message is acknowledged when it is committed (P27), or reported to be refused.
 func TestIntakeQueue(t *testing.T) {
 	r := newRig(t)
-	if status, typ := r.sendTo("intake", orderJSON("o-1"), ""); status != 200 ||
-		r.backend.Seen("o-1") == nil {
-		t.Fatalf("%d %s", status, typ)
-	}
+	status, _ := r.sendTo("intake", orderJSON("o-1"), "")
+	require.Equal(t, 200, status)
+	require.NotNil(t, r.backend.Seen("o-1"))
 	r.sendTo("intake", `{"schema":1,"orderId":"bad","replyTo":"shop","color":1}`, "")
 	r.sendTo("intake", "nonsense", "")
 	r.sendTo("intake", strings.Replace(orderJSON("o-1"), "12.50", "1", 1), "")
-	if n := len(r.backend.Rejected); n != 3 {
-		t.Fatalf("%d messages rejected, want 3", n)
-	}
+	require.Equal(t, 3, len(r.backend.Rejected))
 	first := r.backend.Rejected[0]
-	if first.Queue != port.Intake || !strings.Contains(string(first.Body), `"replyTo":"shop"`) || first.Err == nil {
-		t.Errorf("the application of a refused order cannot be notified: %+v", first)
-	}
+	require.Equal(t, port.Intake, first.Queue)
+	require.Contains(t, string(first.Body), `"replyTo":"shop"`)
+	require.Error(t, first.Err)
 	r.backend.Busy(1)
-	if status, typ := r.sendTo("intake", orderJSON("o-2"), ""); status != 400 || typ != "RequestThrottled" {
-		t.Errorf("busy: %d %s", status, typ)
-	}
+	status, typ := r.sendTo("intake", orderJSON("o-2"), "")
+	require.Equal(t, 400, status)
+	require.Equal(t, "RequestThrottled", typ)
 	r.backend.Down(fmt.Errorf("disk full: %w", port.ErrUnavailable))
-	if status, typ := r.sendTo("intake", orderJSON("o-2"), ""); status != 503 || typ != "ServiceUnavailable" {
-		t.Errorf("disk full: %d %s", status, typ)
-	}
+	status, typ = r.sendTo("intake", orderJSON("o-2"), "")
+	require.Equal(t, 503, status)
+	require.Equal(t, "ServiceUnavailable", typ)
 	r.backend.Down(nil)
-	if status, typ := r.sendTo("intake", orderJSON("o-2"), `,"DelaySeconds":1`); status != 400 ||
-		typ != "InvalidParameterValue" {
-		t.Errorf("delay: %d %s", status, typ)
-	}
-	if r.backend.Seen("o-2") != nil || len(r.backend.Rejected) != 3 {
-		t.Error("what was not acknowledged was stored or rejected all the same")
-	}
+	status, typ = r.sendTo("intake", orderJSON("o-2"), `,"DelaySeconds":1`)
+	require.Equal(t, 400, status)
+	require.Equal(t, "InvalidParameterValue", typ)
+	require.Nil(t, r.backend.Seen("o-2"))
+	require.Len(t, r.backend.Rejected, 3)
 }
 
 func TestControlQueue(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"undo","task":"o","id":"c-1","command":2}`,
-		""); status != 200 {
-		t.Fatalf("%d %s", status, typ)
-	}
+	status, _ := r.sendTo("control", `{"schema":1,"kind":"undo","task":"o","id":"c-1","command":2}`,
+		"")
+	require.Equal(t, 200, status)
 	want := message.Control{OrderID: "o", Event: core.Command{Name: core.UndoCommand, ID: "c-1", Number: 2}}
-	if got := r.backend.Commands; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-		t.Errorf("commands: %+v", got)
-	}
+	got := r.backend.Commands
+	require.Len(t, got, 1)
+	require.Equal(t, want, got[0])
 	for _, body := range []string{
 		`{"schema":1,"kind":"wake","task":"o","run":0,"step":"charge","attempt":1}`, // the runtime's own
 		`{"schema":1,"kind":"undo","task":"none","id":"c-2","command":0}`,           // unknown order
 		`{"schema":1,"kind":"undo","task":"../o","id":"c-3","command":0}`,
 		`nonsense`,
 	} {
-		if status, typ := r.sendTo("control", body, ""); status != 200 {
-			t.Errorf("%s: %d %s", body, status, typ)
-		}
+		status, _ := r.sendTo("control", body, "")
+		require.Equal(t, 200, status, body)
 	}
-	if n := len(r.backend.Rejected); n != 4 {
-		t.Errorf("%d rejected, want 4", n)
-	}
+	require.Equal(t, 4, len(r.backend.Rejected))
 	r.backend.Verdict = func(message.Control) (protocol.Verdict, error) {
 		return protocol.Verdict{}, fmt.Errorf("shutting down: %w", port.ErrUnavailable)
 	}
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","id":"c-4"}`,
-		""); status != 503 {
-		t.Errorf("unavailable: %d %s", status, typ)
-	}
+	status, _ = r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","id":"c-4"}`,
+		"")
+	require.Equal(t, 503, status, "unavailable")
 }
 
 // What an application may send beside its orders is a message to the intake queue, as on AWS.
@@ -97,40 +88,34 @@ func TestCommandsToTheIntakeQueue(t *testing.T) {
 		`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`,
 		`{"schema":1,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`,
 	} {
-		if status, typ := r.sendTo("intake", body, ""); status != 200 {
-			t.Errorf("%s: %d %s", body, status, typ)
-		}
+		status, _ := r.sendTo("intake", body, "")
+		require.Equal(t, 200, status, body)
 	}
-	if got := r.backend.Commands; len(got) != 2 || got[0].Kind() != message.Cancel ||
-		got[1].Event.(core.Answered).Token != "x" || len(r.backend.Rejected) != 0 {
-		t.Errorf("commands %+v, rejected %+v", got, r.backend.Rejected)
-	}
+	got := r.backend.Commands
+	require.Len(t, got, 2)
+	require.Equal(t, message.Cancel, got[0].Kind())
+	require.Equal(t, "x", got[1].Event.(core.Answered).Token)
+	require.Empty(t, r.backend.Rejected)
 	for _, body := range []string{
 		`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`,
 		`{"schema":1,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`,
 	} {
-		if status, typ := r.sendTo("intake", body, ""); status != 200 {
-			t.Errorf("%s: %d %s", body, status, typ)
-		}
+		status, _ := r.sendTo("intake", body, "")
+		require.Equal(t, 200, status, body)
 	}
-	if len(r.backend.Commands) != 2 || len(r.backend.Rejected) != 2 ||
-		!strings.Contains(fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue") {
-		t.Errorf("commands %+v, rejected %+v", r.backend.Commands, r.backend.Rejected)
-	}
+	require.Len(t, r.backend.Commands, 2)
+	require.Len(t, r.backend.Rejected, 2)
+	require.Contains(t, fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue")
 }
 
 func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
 	r := newRig(t)
 	a := r.do("POST", "/", "application/x-amz-json-1.0", `{"QueueName":"intake"}`, "X-Amz-Target",
 		"AmazonSQS.GetQueueUrl")
-	if got := a.json(t)["QueueUrl"]; got != r.url+"/000000000000/intake" {
-		t.Errorf("the URL is %v", got)
-	}
+	require.EqualValues(t, r.url+"/000000000000/intake", a.json(t)["QueueUrl"])
 	a = r.do("POST", "/000000000000/intake", "application/x-amz-json-1.0",
 		`{"QueueUrl":"intake","MessageBody":"nonsense"}`, "X-Amz-Target", "AmazonSQS.SendMessage")
-	if a.status != 200 {
-		t.Errorf("at the queue's own path: %d %s", a.status, a.body)
-	}
+	require.Equal(t, 200, a.status, "at the queue's own path")
 }
 
 // What its sender must not send again as it is answered so, and is neither carried out nor kept: a
@@ -145,20 +130,19 @@ func TestQueuesRefuseWhatIsAhead(t *testing.T) {
 		"intake":  strings.Replace(orderJSON("x"), `"schema":1`, `"schema":2`, 1),
 		"control": `{"schema":2,"kind":"cancel","task":"o","id":"c-1"}`,
 	} {
-		if status, typ := r.sendTo(queue, body, ""); status != 400 || typ != "InvalidParameterValue" {
-			t.Errorf("schema 2 to %s: %d %s", queue, status, typ)
-		}
+		status, typ := r.sendTo(queue, body, "")
+		require.Equal(t, 400, status, queue)
+		require.Equal(t, "InvalidParameterValue", typ, queue)
 	}
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","run":7,"id":"c-2"}`,
-		""); status != 400 || typ != "InvalidParameterValue" {
-		t.Errorf("a run ahead: %d %s", status, typ)
-	}
-	if r.backend.Seen("x") != nil || len(r.backend.Rejected) != 0 {
-		t.Errorf("%+v", r.backend.Rejected)
-	}
+	status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","run":7,"id":"c-2"}`,
+		"")
+	require.Equal(t, 400, status)
+	require.Equal(t, "InvalidParameterValue", typ)
+	require.Nil(t, r.backend.Seen("x"))
+	require.Empty(t, r.backend.Rejected)
 	a := r.post("/v1/orders/o/cancel", `{"run":7}`)
-	if v := a.json(t); a.status != 409 || v["code"] != "command-refused" ||
-		!strings.Contains(v["detail"].(string), "read the order again") {
-		t.Errorf("over HTTP: %d %s", a.status, a.body)
-	}
+	v := a.json(t)
+	require.Equal(t, 409, a.status)
+	require.EqualValues(t, "command-refused", v["code"])
+	require.Contains(t, v["detail"].(string), "read the order again")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
@@ -164,9 +166,7 @@ func (l *listener) try(t *testing.T, method, target string, headers []string, bo
 	l.handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
 	for _, class := range l.backend.reached {
 		l.seen[class] = true
-		if !slices.Contains(l.may(r.URL.Path), class) {
-			t.Errorf("%s %s with %q reached %s: %s", method, target, headers, class, body)
-		}
+		require.Contains(t, l.may(r.URL.Path), class, method)
 	}
 }
 
@@ -198,8 +198,6 @@ func TestRoutesDoNotOverlap(t *testing.T) {
 		}
 	}
 	for name, l := range listeners {
-		if want := map[bool]int{true: 3, false: 1}[l.only == ""]; len(l.seen) != want {
-			t.Errorf("%s reached %v: the table tries too little", name, l.seen)
-		}
+		require.Len(t, l.seen, map[bool]int{true: 3, false: 1}[l.only == ""], name)
 	}
 }

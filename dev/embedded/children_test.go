@@ -1,13 +1,14 @@
 package embedded_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -36,20 +37,13 @@ func submitParent(t *testing.T, s *embedded.Runtime, id string, items int) {
 	o, err := message.DecodeSubmit(fmt.Appendf(nil,
 		`{"schema":1,"orderId":%q,"workflow":"parents","order":{"items":[%s]}}`, id,
 		strings.Join(numbers, ",")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
 }
 
 func parentFixture(t *testing.T) *fixture {
 	w := newFixture(t, "60s")
-	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parents),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parents), 0o600))
 	return w
 }
 
@@ -71,61 +65,17 @@ func TestChildrenOutliveTheRuntime(t *testing.T) {
 		close(w.shop.gate)
 		task := wait(t, s, "p")
 		defer closeRuntime(t, s)
-		if task.ProcessState != core.Processed || w.shop.standing() != 2*children {
-			t.Errorf("the order is %s, with %d effects", task.ProcessState, w.shop.standing())
-		}
-		if out := string(task.Steps[0].Output); !strings.HasPrefix(out,
-			`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
-			t.Errorf("the output of the step is %.200s", out)
-		}
+		require.Equal(t, core.Processed, task.ProcessState)
+		require.Equal(t, 2*children, w.shop.standing())
+		require.True(t, strings.HasPrefix(string(task.Steps[0].Output),
+			`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`))
 		for i := range children {
-			if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil ||
-				c.ReplyTo != "" {
-				t.Errorf("child %d is %s, of %+v", i, c.ProcessState, c.Parent)
-			}
+			c := wait(t, s, fmt.Sprintf("p~all~%d", i))
+			require.Equal(t, core.Processed, c.ProcessState, i)
+			require.NotNil(t, c.Parent, i)
+			require.Empty(t, c.ReplyTo, i)
 		}
 	})
-}
-
-// P41: where a child fails, those that were done and those that are under way are undone.
-func TestChildrenAreUndone(t *testing.T) {
-	w := parentFixture(t)
-	w.shop.refuse.Store(true)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submitParent(t, s, "p", 12)
-	task := wait(t, s, "p")
-	if task.ProcessState != core.Compensated || w.shop.standing() != 0 ||
-		task.Reason.Code != "children-failed" {
-		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.Reason.Code,
-			task.Reason.Text,
-			w.shop.standing())
-	}
-	first := wait(t, s, "p~all~0")
-	if v, err := s.Command(t.Context(), message.Control{
-		OrderID: first.OrderID,
-		Event:   core.Command{Name: core.Resubmit, ID: "r", Number: first.Commands.Number},
-	}); err != nil || v.Accepted ||
-		!strings.Contains(v.Reason, "child 0 of step all of p") {
-		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
-	}
-	if c := wait(t, s, "p~all~0"); c.ProcessState != core.Compensated {
-		t.Errorf("child 0 is %s", c.ProcessState)
-	}
-}
-
-// An ID of a child cannot be taken by an order.
-func TestNoOrderHasTheIDOfAChild(t *testing.T) {
-	w := parentFixture(t)
-	s := w.open()
-	defer closeRuntime(t, s)
-	o := order(t, "x", "")
-	o.OrderID = "p~all~0"
-	var refused *core.Refusal
-	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; !errors.As(r.Err, &refused) ||
-		refused.Field != "orderId" {
-		t.Errorf("%+v", r)
-	}
 }
 
 // P40: the ID of a child always fits, however long that of its parent is. An order of 128 characters, of
@@ -144,14 +94,11 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 			want = core.Compensated
 			effects = 0
 		}
-		if task.ProcessState != want || w.shop.standing() != effects {
-			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.Reason.Text,
-				w.shop.standing())
-		}
+		require.Equal(t, want, task.ProcessState)
+		require.Equal(t, effects, w.shop.standing())
 		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
-		if c := wait(t, s, child); c.ProcessState != want || len(child) > core.MaxID {
-			t.Errorf("its child %s is %s", child, c.ProcessState)
-		}
+		require.Equal(t, want, wait(t, s, child).ProcessState)
+		require.LessOrEqual(t, len(child), core.MaxID)
 		closeRuntime(t, s)
 	}
 }
@@ -177,10 +124,7 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := parentFixture(t)
 				parent := strings.Replace(parents, "collect: true", "onFailure: stop", 1)
-				if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent),
-					0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent), 0o600))
 				w.write(strings.Replace(broken, "onFailure: stop", policy, 1))
 				s := w.open()
 				defer closeRuntime(t, s)
@@ -209,14 +153,12 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 					return err == nil && p.ProcessState == core.Processed
 				})
 				for id, was := range first {
-					if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed ||
-						c.Definition == was {
-						t.Errorf("%s is %s, with the definition %s, %v", id, c.ProcessState, c.Definition, err)
-					}
+					c, _, err := s.Task(t.Context(), id)
+					require.NoError(t, err, id)
+					require.Equal(t, core.Processed, c.ProcessState, id)
+					require.NotEqual(t, was, c.Definition, id)
 				}
-				if w.shop.standing() != 2 {
-					t.Errorf("%d effects stand", w.shop.standing())
-				}
+				require.Equal(t, 2, w.shop.standing())
 			})
 		})
 	}
@@ -230,12 +172,10 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 		return err == nil && (task.ProcessState == core.Error || task.Terminal()) && task.AtRest()
 	})
 	task, _, err := s.Task(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.OrderID = id
 	c.Event = core.Stamped(c.Event, "c-"+id[len(id)-1:], core.Sender{}, task.Commands.Number)
-	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
-		t.Fatalf("%s of %s: %+v, %v", c.Kind(), id, v, err)
-	}
+	v, err := s.Command(t.Context(), c)
+	require.NoError(t, err, id)
+	require.True(t, v.Accepted, id)
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/metrics"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
@@ -27,12 +29,10 @@ func TestCollectorRunsLessOftenOnASmallHeap(t *testing.T) {
 			}
 			return ""
 		})
-		if after := untilNextCollection(); after > before+10 {
-			t.Errorf("%s is set, and the heap may grow by %d MB, before by %d MB", name, after, before)
-		}
+		require.LessOrEqual(t, untilNextCollection(), before+10, name)
 	}
 	embedded.SetCollector(func(string) string { return "" })
-	if after := untilNextCollection(); after < 32 || after > 64 {
-		t.Errorf("the heap may grow by %d MB", after)
-	}
+	after := untilNextCollection()
+	require.True(t, after >= 32, "the heap may grow by %d MB", after)
+	require.True(t, after <= 64, "the heap may grow by %d MB", after)
 }

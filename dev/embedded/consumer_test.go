@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,16 +20,10 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	defer cancel()
 	clock := memory.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "replies"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queue, err := queues.Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if errs := queue.Send(ctx, []port.Message{{Body: []byte("a")}}); errs[0] != nil {
-		t.Fatal(errs[0])
-	}
+	require.NoError(t, err)
+	require.NoError(t, queue.Send(ctx, []port.Message{{Body: []byte("a")}})[0])
 	var received []int
 	took := visibility // of the handling; the next one takes no time
 	var log bytes.Buffer
@@ -47,15 +41,9 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 		},
 	}
 	p.run(ctx, t.Context())
-	if !slices.Equal(received, []int{1, 2}) {
-		t.Errorf(
-			"the message was received as %v, expected a redelivery after the handling that took too long",
-			received)
-	}
-	if depth, err := queue.Depth(t.Context()); err != nil || depth.Visible+depth.InFlight != 0 {
-		t.Errorf("after a handling in time the queue holds %+v, %v", depth, err)
-	}
-	if strings.Contains(log.String(), "not deleted") {
-		t.Errorf("the deletion is logged as a failure: %s", log.String())
-	}
+	require.Equal(t, []int{1, 2}, received)
+	depth, err := queue.Depth(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, depth.Visible+depth.InFlight)
+	require.NotContains(t, log.String(), "not deleted", "the deletion is logged as a failure")
 }

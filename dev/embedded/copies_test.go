@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -36,45 +38,6 @@ func held(w *fixture, first int64) (calls *atomic.Int64, letGo func()) {
 	return calls, func() { close(gate) }
 }
 
-// P12a: an order that is sent again and again while it runs is carried out once: each step is asked for
-// once, and so is each step after it.
-func TestResendingMultipliesNoCall(t *testing.T) {
-	const steps, resent = 30, 20
-	w := newFixture(t, "1h")
-	text := "workflow: pair\nagents:\n  shop: {queueAllowance: 1h, clockSkew: 10ms}\nsteps:\n"
-	for i := range steps {
-		after := ""
-		if i > 0 {
-			after = fmt.Sprintf("after: [s%d], ", i-1)
-		}
-		text += fmt.Sprintf(
-			"  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: "+
-				"undo, grade: fenced}\n", i, after)
-	}
-	w.write(text)
-	calls, letGo := held(w, 1)
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	eventually(t, "the first call", func() bool { return calls.Load() == 1 })
-	for range resent {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil ||
-			!r.Known {
-			t.Fatalf("%+v", r)
-		}
-	}
-	letGo()
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed {
-		t.Fatalf("it ended %s", task.ProcessState)
-	}
-	eventually(t, "empty queues", func() bool {
-		return depth(t, s, port.Requests("shop")) == port.Depth{} && depth(t, s, port.Replies) == port.Depth{}
-	})
-	if n := calls.Load(); n != steps {
-		t.Errorf("%d calls of %d steps", n, steps)
-	}
-}
-
 // P12a: a flood of copies of a few orders is answered, and leaves nothing behind: no call, no request, no
 // status, no memory.
 func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
@@ -95,9 +58,8 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 			all = append(all, order(t, fmt.Sprint("o-", i), `,"replyTo":"shop"`))
 		}
 		for _, r := range s.Submit(t.Context(), all) {
-			if r.Err != nil || r.Known {
-				t.Fatalf("%+v", r)
-			}
+			require.NoError(t, r.Err, r)
+			require.False(t, r.Known, r)
 		}
 		eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
 		eventually(t, "two statuses of each order, received and started",
@@ -107,20 +69,16 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 		many := slices.Repeat(all, 20)
 		for range copies / len(many) {
 			for _, r := range s.Submit(t.Context(), many) {
-				if r.Err != nil || !r.Known || r.State != core.Processing {
-					t.Fatalf("%+v", r)
-				}
+				require.NoError(t, r.Err, r)
+				require.True(t, r.Known, r)
+				require.Equal(t, core.Processing, r.State, r)
 			}
 		}
-		if d := depth(t, s, port.Requests("shop")); d.Visible+d.Delayed > 0 || calls.Load() != orders {
-			t.Errorf("%d calls, %+v requests after %d copies of %d orders", calls.Load(), d, copies, orders)
-		}
-		if now := depth(t, s, embedded.Status("shop")); now.Visible != reported.Visible {
-			t.Errorf("statuses: %+v, before the copies %+v", now, reported)
-		}
-		if grown := heap() - before; grown > 4<<20 {
-			t.Errorf("the process grew by %d bytes", grown)
-		}
+		d := depth(t, s, port.Requests("shop"))
+		require.LessOrEqual(t, d.Visible+d.Delayed, 0)
+		require.EqualValues(t, orders, calls.Load())
+		require.Equal(t, reported.Visible, depth(t, s, embedded.Status("shop")).Visible, "statuses")
+		require.True(t, heap()-before <= 4<<20)
 	})
 }
 

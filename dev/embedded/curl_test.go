@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,25 +48,10 @@ func TestCallsOfThePage(t *testing.T) {
 		t.Skip("there is no curl")
 	}
 	all := blocks(t)
-	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "purchase.yaml"), []byte(all[0]), 0o600))
-	started := make(chan embedded.Started, 1)
-	ended := make(chan error, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() {
-		ended <- embedded.Run(ctx, embedded.Options{
-			Data: t.TempDir(), Workflows: folder, Listen: "127.0.0.1:0",
-			Ready: func(s embedded.Started) { started <- s },
-		})
-	}()
-	var address string
-	select {
-	case s := <-started:
-		address = s.Address
-	case err := <-ended:
-		t.Fatal(err)
-	}
+	w := &fixture{t: t, options: embedded.Options{Data: t.TempDir(), Workflows: t.TempDir()}}
+	page := filepath.Join(w.options.Workflows, "purchase.yaml")
+	require.NoError(t, os.WriteFile(page, []byte(all[0]), 0o600))
+	server, _ := w.run()
 	want := []string{
 		`"orderId":"p-1","known":false`, `"orderId":"p-3","accepted":true`, `"question":"Pay?"`,
 		`"id":"approval-17","command":"answer","accepted":true`,
@@ -77,7 +61,7 @@ func TestCallsOfThePage(t *testing.T) {
 	require.Len(t, all, len(want)+1, "blocks of the page")
 	statuses := statusesOfSubmission(t)
 	call := func(lines string) ([]byte, error) {
-		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", address)
+		lines = strings.ReplaceAll(lines, "http://127.0.0.1:8377", server.Address)
 		return exec.CommandContext(t.Context(), "bash", "-c", lines).Output()
 	}
 	for i, block := range all[1:] {
@@ -99,6 +83,4 @@ func TestCallsOfThePage(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(first), `"known":false`)
 	require.Equal(t, statuses[0], string(first[len(first)-3:]))
-	stop()
-	require.NoError(t, <-ended)
 }

@@ -1,8 +1,6 @@
 package embedded_test
 
 import (
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +39,7 @@ func TestADamagedOrderIsSetAside(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := parentFixture(t)
 				w.shop.hang.Store(true)
-				log := &countedLog{}
-				w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+				log := w.logs()
 				s := w.open()
 				submitParent(t, s, "p", 2)
 				submit(t, s, "solo", "")
@@ -74,7 +71,7 @@ func TestADamagedOrderIsSetAside(t *testing.T) {
 	}
 }
 
-func (w *fixture) isReported(s *embedded.Runtime, log *countedLog) {
+func (w *fixture) isReported(s *embedded.Runtime, log *logged) {
 	t := w.t
 	t.Helper()
 	eventually(t, "the alert", func() bool { return log.count("cannot be read since") > 0 })
@@ -163,11 +160,6 @@ func (w *fixture) isClosed(s *embedded.Runtime) {
 	})
 	task, _, err := s.Task(t.Context(), "solo")
 	require.NoError(t, err)
-	v, err := s.Command(t.Context(), message.Control{
-		OrderID: "solo",
-		Event:   core.Command{Name: core.Erase, ID: "e", Number: task.Commands.Number, Sender: by},
-	})
-	require.NoError(t, err)
-	require.True(t, v.Accepted, v.Reason)
-	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged], fmt.Sprint(v))
+	accepted(t, s, "solo", core.Command{Name: core.Erase, ID: "e", Number: task.Commands.Number, Sender: by})
+	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -34,17 +33,13 @@ func (w *fixture) damage(id string) {
 func (w *fixture) execute(statement string, arguments ...any) {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	defer db.Close()
 	done, err := db.ExecContext(w.t.Context(), statement, arguments...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if n, err := done.RowsAffected(); n != 1 || err != nil {
-		w.t.Fatalf("%s: %d rows, %v", statement, n, err)
-	}
+	require.NoError(w.t, err)
+	n, err := done.RowsAffected()
+	require.EqualValues(w.t, 1, n, statement)
+	require.NoError(w.t, err, statement)
 }
 
 // One document that cannot be read stops neither the start, nor the sweep, nor a listing, nor any
@@ -53,8 +48,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "300ms")
 		w.shop.hang.Store(true)
-		log := &countedLog{}
-		w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+		log := w.logs()
 		s := w.open()
 		for _, id := range []string{"good", "bad", "fine"} {
 			submit(t, s, id, "")
@@ -65,40 +59,33 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 		defer closeRuntime(t, s)
 
 		orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
-		if err != nil || len(orders) != 3 {
-			t.Fatalf("%+v, %v", orders, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, orders, 3)
 		for _, o := range orders {
-			if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing ||
-				o.Created == 0 {
-				t.Errorf("listed: %+v", o)
-			}
+			require.Equal(t, o.OrderID == "bad", o.Damaged != "", o)
+			require.Equal(t, "pair", o.Workflow, o)
+			require.Equal(t, core.Processing, o.State, o)
+			require.NotZero(t, o.Created, o)
 		}
 		// While the service hangs only the sweep moves the others: their steps are handed back.
 		for _, id := range []string{"good", "fine"} {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			task, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Steps[0].Failures.Do > 0 })
+			_, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Steps[0].Failures.Do > 0 })
 			cancel()
-			if err != nil {
-				t.Fatalf("%s was not handed back: %v, %+v", id, err, task)
-			}
+			require.NoError(t, err, id)
 		}
 		w.shop.hang.Store(false)
 		for _, id := range []string{"good", "fine"} {
 			wait(t, s, id)
 		}
-		if task, _, err := s.Task(t.Context(), "bad"); err != nil || task.Damaged == "" {
-			t.Errorf("its task: %+v, %v", task, err)
-		}
-		if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; r.Err != nil || !r.Known {
-			t.Errorf("submitted again: %+v", r)
-		}
-		if h := s.Health(t.Context()); !h.Ready {
-			t.Errorf("%+v", h)
-		}
-		if n := log.count("left for the next sweep"); n != 0 {
-			t.Errorf("the sweeps failed %d times", n)
-		}
+		task, _, err := s.Task(t.Context(), "bad")
+		require.NoError(t, err)
+		require.NotEmpty(t, task.Damaged)
+		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]
+		require.NoError(t, r.Err)
+		require.True(t, r.Known, "submitted again: %+v", r)
+		require.True(t, s.Health(t.Context()).Ready)
+		require.Zero(t, log.count("left for the next sweep"))
 	})
 }
 
@@ -154,8 +141,7 @@ steps:
   paid: {event: {name: paid, timeout: 7d, onTimeout: undo}}
   first: {agent: shop, operation: first, input: "${ order }", after: [paid], timeout: 3s, onFailure: undo, undo: none, grade: idempotent}
 `)
-	log := &countedLog{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	o := order(t, "large", "")
 	o.Order = json.RawMessage(`{"item":"before` + strings.Repeat("x", 20_000) + `"}`)
@@ -187,36 +173,29 @@ func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
 	s := w.open()
 	submit(t, s, "lost", "")
 	task, _, err := s.Task(t.Context(), "lost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	closeRuntime(t, s)
 	w.write(fmt.Sprintf(pair, "31s"))
 	w.execute("DELETE FROM definitions WHERE hash = ?", task.Definition)
 	w.shop.hang.Store(false)
 	s = w.open()
 	submit(t, s, "fine", "")
-	if task := wait(t, s, "fine"); task.ProcessState != core.Processed {
-		t.Errorf("the other order: %s", task.ProcessState)
-	}
+	require.Equal(t, core.Processed, wait(t, s, "fine").ProcessState, "the other order")
 	// It is shown with its steps, and goes on once its definition is there again (P60).
-	if task, def, err := s.Task(t.Context(), "lost"); err != nil || def != nil || task.Damaged == "" ||
-		len(task.Steps) != 2 {
-		t.Errorf("%+v, %v", task, err)
-	}
-	if text := s.Health(t.Context()).Checks[view.CheckDamaged]; !strings.Contains(text, "lost") {
-		t.Errorf("the check is %q", text)
-	}
+	task, def, err := s.Task(t.Context(), "lost")
+	require.NoError(t, err)
+	require.Nil(t, def)
+	require.NotEmpty(t, task.Damaged)
+	require.Len(t, task.Steps, 2)
+	require.Contains(t, s.Health(t.Context()).Checks[view.CheckDamaged], "lost")
 	closeRuntime(t, s)
 	w.write(fmt.Sprintf(pair, "30s"))
 	s = w.open()
 	defer closeRuntime(t, s)
-	if task := wait(t, s, "lost"); task.ProcessState != core.Processed || task.Damaged != "" {
-		t.Errorf("the order whose definition was lost: %s, %s", task.ProcessState, task.Damaged)
-	}
-	if text := s.Health(t.Context()).Checks[view.CheckDamaged]; text != "" {
-		t.Errorf("the check is %q", text)
-	}
+	task = wait(t, s, "lost")
+	require.Equal(t, core.Processed, task.ProcessState)
+	require.Empty(t, task.Damaged)
+	require.Empty(t, s.Health(t.Context()).Checks[view.CheckDamaged])
 }
 
 // P60: a definition whose stored bytes were changed is stored again from the workflow's file, if that is the same.
@@ -240,87 +219,4 @@ func TestAChangedDefinitionIsStoredAgain(t *testing.T) {
 	for _, id := range []string{"first", "second"} {
 		require.Equal(t, core.Processed, wait(t, s, id).ProcessState)
 	}
-}
-
-// countedLog is a log that can be asked.
-type countedLog struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (l *countedLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, string(b))
-	return len(b), nil
-}
-
-func (l *countedLog) count(text string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.all {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
-}
-
-// An output that is nested so deep that its document could not be read again never gets there: it
-// fails its step for good, with a text that says why, and the order is undone.
-func TestOutputNestedTooDeep(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.options.Operations = map[string]worker.Operations{"shop": {
-		worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-			if c.OrderID == "deep" && c.Name == "second" {
-				return json.RawMessage(strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998)), nil
-			}
-			return 1, nil
-		}},
-	}}
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "deep", "")
-	submit(t, s, "flat", "")
-	task := wait(t, s, "deep")
-	if e := task.Step("second").Error; task.ProcessState != core.Compensated || e == nil ||
-		!strings.Contains(e.Message, "deeper than 64 levels") {
-		t.Errorf("%s, %+v", task.ProcessState, e)
-	}
-	if task := wait(t, s, "flat"); task.ProcessState != core.Processed {
-		t.Errorf("the other order: %s", task.ProcessState)
-	}
-	if orders, _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil || len(orders) != 2 ||
-		orders[0].Damaged+orders[1].Damaged != "" {
-		t.Errorf("%+v, %v", orders, err)
-	}
-}
-
-// P28: such a reply of an agent that checks nothing itself ends its attempt, with the reason. The operation,
-// which was done, is not called again.
-func TestReplyNestedTooDeep(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.outside() // no agent answers before the reply
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	replies, err := s.Queue(port.Replies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := `{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0,"output":` +
-		strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998) + `}`
-	if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the reply has failed the step", func() bool {
-		task, _, err := s.Task(t.Context(), "one")
-		return err == nil && task.Step("first").Error != nil
-	})
-	task, _, err := s.Task(t.Context(), "one")
-	require.NoError(t, err)
-	require.Equal(t, core.Compensating, task.ProcessState)
-	require.Equal(t, core.CodeOutput, task.Step("first").Error.Code)
-	require.Contains(t, task.Step("first").Error.Message,
-		"arrays and objects are nested deeper than 64 levels")
 }

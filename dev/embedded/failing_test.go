@@ -2,8 +2,6 @@ package embedded_test
 
 import (
 	"database/sql"
-	"errors"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,15 +20,12 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db")+
 		"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = db.Close() })
 	run := func(script string) {
 		w.t.Helper()
-		if _, err := db.Exec(script); err != nil {
-			w.t.Fatal(err)
-		}
+		_, err := db.Exec(script)
+		require.NoError(w.t, err)
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " ON " + table +
 		" BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
@@ -45,8 +40,7 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	w, clock := onItsOwnClock(t, "7m30s")
 	w.shop.gate = make(chan struct{})
-	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	log := w.logs()
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
@@ -63,11 +57,9 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		eventually(t, "the reply is returned to the queue", resting)
 	}
 	eventually(t, "the reply came again and was returned again", func() bool {
-		return strings.Count(log.String(), `msg="message returned to its queue" order=one`) > 3
+		return log.count(`msg="message returned to its queue" order=one`) > 3
 	})
-	if d := depth(t, s, port.Dead(port.Replies)); d.Visible != 0 {
-		t.Errorf("dead letters after 100 s: %+v", d)
-	}
+	require.Zero(t, depth(t, s, port.Dead(port.Replies)).Visible, "dead letters after 100 s")
 	end()
 	close(w.shop.gate)
 	eventually(t, "the order goes on", func() bool {
@@ -75,9 +67,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		task, _, err := s.Task(t.Context(), "one")
 		return err == nil && task.ProcessState == core.Processed
 	})
-	if w.shop.standing() != 2 {
-		t.Errorf("%d effects, want 2", w.shop.standing())
-	}
+	require.Equal(t, 2, w.shop.standing())
 }
 
 // P12b: a status that cannot be stored delays no order.
@@ -85,10 +75,9 @@ func TestAStatusThatCannotBeStoredDelaysNoOrder(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
 	end := w.refuseWrites("INSERT", "messages")
-	if err := s.Submit(t.Context(),
-		[]message.SubmitOrder{order(t, "one", `,"replyTo":"shop"`)})[0].Err; err != nil {
-		t.Errorf("submitted: %v", err)
-	}
+	err := s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "one", `,"replyTo":"shop"`)})[0].Err
+	require.NoError(t, err, "submitted")
 	wait(t, s, "one")
 	require.Contains(t, s.Health(t.Context()).Checks["reply-to shop"], "a status could not be sent")
 	closeRuntime(t, s)
@@ -97,9 +86,9 @@ func TestAStatusThatCannotBeStoredDelaysNoOrder(t *testing.T) {
 	defer closeRuntime(t, s)
 	require.NotContains(t, s.Health(t.Context()).Checks, "reply-to shop")
 	task, _, err := s.Task(t.Context(), "one")
-	if err != nil || len(task.Undelivered) != 1 || task.Undelivered[0].ReplyTo != "shop" {
-		t.Errorf("%+v, %v", task, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, task.Undelivered, 1)
+	require.Equal(t, "shop", task.Undelivered[0].ReplyTo)
 }
 
 // What cannot be stored is answered as not stored, readiness says so, and sending it again succeeds.
@@ -110,13 +99,11 @@ func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
 		defer closeRuntime(t, s)
 		end := w.refuseWrites("INSERT", "orders")
 		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-		if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" ||
-			strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
-			t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
-		}
-		if _, _, err := s.Task(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
-			t.Errorf("the order: %v, want %v", err, port.ErrNotFound)
-		}
+		require.ErrorIs(t, r.Err, port.ErrUnavailable)
+		require.Equal(t, "one", r.OrderID)
+		require.Equal(t, 1, strings.Count(r.Err.Error(), port.ErrUnavailable.Error()))
+		_, _, err := s.Task(t.Context(), "one")
+		require.ErrorIs(t, err, port.ErrNotFound, "the order")
 		end()
 		end = w.refuseWrites("INSERT", "probe")
 		eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })

@@ -3,11 +3,12 @@ package embedded_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -52,9 +53,7 @@ func (c *counter) submit(rest string, ids ...string) {
 		orders = append(orders, order(c.t, id, rest))
 	}
 	for _, r := range c.s.Submit(c.t.Context(), orders) {
-		if r.Err != nil {
-			c.t.Fatal(r.Err)
-		}
+		require.NoError(c.t, r.Err)
 	}
 }
 
@@ -80,52 +79,6 @@ func (c *counter) call() string {
 	return ""
 }
 
-// latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it
-// answers how many calls each order of the small one took to end, in order.
-func (c *counter) latencies(orders, flood int) (took []int) {
-	began := map[string]int{}
-	calls := map[string]int{}
-	for now := 0; len(took) < orders; now++ {
-		if now%6 == 0 && len(began) < orders {
-			id := fmt.Sprintf("small:%d", now)
-			began[id] = now
-			c.submit("", id)
-		}
-		var ids []string
-		for n := range flood {
-			ids = append(ids, fmt.Sprintf("flood:%d-%d", now, n))
-		}
-		if flood > 0 {
-			c.submit("", ids...)
-		}
-		id := c.call()
-		if calls[id]++; strings.HasPrefix(id, "small:") && calls[id] == 2 {
-			took = append(took, now+1-began[id])
-		}
-	}
-	slices.Sort(took)
-	return took
-}
-
-// P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's
-// orders.
-func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const orders = 50
-		// of two calls each
-		alone := newCounter(t).latencies(orders, 0)
-		beside := newCounter(t).latencies(orders, 10)
-		p99 := func(took []int) int { return took[len(took)*99/100] }
-		t.Logf(
-			"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
-				"flood of another tenant at 20 times the capacity",
-			alone[orders/2], p99(alone), beside[orders/2], p99(beside))
-		if p99(beside) > 2*p99(alone) {
-			t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
-		}
-	})
-}
-
 // P46: orders of high priority go before the others, which still get every tenth call.
 func TestHighPriorityGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -136,14 +89,11 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 			high = append(high, fmt.Sprintf("high-%d", n))
 		}
 		c.submit("", normal...)
-		if id := c.call(); !strings.HasPrefix(id, "normal-") {
-			t.Fatalf("the first call is of %q", id)
-		}
+		require.True(t, strings.HasPrefix(c.call(), "normal-"))
 		c.submit(`,"priority":"high"`, high...)
-		if n := c.s.Submit(t.Context(),
-			[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
-			t.Errorf("the receipt says %q", n)
-		}
+		n := c.s.Submit(t.Context(),
+			[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes
+		require.Nil(t, n)
 		c.call() // of a normal one, received before
 		others := 0
 		for range 80 { // which have two steps each
@@ -151,16 +101,12 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 				others++
 			}
 		}
-		if others < 7 || others > 10 {
-			t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait",
-				others)
-		}
+		require.GreaterOrEqual(t, others, 7)
+		require.LessOrEqual(t, others, 10)
 		for c.call() != "" {
 		}
 		for _, id := range append(normal, high...) {
-			if task := wait(t, c.s, id); task.ProcessState != core.Processed {
-				t.Errorf("%s ended %s", id, task.ProcessState)
-			}
+			require.Equal(t, core.Processed, wait(t, c.s, id).ProcessState, id)
 		}
 	})
 }

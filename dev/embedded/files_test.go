@@ -4,7 +4,6 @@ package embedded_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -25,14 +26,10 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	flows := filepath.Join(w.dir, "workflows")
 	const secret = "root-s3cr3t-hash"
 	outside := filepath.Join(w.dir, "shadow")
-	if err := os.WriteFile(outside, []byte(secret+": {"+secret+": 1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(outside, []byte(secret+": {"+secret+": 1}\n"), 0o600))
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	at := func(name string) string { return filepath.Join(flows, name) }
 	must(syscall.Mkfifo(at("pipe.yaml"), 0o600))
@@ -67,21 +64,20 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	found := map[string]view.WorkflowInfo{}
 	for _, i := range s.Workflows(t.Context()) {
 		found[i.Name] = i
-		if text := fmt.Sprint(i); strings.Contains(text, secret) || strings.Contains(text, "shadow") {
-			t.Errorf("a file outside is shown: %s", text)
-		}
+		text := fmt.Sprint(i)
+		require.NotContains(t, text, secret)
+		require.NotContains(t, text, "shadow")
 	}
 	for name, what := range why {
 		i := found[name]
-		if text := strings.Join(i.Problems, "\n"); i.Hash != "" || !strings.Contains(text, name+".yaml") ||
-			!strings.Contains(text, what) {
-			t.Errorf("%s.yaml: %+v; want a problem that names it and says %q", name, i, what)
-		}
+		text := strings.Join(i.Problems, "\n")
+		require.Empty(t, i.Hash, name)
+		require.Contains(t, text, name+".yaml", name)
+		require.Contains(t, text, what, name)
 	}
 	for _, name := range []string{"pair", "linked"} {
-		if found[name].Hash == "" || len(found[name].Problems) > 0 {
-			t.Errorf("workflow %s: %+v", name, found[name])
-		}
+		require.NotEmpty(t, found[name].Hash, name)
+		require.Empty(t, found[name].Problems, name)
 	}
 	submit(t, s, "one", "")
 	wait(t, s, "one")
@@ -91,9 +87,7 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 func TestAgentsFileThatIsNoFile(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := syscall.Mkfifo(w.options.Agents, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(w.options.Agents, 0o600))
 	refused := make(chan error, 1)
 	go func() {
 		_, err := embedded.Open(t.Context(), w.options)
@@ -101,10 +95,8 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 	}()
 	select {
 	case err := <-refused:
-		if err == nil || !strings.Contains(err.Error(), "named pipe") ||
-			!strings.Contains(err.Error(), w.options.Agents) {
-			t.Fatalf("refused with %v", err)
-		}
+		require.ErrorContains(t, err, "named pipe")
+		require.ErrorContains(t, err, w.options.Agents)
 	case <-time.After(patience):
 		t.Fatal("the start hangs")
 	}
@@ -112,9 +104,8 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 
 // A look at the folder logs what has changed since the last one, and a start looks twice.
 func TestAProblemIsLoggedOnce(t *testing.T) {
-	var log logged
 	w := newFixture(t, "5s")
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.writeAs("bad.yaml", "workflow: bad\n")
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -136,8 +127,6 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 		"the workflow has no steps": 1, "steps is a number": 1,
 		"new orders get the version before it": 1,
 	} {
-		if n := strings.Count(log.String(), text); n != want {
-			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, log.String())
-		}
+		require.Equal(t, want, log.count(text), text)
 	}
 }

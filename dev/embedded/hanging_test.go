@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -67,15 +68,12 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	w.outside()
 	for i := range incidents {
 		file := filepath.Join(w.dir, "workflows", fmt.Sprintf("stops-%d.yaml", i))
-		if err := os.WriteFile(file, fmt.Appendf(nil, stopsAt, i), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, stopsAt, i), 0o600))
 	}
 	hook := newHangingHook(t)
-	var log logged
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.options.OnAlert = embedded.OnAlert{
 		Webhook: hook.URL, Command: []string{"sleep", "1000"},
 		Timeout: time.Hour,
@@ -88,14 +86,13 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		}
 	}()
 	take := requestsOf(t, s)
+	replies := queueOf(t, s, port.Replies)
 	for i := range incidents {
 		o := message.SubmitOrder{
 			Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),
 			Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`),
 		}
-		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
 	}
 	for i := range incidents {
 		request := take("")
@@ -107,27 +104,20 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 			Attempt: request.Attempt, Operation: request.Operation,
 			Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "failed"}, Agent: "shop",
 		}
-		q, err := s.Queue(port.Replies)
-		if err == nil {
-			err = q.Send(t.Context(), []port.Message{{Value: &reply}})[0]
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, replies.Send(t.Context(), []port.Message{{Value: &reply}})[0])
 	}
-	alerts := func() int { return strings.Count(log.String(), "ALERT: ") }
+	alerts := func() int { return log.count("ALERT: ") }
 	eventually(t, "the alerts of failed steps are in the log", func() bool { return alerts() == incidents/2 })
 	clock.Advance(10 * time.Second)
 	eventually(t, "the alerts are in the log, and some with the webhook", func() bool {
 		return alerts() == incidents && hook.called.Load() > 0
 	})
 	for i := range incidents { // they are reported, and settled (P11)
-		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
+		_, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
 			func(x *protocol.Task) bool {
 				return x.ProcessState == core.Error && x.End.ResendAt == 0
-			}); err != nil {
-			t.Fatal(err)
-		}
+			})
+		require.NoError(t, err)
 	}
 	submit(t, s, "late", "")
 	take("late")
@@ -136,40 +126,25 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		task, _, err := s.Task(t.Context(), "late")
 		return err == nil && task.Steps[0].Attempt > 1
 	})
-	if n := hook.called.Load(); n > 4 {
-		t.Errorf("%d calls of the webhook at once", n)
-	}
+	require.True(t, hook.called.Load() <= 4)
 }
 
 // requestsOf returns a function that takes the next request of an order from the queue of the agent shop; ""
 // is any order.
 func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Request {
-	q, err := s.Queue(port.Requests("shop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := queueOf(t, s, port.Requests("shop"))
 	return func(order string) (r message.Request) {
 		t.Helper()
-		for end := time.Now().Add(patience); time.Now().Before(end); {
+		eventually(t, "a request of order "+order, func() bool {
 			taken, err := q.Receive(t.Context(), 1, time.Second, time.Minute)
-			if err != nil {
-				t.Fatal(err)
+			require.NoError(t, err)
+			for _, d := range taken {
+				got, err := message.Of[message.Request](d)
+				require.NoError(t, err)
+				r = *got
 			}
-			for i := range taken {
-				body, err := taken[i].Bytes()
-				if err == nil {
-					r = message.Request{}
-					err = json.Unmarshal(body, &r)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if order == "" || r.OrderID == order {
-					return r
-				}
-			}
-		}
-		t.Fatalf("no request of order %q", order)
+			return len(taken) > 0 && (order == "" || r.OrderID == order)
+		})
 		return r
 	}
 }
@@ -178,24 +153,17 @@ func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Re
 // says is in the log, cut.
 func TestSinksThatHangAreEnded(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
-		"second, after: [first], timeout: 5s, onFailure: stop", 1))
-	w.shop.refuse.Store(true)
+	w.stopping()
 	hook := newHangingHook(t)
 	fifo := filepath.Join(w.dir, "fifo")
 	script := filepath.Join(w.dir, "alert.sh")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	// What the script starts holds the pipe open as long as it runs.
 	text := fmt.Sprintf("exec 3>%s\nprintf '%%01000d' 7\nsleep 1000 &\nsleep 1000\n", fifo)
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log logged
+	require.NoError(t, os.WriteFile(script, []byte(text), 0o600))
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	w.options.SweepEvery = quick
 	w.options.OnAlert = embedded.OnAlert{
 		Webhook: hook.URL, Command: []string{"sh", script},
@@ -211,9 +179,7 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	}()
 	select {
 	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
 	case <-time.After(patience):
 		t.Fatal("what the command has started runs on")
 	}
@@ -221,11 +187,10 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	eventually(t, "the failure is logged",
 		func() bool { return strings.Contains(log.String(), "could not be published") })
 	line := log.String()
-	if !regexp.MustCompile(
+	require.True(t, regexp.MustCompile(
 		`the webhook: [^\n]*deadline exceeded[^\n]*the command sh: it was ended after 300ms`).MatchString(
-		line) || strings.Contains(line, strings.Repeat("0", 501)) {
-		t.Errorf("logged %s", line)
-	}
+		line))
+	require.NotContains(t, line, strings.Repeat("0", 501))
 	go func() { _, _ = os.ReadFile(fifo) }()
 	eventually(t, "it is tried again",
 		func() bool { clock.Advance(10 * time.Second); return hook.called.Load() > 1 })
@@ -240,10 +205,7 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308, unparseable} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			w := newFixture(t, "5s")
-			w.write(strings.Replace(fmt.Sprintf(pair, "5s"),
-				"second, after: [first], timeout: 5s, onFailure: undo",
-				"second, after: [first], timeout: 5s, onFailure: stop", 1))
-			w.shop.refuse.Store(true)
+			w.stopping()
 			var elsewhere atomic.Int32
 			login := httptest.NewServer(
 				http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
@@ -258,8 +220,7 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 				http.Redirect(w, r, login.URL+"/login?secret=1", status)
 			}))
 			t.Cleanup(hook.Close)
-			var log logged
-			w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			log := w.logs()
 			w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
 			s := w.open()
 			defer closeRuntime(t, s)
@@ -271,11 +232,11 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			}
 			eventually(t, "the redirect is logged as a failure",
 				func() bool { return strings.Contains(log.String(), want) })
-			if text := log.String(); !strings.Contains(text, "set its final address") ||
-				!strings.Contains(text, "a redirect to "+target+",") || strings.Contains(text, "secret") ||
-				elsewhere.Load() != 0 {
-				t.Errorf("%d calls of the other host; logged %s", elsewhere.Load(), text)
-			}
+			text := log.String()
+			require.Contains(t, text, "set its final address")
+			require.Contains(t, text, "a redirect to "+target+",")
+			require.NotContains(t, text, "secret")
+			require.Zero(t, elsewhere.Load())
 		})
 	}
 }
@@ -294,10 +255,9 @@ func TestLagOfSweepsThatStandStill(t *testing.T) {
 	take("o-1")
 	clock.Advance(3 * time.Hour)
 	match := regexp.MustCompile(`(?m)^stepkeeper_sweep_lag_seconds (\S+)$`).FindStringSubmatch(scraped(s))
-	if match == nil {
-		t.Fatal("no metric of the lag")
-	}
-	if lag, err := strconv.ParseFloat(match[1], 64); err != nil || lag < 2.9*3600 || lag > 3*3600 {
-		t.Errorf("the lag is %s s, an order is overdue for 3 h", match[1])
-	}
+	require.NotNil(t, match, "no metric of the lag")
+	lag, err := strconv.ParseFloat(match[1], 64)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, lag, 2.9*3600)
+	require.LessOrEqual(t, lag, 3.0*3600)
 }

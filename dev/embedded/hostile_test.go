@@ -4,21 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // branching waits for an event whose schema branches twice at each level of the value.
@@ -78,11 +76,7 @@ func everyEntrance(t *testing.T, number string) {
 		_, _ = fmt.Fprintf(w, `{"n":%s}`, number)
 	}))
 	defer bank.Close()
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {bank: {url: %q}}", bank.URL),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.agents(fmt.Sprintf("bank: {url: %q}", bank.URL))
 	s := w.open()
 	defer closeRuntime(t, s)
 	site := serveSite(t, s)
@@ -109,22 +103,16 @@ func everyEntrance(t *testing.T, number string) {
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: id,
-			Event: core.Answered{
-				ID: "a", Name: "paid",
-				Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann",
-			},
+		accepted(t, s, id, core.Answered{
+			ID: "a", Name: "paid",
+			Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann",
 		})
-		if err != nil || !v.Accepted {
-			t.Fatalf("%+v %v", v, err)
-		}
 		task := wait(t, s, id)
 		step := map[string]string{"output": "first", "response": "second"}[id]
-		if e := task.Step(step).Error; e == nil || !strings.Contains(e.Message, outOfBounds) ||
-			!strings.Contains(e.Message, "send it as a text") {
-			t.Errorf("%s of an agent: %s, %+v", id, task.ProcessState, e)
-		}
+		e := task.Step(step).Error
+		require.NotNil(t, e, id)
+		require.Contains(t, e.Message, outOfBounds, id)
+		require.Contains(t, e.Message, "send it as a text", id)
 	}
 }
 
@@ -132,88 +120,34 @@ func everyEntrance(t *testing.T, number string) {
 func (s site) refuses(path, target, body string) {
 	s.t.Helper()
 	status, text := s.post(path, target, body)
-	if status < 400 || status >= 500 || !strings.Contains(text, outOfBounds) {
-		s.t.Errorf("%s answered %d %.300s", path, status, text)
-	}
+	require.GreaterOrEqual(s.t, status, 400, path)
+	require.Less(s.t, status, 500, path)
+	require.Contains(s.t, text, outOfBounds, path)
 }
 
 func (s site) post(path, target, body string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
+	if target == "" {
+		return post(s.t, s.URL+path, "application/json", "", body)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	if target != "" {
-		r.Header.Set("Content-Type", "application/x-amz-json-1.0")
-		r.Header.Set("X-Amz-Target", target)
-	}
-	resp, err := s.Client().Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	return post(s.t, s.URL+path, "application/x-amz-json-1.0", target, body)
 }
 
 // quarantines sends a message over the SQS protocol that goes to quarantine because of its number.
 func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 	s.t.Helper()
-	if status, text := s.post("/", "AmazonSQS.SendMessage",
-		fmt.Sprintf(`{"QueueUrl":%q,"MessageBody":%q}`, queue, body)); status != http.StatusOK {
-		s.t.Fatalf("%s: %d %s", queue, status, text)
-	}
+	status, _ := s.post("/", "AmazonSQS.SendMessage",
+		fmt.Sprintf(`{"QueueUrl":%q,"MessageBody":%q}`, queue, body))
+	require.Equal(s.t, http.StatusOK, status, queue)
 	bad, err := runtime.Queue(port.Quarantine)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	got, err := bad.Receive(s.t.Context(), 1, patience, time.Minute)
-	if err != nil || len(got) != 1 {
-		s.t.Fatalf("%s: not in quarantine: %v", queue, err)
-	}
+	require.NoError(s.t, err, queue)
+	require.Len(s.t, got, 1, queue)
 	text, err := got[0].Bytes()
-	if m, wrong := message.Decode[message.Quarantined](text); err != nil || wrong != nil ||
-		!strings.Contains(m.Reason, outOfBounds) {
-		s.t.Errorf("%s: %.300s, %v %v", queue, text, err, wrong)
-	}
-	if err := bad.Delete(s.t.Context(), []string{got[0].Receipt})[0]; err != nil {
-		s.t.Error(err)
-	}
-}
-
-// An event whose check costs 2^60 is refused after a bounded amount of work, and the step waits on for
-// another one.
-func TestAnEventIsCheckedWithinABudget(t *testing.T) {
-	w := newFixture(t, "60s")
-	w.write(branching)
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {bank: {external: true}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	untilStep(t, s, "one", "paid", core.Waiting)
-	answer := func(id, value string) protocol.Verdict {
-		v, err := s.Command(t.Context(), message.Control{
-			OrderID: "one",
-			Event:   core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	if v := answer("deep", `{"tree":`+strings.Repeat(`{"a":`, 60)+"1"+strings.Repeat("}", 61)); v.Accepted ||
-		!strings.Contains(v.Reason, "takes more than 100000 steps of work; send less") {
-		t.Errorf("%+v", v)
-	}
-	if v := answer("flat", `{"tree":{"z":1,"a":{"y":1,"a":7}}}`); !v.Accepted {
-		t.Errorf("%+v", v)
-	}
-	untilStep(t, s, "one", "paid", core.Processed)
+	m, wrong := message.Decode[message.Quarantined](text)
+	require.NoError(s.t, err, queue)
+	require.NoError(s.t, wrong, queue)
+	require.Contains(s.t, m.Reason, outOfBounds, queue)
+	require.NoError(s.t, bad.Delete(s.t.Context(), []string{got[0].Receipt})[0])
 }

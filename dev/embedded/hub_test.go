@@ -97,14 +97,11 @@ func TestOlderVersionsMakeNothingActive(t *testing.T) {
 		{version("d", 2, waits, rests), 0},
 	} {
 		h.committed(step.change)
-		if got := h.activeOrders(); got != step.want {
-			t.Errorf("%d: after version %d of %s: %d tasks are active, want %d", i, step.change.Task.Version,
-				step.change.Task.OrderID, got, step.want)
-		}
+		require.Equal(t, step.want, h.activeOrders(), i)
 	}
-	if c := h.counts(); c["ended-Processed"] != 5 || c["running"] != 0 {
-		t.Errorf("counts are %v, want 5 ends", c)
-	}
+	c := h.counts()
+	require.EqualValues(t, 5, c["ended-Processed"])
+	require.Zero(t, c["running"])
 }
 
 // A version that is stored while the present one is loaded wakes who waits: of the two, the later one counts.
@@ -118,25 +115,20 @@ func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
 			h.committed(version("a", 2, asks, rests))
 			return first, nil
 		}, (*protocol.Task).Terminal)
-		if err != nil || got.Version != 2 {
-			t.Errorf("version %d came, want 2: %v", got.Version, err)
-		}
+		require.NoError(t, err)
+		require.EqualValues(t, 2, got.Version)
 		got, err = h.wait(ctx, "a", func() (*protocol.Task, error) {
 			go h.committed(version("a", 3, rests, asks)) // a later load would see it
 			return got, nil
 		}, func(t *protocol.Task) bool { return t.Version == 3 })
-		if err != nil {
-			t.Errorf("version %d came, want 3: %v", got.Version, err)
-		}
-		if len(h.watchers) > 0 {
-			t.Errorf("%d watches are left", len(h.watchers))
-		}
+		require.NoError(t, err)
+		require.Empty(t, h.watchers)
 		failed := errors.New("failed")
-		if _, err := h.wait(ctx, "a", func() (*protocol.Task, error) {
+		_, err = h.wait(ctx, "a", func() (*protocol.Task, error) {
 			return nil, failed
-		}, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
-			t.Errorf("%v, %d watches are left", err, len(h.watchers))
-		}
+		}, nil)
+		require.ErrorIs(t, err, failed)
+		require.Empty(t, h.watchers)
 	})
 }
 
@@ -147,10 +139,10 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 	for i := range kept + 10 {
 		h.committed(version(fmt.Sprint(i), 2, asks, rests))
 	}
-	if len(h.passive) != kept || h.passive["9"] != 0 || h.passive["10"] != 2 ||
-		h.passive[fmt.Sprint(kept+9)] != 2 {
-		t.Errorf("%d are remembered, of at most %d", len(h.passive), kept)
-	}
+	require.Len(t, h.passive, kept)
+	require.Zero(t, h.passive["9"])
+	require.EqualValues(t, 2, h.passive["10"])
+	require.EqualValues(t, 2, h.passive[fmt.Sprint(kept+9)])
 }
 
 // A slow reader gets the newest version, and not one that came late.
@@ -165,12 +157,9 @@ func TestSlowReadersGetTheNewest(t *testing.T) {
 	}
 	stop()
 	h.committed(version("a", 4, asks, rests))
-	if len(w.wake) > 0 || w.newest.Version != 3 {
-		t.Errorf("version %d came after the end of the watch", w.newest.Version)
-	}
-	if len(h.watchers) > 0 {
-		t.Errorf("%d watches are left", len(h.watchers))
-	}
+	require.Empty(t, w.wake)
+	require.EqualValues(t, 3, w.newest.Version)
+	require.Empty(t, h.watchers)
 }
 
 // A version that the waiter does not accept leaves it asleep. At the end of its time it gets that version.
@@ -178,13 +167,9 @@ func TestAWaiterSleepsThroughOtherVersions(t *testing.T) {
 	h := newHub()
 	w, stop := h.watch("a", (*protocol.Task).Terminal)
 	h.committed(version("a", 1, "", asks))
-	if len(w.wake) > 0 {
-		t.Error("a task that goes on woke who waits for its end")
-	}
+	require.Empty(t, w.wake)
 	h.committed(version("a", 2, asks, rests))
-	if len(w.wake) != 1 {
-		t.Error("the end of the task woke nobody")
-	}
+	require.Len(t, w.wake, 1)
 	stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	got, err := h.wait(ctx, "b", func() (*protocol.Task, error) {
@@ -192,7 +177,6 @@ func TestAWaiterSleepsThroughOtherVersions(t *testing.T) {
 		cancel()
 		return version("b", 1, "", asks).Task, nil
 	}, (*protocol.Task).Terminal)
-	if !errors.Is(err, context.Canceled) || got.Version != 2 {
-		t.Errorf("version %d came, want 2: %v", got.Version, err)
-	}
+	require.ErrorIs(t, err, context.Canceled)
+	require.EqualValues(t, 2, got.Version)
 }

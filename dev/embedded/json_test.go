@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,8 +76,7 @@ func (d *doors) open(w *fixture) {
 }
 
 func (d *doors) reply(r message.Request, rest string) {
-	q, err := d.runtime.Queue(port.Replies)
-	require.NoError(d.t, err)
+	q := queueOf(d.t, d.runtime, port.Replies)
 	body := fmt.Appendf(nil, `{"schema":1,"task":%q,"run":0,"step":%q,"attempt":%d,"operation":"do",%s}`,
 		r.OrderID, r.Step, r.Attempt, rest)
 	require.NoError(d.t, q.Send(d.t.Context(), []port.Message{{Body: body}})[0])
@@ -217,44 +212,5 @@ func (d *doors) readable(id string) {
 		require.NoError(d.t, resp.Body.Close())
 		require.Equal(d.t, http.StatusOK, resp.StatusCode, "%s%s: %s", id, path, text)
 		require.NoError(d.t, rawjson.Check(text, rawjson.MaxLevels))
-	}
-}
-
-// The service is called once, its attempt ends with the code and the member, and the order is readable after a
-// restart, as the issue of a service in JavaScript: "😀".slice(0, 1).
-func TestAnOutputThatProgramsReadDifferently(t *testing.T) {
-	for name, c := range map[string]struct{ body, text string }{
-		"half a pair":          {`{"n":"\ud83d"}`, "output.n: half of a surrogate pair at byte 6; send whole"},
-		"half a pair in a key": {`{"a":{"\ude00":1}}`, "output.a: half of a surrogate pair"},
-		"a key twice":          {`{"a":[{"b":1,"b":2}]}`, "output.a.0.b: the key stands twice; keep one"},
-		"no UTF-8":             {"{\"n\":\"\xff\"}", "output.n: byte 6 is not UTF-8; send UTF-8"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, "60s")
-			var calls atomic.Int64
-			service := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-				if strings.HasSuffix(r.URL.Path, "/first") {
-					calls.Add(1)
-					_, _ = io.WriteString(to, c.body)
-				}
-			}))
-			defer service.Close()
-			w.options.Operations = nil
-			w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-			require.NoError(t, os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {shop: {url: %q}}",
-				service.URL), 0o600))
-			s := w.open()
-			submit(t, s, "one", "")
-			wait(t, s, "one")
-			closeRuntime(t, s)
-			s = w.open()
-			defer closeRuntime(t, s)
-			task, _, err := s.Task(t.Context(), "one")
-			require.NoError(t, err)
-			require.Equal(t, core.Compensated, task.ProcessState)
-			require.EqualValues(t, 1, calls.Load())
-			require.Equal(t, core.CodeOutput, task.Step("first").Error.Code)
-			require.Contains(t, task.Step("first").Error.Message, c.text)
-		})
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -42,9 +42,7 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 	until := func(what string, is func(text string) bool) {
 		t.Helper()
 		for end := time.Now().Add(patience); !is(scraped(s)); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s\n%s", what, scraped(s))
-			}
+			require.False(t, time.Now().After(end), "%s\n%s", what, scraped(s))
 		}
 	}
 	older := regexp.MustCompile(
@@ -54,15 +52,10 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			older.MatchString(text)
 	})
 	for _, id := range []string{"o-1", "o-2"} {
-		if v, err := s.Command(t.Context(), message.Control{
-			OrderID: id,
-			Event: core.Command{Name: core.Close, ID: "c-" + id, Sender: core.Sender{
-				By:     "ann",
-				Reason: "by hand",
-			}},
-		}); err != nil || !v.Accepted {
-			t.Fatal(v, err)
-		}
+		accepted(t, s, id, core.Command{Name: core.Close, ID: "c-" + id, Sender: core.Sender{
+			By:     "ann",
+			Reason: "by hand",
+		}})
 	}
 	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
 }
@@ -75,13 +68,10 @@ func TestMetricsOfOverdueSteps(t *testing.T) {
 		s := w.open()
 		defer closeRuntime(t, s)
 		submit(t, s, "o-1", "")
-		q, err := s.Queue(port.Requests("shop"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if taken, err := q.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(taken) != 1 {
-			t.Fatal(taken, err)
-		}
+		q := queueOf(t, s, port.Requests("shop"))
+		taken, err := q.Receive(t.Context(), 1, patience, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, taken, 1)
 		eventually(t, "a step is overdue", func() bool {
 			return regexp.MustCompile(`(?m)^stepkeeper_steps_overdue_total [1-9]`).MatchString(scraped(s))
 		})
@@ -93,13 +83,8 @@ func TestMetricsOfMessages(t *testing.T) {
 	w := newFixture(t, "5s")
 	s := w.open()
 	defer closeRuntime(t, s)
-	if err := s.Reject(t.Context(), api.Rejected{Queue: port.Control, Body: []byte("nonsense")}); err != nil {
-		t.Fatal(err)
-	}
-	if text := scraped(s); !strings.Contains(text,
-		`stepkeeper_messages_total{reason="control",what="quarantined"} 1`) {
-		t.Error(text)
-	}
+	require.NoError(t, s.Reject(t.Context(), api.Rejected{Queue: port.Control, Body: []byte("nonsense")}))
+	require.Contains(t, scraped(s), `stepkeeper_messages_total{reason="control",what="quarantined"} 1`)
 }
 
 // The time of a step that has failed is none of those that are done, also where the order went on without it.
@@ -114,14 +99,10 @@ steps:
 	defer closeRuntime(t, s)
 	w.shop.refuse.Store(true)
 	submit(t, s, "o-1", "")
-	if task := wait(t, s, "o-1"); task.ProcessState != core.Processed {
-		t.Fatalf("%s", task.ProcessState)
-	}
+	require.Equal(t, core.Processed, wait(t, s, "o-1").ProcessState)
 	const first = `stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 1`
 	eventually(t, "the order is counted", func() bool { return strings.Contains(scraped(s), first) })
-	if text := scraped(s); strings.Contains(text, `step="second"`) {
-		t.Errorf("a step that failed is counted:\n%s", text)
-	}
+	require.NotContains(t, scraped(s), `step="second"`)
 }
 
 // GET /metrics reports what is stored, under way, queued, ended and committed. The dashboard asks for nothing
@@ -141,9 +122,7 @@ func TestMetrics(t *testing.T) {
 	for end := time.Now().Add(patience); !strings.Contains(scrape(),
 		"stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(),
 		"stepkeeper_sweep_duration_seconds_count 0"); {
-		if time.Now().After(end) {
-			t.Fatal("no sweep is reported")
-		}
+		require.False(t, time.Now().After(end), "no sweep is reported")
 	}
 	text := scrape()
 	for _, want := range []string{
@@ -160,31 +139,18 @@ func TestMetrics(t *testing.T) {
 		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0",
 		"stepkeeper_queues_unattended 0", "go_goroutines ",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it lacks %s", want)
-		}
+		require.Contains(t, text, want)
 	}
-	if strings.Contains(text, "o-1") {
-		t.Error("it names an order")
-	}
-	if bare := regexp.MustCompile(`# HELP \S+ *\n`).FindString(text); bare != "" {
-		t.Errorf("it does not say what a figure is: %s", bare)
-	}
-	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") {
-		t.Error("commits are not reported")
-	}
+	require.NotContains(t, text, "o-1")
+	require.Empty(t, regexp.MustCompile(`# HELP \S+ *\n`).FindString(text), "it does not say what a figure is")
+	require.NotContains(t, text, "stepkeeper_commit_group_size_count 0")
 	swept := regexp.MustCompile(`\nstepkeeper_sweep_last_success_timestamp_seconds (\S+)\n`).
 		FindStringSubmatch(text)
-	if len(swept) == 0 {
-		t.Fatal("sweeps are not reported")
-	}
-	if at, err := strconv.ParseFloat(swept[1], 64); err != nil ||
-		time.Since(time.Unix(int64(at), 0)).Abs() > 5*time.Minute {
-		t.Errorf("the last sweep ended at %v, %v", swept, err)
-	}
-	if regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text) {
-		t.Error("something took less than no time")
-	}
+	require.NotEmpty(t, swept)
+	at, err := strconv.ParseFloat(swept[1], 64)
+	require.NoError(t, err)
+	require.LessOrEqual(t, time.Since(time.Unix(int64(at), 0)).Abs(), 5*time.Minute)
+	require.False(t, regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text))
 	if t.Failed() {
 		t.Log(text)
 	}
@@ -199,9 +165,8 @@ func TestMetrics(t *testing.T) {
 	golden.Assert(t, exposed.String(), "metrics.txt")
 
 	board, err := os.ReadFile("../../docs/reference/grafana.json")
-	if err != nil || !json.Valid(board) {
-		t.Fatalf("the dashboard: %v", err)
-	}
+	require.NoError(t, err)
+	require.True(t, json.Valid(board), "the dashboard: %v", err)
 	part := regexp.MustCompile(`_(bucket|sum|count)$`)
 	atTimes := []string{
 		"stepkeeper_messages_total",

@@ -1,8 +1,6 @@
 package embedded_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,8 +35,7 @@ func TestAStepStartsAnOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newFixture(t, "5s")
 			w.shop.refuse.Store(c.refuse)
-			w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-			require.NoError(t, os.WriteFile(w.options.Agents, []byte("agents: {follow-up: {orders: true}}"), 0o600))
+			w.agents("follow-up: {orders: true}")
 			w.writeAs("sale.yaml", strings.ReplaceAll(starting, "WORKFLOW", c.workflow))
 			w.writeAs("slow.yaml", "workflow: slow\nsteps:\n  w: {wait: 1d}\n")
 			s := w.open()

@@ -1,13 +1,12 @@
 package embedded_test
 
 import (
-	"bytes"
-	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -32,9 +31,8 @@ func TestPartsThatPanicGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "5s")
 		var clock panickyClock
-		var log bytes.Buffer
 		w.options.Clock = &clock
-		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+		log := w.logs()
 		w.options.StatisticsEvery = 50 * time.Millisecond
 		s := w.open()
 		submit(t, s, "before", "")
@@ -44,15 +42,9 @@ func TestPartsThatPanicGoOn(t *testing.T) {
 		eventually(t, "parts panic", func() bool { return port.Panics() >= before+4 })
 		clock.broken.Store(false)
 		submit(t, s, "after", "")
-		if task := wait(t, s, "after"); task.ProcessState != core.Processed {
-			t.Errorf("it ended %s", task.ProcessState)
-		}
-		if !s.Health(t.Context()).Ready {
-			t.Error("it is not ready")
-		}
+		require.Equal(t, core.Processed, wait(t, s, "after").ProcessState)
+		require.True(t, s.Health(t.Context()).Ready, "it is not ready")
 		closeRuntime(t, s)
-		if !strings.Contains(log.String(), "the Supervisor panicked; the process goes on") {
-			t.Errorf("the log does not name the Supervisor:\n%s", log.String())
-		}
+		require.Contains(t, log.String(), "the Supervisor panicked; the process goes on")
 	})
 }

@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -25,21 +25,16 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 			submit(t, s, "o", "")
 		}
 		q, err1 := s.Queue(port.Requests("shop"))
-		if err1 != nil {
-			t.Fatal(err1)
-		}
+		require.NoError(t, err1)
 		*got, err = q.Receive(t.Context(), 1, 20*time.Second, time.Minute)
-		if err != nil || len(*got) != 1 {
-			t.Fatalf("%+v, %v", *got, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, *got, 1)
 		if len(present) > 0 {
 			_ = q.Delete(t.Context(), []string{old[0].Receipt})
-			if err := q.Extend(t.Context(), []port.Extension{{Receipt: old[0].Receipt}})[0]; err == nil {
-				t.Error("the old receipt has extended the request")
-			}
-			if d, err := q.Depth(t.Context()); err != nil || d.InFlight != 1 {
-				t.Errorf("after the use of the old receipt: %+v, %v", d, err)
-			}
+			require.Error(t, q.Extend(t.Context(), []port.Extension{{Receipt: old[0].Receipt}})[0])
+			d, err := q.Depth(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 1, d.InFlight)
 		}
 		closeRuntime(t, s)
 	}
@@ -48,43 +43,18 @@ func TestReceiptsOfAnEarlierProcess(t *testing.T) {
 // The receipt handles of a queue that is kept are accepted after a restart; those that are guessed never.
 func TestReceiptHandlesOutliveARestart(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.options.Listen = "127.0.0.1:0"
-	var handle string
-	for n := range 2 {
-		ctx, stop := context.WithCancel(t.Context())
-		started := make(chan string, 1)
-		ended := make(chan error, 1)
-		w.options.Ready = func(s embedded.Started) { started <- s.Address }
-		go func() { ended <- embedded.Run(ctx, w.options) }()
-		address := ""
-		select {
-		case address = <-started:
-		case err := <-ended:
-			t.Fatal(err)
-		}
-		if n == 0 {
-			order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
-			if status, body := post(t, address+"/v1/orders", "application/json", "", order); status/100 != 2 {
-				t.Fatalf("%d %s", status, body)
-			}
-			handle = receivedHandle(t, address)
-			receipt := handle[:strings.LastIndexByte(handle, '.')]
-			for _, guessed := range []string{
-				receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
-				".",
-			} {
-				if status, _ := deleted(t, address, guessed); status != http.StatusBadRequest {
-					t.Errorf("the guessed handle %q: %d", guessed, status)
-				}
-			}
-		} else if status, body := deleted(t, address, handle); status != http.StatusOK {
-			t.Errorf("the handle from before the restart: %d %s", status, body)
-		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+	server, stop := w.run()
+	order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
+	status, answer := post(t, server.Address+"/v1/orders", "application/json", "", order)
+	require.Equal(t, 202, status, answer)
+	handle := receivedHandle(t, server.Address)
+	receipt := handle[:strings.LastIndexByte(handle, '.')]
+	for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "", "."} {
+		require.Equal(t, http.StatusBadRequest, deleted(t, server.Address, guessed), guessed)
 	}
+	stop()
+	server, _ = w.run()
+	require.Equal(t, http.StatusOK, deleted(t, server.Address, handle))
 }
 
 const statusQueue = `{"QueueUrl":"http://x/000000000000/status-shop"`
@@ -96,36 +66,34 @@ func receivedHandle(t *testing.T, address string) string {
 	}
 	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage",
 		statusQueue+`,"WaitTimeSeconds":20}`)
-	if err := json.Unmarshal(body, &out); err != nil || len(out.Messages) != 1 {
-		t.Fatalf("%s, %v", body, err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(body), &out))
+	require.Len(t, out.Messages, 1)
 	return out.Messages[0].ReceiptHandle
 }
 
-func deleted(t *testing.T, address, handle string) (status int, body []byte) {
+func deleted(t *testing.T, address, handle string) (status int) {
 	t.Helper()
-	return post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage",
+	status, _ = post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage",
 		statusQueue+`,"ReceiptHandle":"`+handle+`"}`)
+	return status
 }
 
-func post(t *testing.T, address, contentType, target, body string) (status int, answer []byte) {
+// post sends a request; target is the header of SQS's protocol.
+func post(t *testing.T, address, contentType, target, body string, headers ...string) (status int, answer string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", contentType)
 	if target != "" {
 		r.Header.Set("X-Amz-Target", target)
 	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
-	answer, err = io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, answer
+	all, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(all)
 }

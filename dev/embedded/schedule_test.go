@@ -1,13 +1,12 @@
 package embedded_test
 
 import (
-	"bytes"
-	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -45,9 +44,9 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 		},
 		"schedules": func() error { return second(s.Schedules(ctx)) },
 	} {
-		if err := call(); err == nil || errors.Is(err, port.ErrNotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := call()
+		require.Error(t, err, name)
+		require.NotErrorIs(t, err, port.ErrNotFound, name)
 	}
 }
 
@@ -77,18 +76,17 @@ func TestOrdersStartByTheClock(t *testing.T) {
 		s := w.open()
 		known := func() schedule.Record {
 			all, err := s.Schedules(t.Context())
-			if err != nil || len(all) != 1 || all[0].Workflow != "pair" || all[0].Cron != "@hourly" {
-				t.Fatalf("%+v %v", all, err)
-			}
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			require.Equal(t, "pair", all[0].Workflow)
+			require.Equal(t, "@hourly", all[0].Cron)
 			return all[0]
 		}
 		eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
 		clock.Advance(time.Minute)
 		eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
-		if o := wait(t, s, "pair-20260329T010000Z").Order; string(
-			o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
-			t.Errorf("%s", o)
-		}
+		require.Equal(t, `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}`,
+			string(wait(t, s, "pair-20260329T010000Z").Order))
 		closeRuntime(t, s)
 		allFail(t, s, "pair-20260329T010000Z")
 		// 11:01: ten times have passed, four of them within catchUp or at its end
@@ -99,14 +97,13 @@ func TestOrdersStartByTheClock(t *testing.T) {
 			return known().Started+known().Missed == 11 &&
 				known().Starts[known().Started-1].Sent
 		})
-		if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") ||
-			r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
-			t.Errorf("%+v", r)
-		}
+		r := known()
+		require.Equal(t, 4, r.Started)
+		require.Contains(t, r.Skipped[0].Why, "late, longer than catchUp")
+		require.Equal(t, core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)), r.Next)
 		page, _, err := s.List(t.Context(), port.Query{Limit: 10})
-		if err != nil || len(page) != 4 {
-			t.Errorf("%d orders, %v", len(page), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, page, 4)
 	})
 }
 
@@ -120,9 +117,8 @@ func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	s := w.open()
 	known := func() schedule.Record {
 		all, err := s.Schedules(t.Context())
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v %v", all, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 		return all[0]
 	}
 	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
@@ -131,9 +127,9 @@ func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	s = w.open()
 	defer closeRuntime(t, s)
 	eventually(t, "it catches up", func() bool { r := known(); return r.Started+r.Missed == 5 })
-	if r := known(); r.Started != 1 || r.Starts[0].OrderID != "pair-20260329T050000Z" {
-		t.Errorf("%+v", r)
-	}
+	r := known()
+	require.Equal(t, 1, r.Started)
+	require.Equal(t, "pair-20260329T050000Z", r.Starts[0].OrderID)
 }
 
 // An order of a schedule that is refused for good is as good as started: it is logged, and the times after it
@@ -142,16 +138,14 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(hourly)
 	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	var log bytes.Buffer
 	w.options.Clock = clock
-	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := w.logs()
 	s := w.open()
 	submit(t, s, "pair-20260329T010000Z", "") // another order with the ID of the one at 01:00
 	schedules := func() schedule.Record {
 		all, err := s.Schedules(t.Context())
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v %v", all, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 		return all[0]
 	}
 	eventually(t, "the schedule is found", func() bool { return schedules().Next != 0 })
@@ -160,13 +154,10 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	clock.Advance(time.Hour)
 	eventually(t, "the next one starts",
 		func() bool { r := schedules(); return r.Started == 2 && r.Starts[1].Sent })
-	if next, _, err := s.Task(t.Context(), "pair-20260329T020000Z"); err != nil ||
-		!strings.Contains(string(next.Order), "2026-03-29T02:00:00Z") {
-		t.Errorf("%+v %v", next, err)
-	}
+	next, _, err := s.Task(t.Context(), "pair-20260329T020000Z")
+	require.NoError(t, err)
+	require.Contains(t, string(next.Order), "2026-03-29T02:00:00Z")
 	closeRuntime(t, s)
 	const refused = `msg="an order of a schedule is refused" order=pair-20260329T010000Z error=`
-	if text := log.String(); !strings.Contains(text, refused) {
-		t.Errorf("no %s in:\n%s", refused, text)
-	}
+	require.Contains(t, log.String(), refused)
 }

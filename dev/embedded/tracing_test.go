@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -65,30 +66,22 @@ func TestSpans(t *testing.T) {
 		}}},
 	}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0]; r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0].Err)
 	for run := range 2 {
 		task, err := s.Wait(t.Context(), "o-1", func(x *protocol.Task) bool {
 			return x.Run == run && x.ProcessState == core.Compensated && x.End.ResendAt == 0
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if run == 1 {
 			break
 		}
-		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Command{
+		accepted(t, s, "o-1", core.Command{
 			Name:   core.Resubmit,
 			ID:     "r-1",
 			Number: task.Commands.Number,
-		}}); err != nil || !v.Accepted {
-			t.Fatal(v, err)
-		}
+		})
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	var states, steps []string
 	for _, x := range traced.spans {
 		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", x.Run) ||
@@ -100,35 +93,18 @@ func TestSpans(t *testing.T) {
 			states = append(states, fmt.Sprintf("%d %s", x.Run, x.State))
 		default:
 			steps = append(steps, x.name+" "+x.Step+" "+x.err)
-			if x.Attempt == 0 || !strings.HasPrefix(x.Trace, "00-") || x.Trace == core.Trace("o-1", 0) {
-				t.Errorf("%+v", x)
-			}
+			require.NotZero(t, x.Attempt, x)
+			require.True(t, strings.HasPrefix(x.Trace, "00-"), x)
+			require.NotEqual(t, core.Trace("o-1", 0), x.Trace, x)
 		}
 	}
 	for _, want := range []string{"0 Processing", "0 Compensating", "0 Compensated", "1 Compensated"} {
-		if !slices.Contains(states, want) {
-			t.Errorf("states %q lack %s", states, want)
-		}
+		require.Contains(t, states, want)
 	}
-	if len(steps) < 3 {
-		t.Fatalf("steps %q", steps)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{`steps[0] begins with "shop."`, strings.HasPrefix(steps[0], "shop."), true},
-		{`steps[0] ends with " first "`, strings.HasSuffix(steps[0], " first "), true},
-		{`steps[1] contains " second "`, strings.Contains(steps[1], " second "), true},
-		{`steps[1] ends with " second "`, strings.HasSuffix(steps[1], " second "), false},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: steps %q", field.name, field.got, field.want, steps)
-		}
-	}
+	require.GreaterOrEqual(t, len(steps), 3)
+	require.Regexp(t, `^shop\..* first $`, steps[0])
+	require.Regexp(t, ` second .`, steps[1])
 	for _, h := range handed {
-		if h != (&span{}).Traceparent() {
-			t.Errorf("a service is handed %q", h)
-		}
+		require.Equal(t, (&span{}).Traceparent(), h)
 	}
 }

@@ -1,10 +1,8 @@
 package embedded_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,9 +29,8 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "5m")
 		clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-		var log bytes.Buffer
 		w.options.Clock = clock
-		w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+		log := w.logs()
 		w.options.MaxOpen = 3
 		w.shop.hang.Store(true)
 		w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
@@ -46,20 +43,14 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		for i := range 20 {
 			o := order(t, fmt.Sprintf("waits-%d", i), "")
 			o.Workflow = "trial"
-			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
-				t.Fatalf("order %d that waits: %v", i, r.Err)
-			}
+			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err, i)
 		}
 		healthy := func() string {
 			h := s.Health(t.Context())
-			if !h.Ready {
-				t.Error("it is not ready, so that agents outside could not reach their queues")
-			}
+			require.True(t, h.Ready, "it is not ready, so that agents outside could not reach their queues")
 			return h.Checks["intake"]
 		}
-		if found := healthy(); found != "ok" {
-			t.Fatalf("with orders that wait: %s", found)
-		}
+		require.Equal(t, "ok", healthy(), "with orders that wait")
 		for i := range 5 {
 			err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
 			var busy *api.BusyError
@@ -68,9 +59,7 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 				t.Errorf("order %d: %v", i, err)
 			}
 		}
-		if found := healthy(); !strings.Contains(found, "3 orders are active and the limit is 3 (--max-open)") {
-			t.Errorf("with all places taken: %s", found)
-		}
+		require.Contains(t, healthy(), "3 orders are active and the limit is 3 (--max-open)", "with all places taken")
 		clock.Advance(time.Minute)
 		eventually(t, "the schedule's order starts", func() bool {
 			_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
@@ -78,14 +67,12 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		})
 		closeRuntime(t, s)
 		again := w.open() // the orders that were active before the restart are counted
-		if running := again.Health(t.Context()).Counts["running"]; running != 3 {
-			t.Errorf("after a restart %d orders are active, want 3", running)
-		}
+		require.EqualValues(t, 3, again.Health(t.Context()).Counts["running"])
 		w.shop.hang.Store(false)
 		closeRuntime(t, again)
-		warnings := strings.Count(log.String(), "new orders are refused, and")
-		errorLines := strings.Count(log.String(), "level=ERROR")
-		alerts := strings.Count(log.String(), "ALERT: new orders are refused")
+		warnings := log.count("new orders are refused, and")
+		errorLines := log.count("level=ERROR")
+		alerts := log.count("ALERT: new orders are refused")
 		if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
 			t.Errorf(
 				"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
@@ -37,17 +38,11 @@ func (s served) QueueNames() []string             { return []string{s.queue.Name
 // Messages that were handed out to a receiver that has hung up are visible again at once, in their order.
 func TestMessagesOfAReceiverThatHungUp(t *testing.T) {
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: "replies"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q, err := queues.Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range q.Send(t.Context(), []port.Message{{Body: []byte("a")}, {Body: []byte("b")}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
 	body := `{"QueueUrl":"http://x/000000000000/replies","MaxNumberOfMessages":10,"WaitTimeSeconds":20,"VisibilityTimeout":600}`
@@ -56,9 +51,10 @@ func TestMessagesOfAReceiverThatHungUp(t *testing.T) {
 	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	sqsproto.New(sqsproto.Config{Queues: served{leaving{q, hangUp}}}).ServeHTTP(httptest.NewRecorder(), r)
 	again, err := q.Receive(t.Context(), 10, 0, time.Minute)
-	if err != nil || len(again) != 2 || again[0].Received != 2 || again[1].Received != 2 {
-		t.Errorf("the next receiver got %+v, %v", again, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, again, 2)
+	require.Equal(t, 2, again[0].Received)
+	require.Equal(t, 2, again[1].Received)
 }
 
 // A receipt handle is accepted for the queue that it was received from, and for no other.
@@ -67,9 +63,7 @@ func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
 	r.send("replies", "a")
 	r.send("requests-payment", "b")
 	got := r.receive(&sqs.ReceiveMessageInput{QueueUrl: r.queueURL("replies")})
-	if len(got) != 1 {
-		t.Fatalf("%+v", got)
-	}
+	require.Len(t, got, 1)
 	handle := got[0].ReceiptHandle
 	other := r.queueURL("requests-payment")
 	r.receive(&sqs.ReceiveMessageInput{QueueUrl: other}) // the first message of that queue is in flight too
@@ -83,7 +77,5 @@ func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
 		QueueUrl:      r.queueURL("replies"),
 		ReceiptHandle: handle,
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
 }

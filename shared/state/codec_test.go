@@ -110,12 +110,8 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 func encode(t testing.TB, task *protocol.Task) []byte {
 	t.Helper()
 	b, err := state.EncodeTask(task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !json.Valid(b) {
-		t.Fatalf("not JSON: %s", b)
-	}
+	require.NoError(t, err)
+	require.True(t, json.Valid(b), "not JSON: %s", b)
 	return b
 }
 
@@ -124,12 +120,8 @@ func TestEveryFieldOfATaskIsStored(t *testing.T) {
 	empty := &protocol.Task{Steps: []protocol.Step{}}
 	for name, task := range map[string]*protocol.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
 		got, err := state.DecodeTask(encode(t, task))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if !reflect.DeepEqual(got, task) {
-			t.Errorf("%s:\n got %+v\nwant %+v", name, got, task)
-		}
+		require.NoError(t, err, name)
+		require.Equal(t, task, got, name)
 	}
 }
 
@@ -159,12 +151,8 @@ func TestTimesAtCreationAreStored(t *testing.T) {
 			*f(&task.Steps[0]) = [...]core.Time{0, born, born + 5, born - 5}[mask>>(2*i)&3]
 		}
 		got, err := state.DecodeTask(encode(t, task))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, task) {
-			t.Fatalf("got %+v, want %+v", got.Steps[0], task.Steps[0])
-		}
+		require.NoError(t, err)
+		require.Equal(t, task, got)
 	}
 }
 
@@ -192,13 +180,9 @@ func TestRecordedDocumentsAreRead(t *testing.T) {
 func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	want := usualTask()
 	var d map[string]json.RawMessage
-	if err := json.Unmarshal(encode(t, want), &d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(encode(t, want), &d))
 	var steps []map[string]json.RawMessage
-	if err := json.Unmarshal(d["Steps"], &steps); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(d["Steps"], &steps))
 	d["Steps"], _ = json.MarshalIndent(steps, " ", "\t")
 	names := slices.Sorted(maps.Keys(d))
 	for range 2 {
@@ -207,9 +191,7 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 			members = append(members, fmt.Sprintf("%q : %s", name, d[name]))
 		}
 		got, err := state.DecodeTask([]byte("{ " + strings.Join(members, "\n,") + "}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range got.Steps { // white space inside of outputs is the store's own
 			var b bytes.Buffer
 			if got.Steps[i].Output != nil {
@@ -217,9 +199,7 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 				got.Steps[i].Output = b.Bytes()
 			}
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v\nwant %+v", got, want)
-		}
+		require.Equal(t, want, got)
 		slices.Reverse(names)
 	}
 }
@@ -229,12 +209,8 @@ func TestNullPartsAreAbsent(t *testing.T) {
 	want := usualTask()
 	var d map[string]json.RawMessage
 	var steps []json.RawMessage
-	if err := json.Unmarshal(encode(t, want), &d); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(d["Steps"], &steps); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(encode(t, want), &d))
+	require.NoError(t, json.Unmarshal(d["Steps"], &steps))
 	for name, text := range steps {
 		for _, part := range []string{"error", "corrected", "resolved", "progress", "answers"} {
 			if !bytes.Contains(text, []byte(`"`+part+`":`)) {
@@ -245,9 +221,9 @@ func TestNullPartsAreAbsent(t *testing.T) {
 	}
 	d["Steps"], _ = json.Marshal(steps)
 	doc, _ := json.Marshal(d)
-	if got, err := state.DecodeTask(doc); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v: got %+v\nwant %+v of\n%s", err, got, want, doc)
-	}
+	got, err := state.DecodeTask(doc)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 func TestUnreadableDocuments(t *testing.T) {
@@ -269,9 +245,8 @@ func TestUnreadableDocuments(t *testing.T) {
 		`{"Steps":[{"answers":{"votes":[{"at":"1969-01-01T00:00:00Z"}]}}]}`:    "years",
 		`{"Steps":[{"answers":{"verdicts":[{"at":"1969-01-01T00:00:00Z"}]}}]}`: "years",
 	} {
-		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s: %v", doc, err)
-		}
+		_, err := state.DecodeTask([]byte(doc))
+		require.ErrorContains(t, err, part, doc)
 	}
 }
 
@@ -297,9 +272,8 @@ func TestUnwritableTasks(t *testing.T) {
 	} {
 		task := usualTask()
 		spoil(task)
-		if _, err := state.EncodeTask(task); err == nil {
-			t.Errorf("%s: stored", name)
-		}
+		_, err := state.EncodeTask(task)
+		require.Error(t, err, name)
 	}
 }
 
@@ -331,17 +305,11 @@ func FuzzDecodeTask(f *testing.F) {
 			return
 		}
 		once, err := state.EncodeTask(task)
-		if err != nil {
-			t.Fatalf("read, but not written: %v", err)
-		}
+		require.NoError(t, err, "read, but not written")
 		again, err := state.DecodeTask(once)
-		if err != nil {
-			t.Fatalf("%v: %s", err, once)
-		}
+		require.NoError(t, err)
 		twice := encode(t, again)
-		if !bytes.Equal(once, twice) {
-			t.Fatalf("not stable:\n%s\n%s", once, twice)
-		}
+		require.True(t, bytes.Equal(once, twice), "not stable:\n%s\n%s", once, twice)
 	})
 }
 
@@ -365,9 +333,8 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 			}
 		}
 		for _, end := range []string{doc[:i], doc + doc[i:], doc + " " + doc[i:i+1]} {
-			if _, err := state.DecodeTask([]byte(end)); err == nil {
-				t.Fatalf("read, and it is cut off, or goes on: %s", end)
-			}
+			_, err := state.DecodeTask([]byte(end))
+			require.Error(t, err, end)
 		}
 	}
 }
@@ -424,8 +391,6 @@ func impossible(t *testing.T, never core.Time) {
 		if err == nil {
 			_, err = state.DecodeTask(doc)
 		}
-		if err == nil {
-			t.Errorf("%s: stored and read: %s", name, doc)
-		}
+		require.Error(t, err, name)
 	}
 }

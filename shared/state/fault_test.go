@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -27,9 +29,7 @@ func ended(id string, version int64) *protocol.Task {
 // older version would open a task again that has ended.
 func TestOlderVersionNeverComesBack(t *testing.T) {
 	commit := func(s *state.Store, next *protocol.Task) {
-		if err := s.Commit(ctx, []state.Change{{Task: next}})[0]; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, s.Commit(ctx, []state.Change{{Task: next}})[0])
 	}
 	for name, meanwhile := range map[string]func(s *state.Store, under *counting){
 		"a commit": func(s *state.Store, _ *counting) { commit(s, task("o-1", 2)) },
@@ -64,13 +64,9 @@ func TestOlderVersionNeverComesBack(t *testing.T) {
 			under.during = func() { meanwhile(s, under) }
 			load(t, s, "o-1") // it began before, and may see the older one
 			want, errs := under.Store.Load(ctx, []string{"o-1"})
-			if errs[0] != nil {
-				t.Fatal(errs[0])
-			}
+			require.NoError(t, errs[0])
 			for range 2 {
-				if got := load(t, s, "o-1"); got.Version != want[0].Version {
-					t.Errorf("version %d is kept, the store has %d", got.Version, want[0].Version)
-				}
+				require.Equal(t, want[0].Version, load(t, s, "o-1").Version)
 			}
 		})
 	}
@@ -91,66 +87,50 @@ func TestLoadOfSome(t *testing.T) {
 	ids = append(ids, "o-none")
 	for _, loads := range []int{4, 5} { // the one that is not there is looked up each time
 		l := s.Load(ctx, ids)
-		if under.loads != loads {
-			t.Fatalf("%d loads", under.loads)
-		}
+		require.Equal(t, loads, under.loads)
 		for i, id := range ids[:6] {
-			if l[i].Task == nil || l[i].Task.OrderID != id {
-				t.Errorf("at the place of %s: %+v", id, l[i])
-			}
+			require.NotNil(t, l[i].Task, id)
+			require.Equal(t, id, l[i].Task.OrderID)
 		}
-		if l[6].Task != nil || l[6].Err != nil {
-			t.Errorf("%+v", l[6])
-		}
+		require.Nil(t, l[6].Task)
+		require.NoError(t, l[6].Err)
 	}
-	if s.Cached("o-0") == nil || s.Cached("o-none") != nil {
-		t.Error("what was loaded is kept, and nothing else")
-	}
-	if none, _ := open(0, 0); none.Cached("o-0") != nil {
-		t.Error("something is kept without a cache")
-	}
+	require.NotNil(t, s.Cached("o-0"), "what was loaded is kept, and nothing else")
+	require.Nil(t, s.Cached("o-none"))
+	none, _ := open(0, 0)
+	require.Nil(t, none.Cached("o-0"))
 }
 
 // An order is kept with its task through its commits, and an end that was not reported is kept too.
 func TestWhatIsKept(t *testing.T) {
 	s, under := open(10, 0)
 	create(t, s, "o-1")
-	if err := s.Commit(ctx, []state.Change{{Task: apart("o-1", 2)}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: apart("o-1", 2)}})[0])
 	end := ended("o-1", 3)
 	end.ContentHash = apart("o-1", 3).ContentHash
 	end.End.ResendAt = born + 5
 	end.Due = born + 5
-	if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if b, err := s.Order(ctx, load(t, s, "o-1")); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
-		t.Errorf("%q, %v, %d loads", b, err, under.orders)
-	}
-	if got := load(t, s, "o-1"); got.Version != 3 || under.loads != 0 {
-		t.Errorf("version %d, %d loads", got.Version, under.loads)
-	}
-	if err := s.Commit(ctx, []state.Change{{Task: ended("o-1", 4)}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if s.Cached("o-1") != nil {
-		t.Error("an end that was reported is kept")
-	}
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: end}})[0])
+	b, err := s.Order(ctx, load(t, s, "o-1"))
+	require.Equal(t, `{"n":1}`, string(b))
+	require.NoError(t, err)
+	require.Zero(t, under.orders)
+	require.EqualValues(t, 3, load(t, s, "o-1").Version)
+	require.Zero(t, under.loads)
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: ended("o-1", 4)}})[0])
+	require.Nil(t, s.Cached("o-1"))
 	if load(t, s, "o-1"); s.Cached("o-1") != nil {
 		t.Error("an end that was loaded is kept")
 	}
 	inline := apart("o-2", 1)
 	inline.Order = []byte(`{"n":2}`)
 	for _, task := range []*protocol.Task{inline, task("o-3", 1)} { // the other one is a tombstone
-		if err := s.Commit(ctx, []state.Change{{Task: task, Order: task.Order}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Commit(ctx, []state.Change{{Task: task, Order: task.Order}})[0])
 		s.Forget(task.OrderID)
-		if b, err := s.Order(ctx, load(t, s, task.OrderID)); string(b) != string(task.Order) || err != nil ||
-			under.orders != 0 {
-			t.Errorf("%q, %v, %d loads", b, err, under.orders)
-		}
+		b, err := s.Order(ctx, load(t, s, task.OrderID))
+		require.Equal(t, string(task.Order), string(b))
+		require.NoError(t, err)
+		require.Zero(t, under.orders)
 	}
 }
 
@@ -170,19 +150,18 @@ func TestStoreThatAnswersTooFew(t *testing.T) {
 		Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(),
 		CacheTasks: 10,
 	})
-	if l := s.Load(ctx, []string{"o-1", "o-2"}); len(l) != 2 || l[0].Err != nil || l[1].Err == nil ||
-		!strings.Contains(l[1].Err.Error(), "the store answered 1") {
-		t.Errorf("%v", l)
-	}
+	l := s.Load(ctx, []string{"o-1", "o-2"})
+	require.Len(t, l, 2)
+	require.NoError(t, l[0].Err)
+	require.ErrorContains(t, l[1].Err, "the store answered 1")
 	first := task("o-1", 1)
 	second := task("o-2", 1)
 	errs := s.Commit(ctx, []state.Change{
 		{Task: first}, {Task: second},
 	})
-	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `task "o-2", version 1`) ||
-		s.Cached("o-2") != nil {
-		t.Errorf("%v", errs)
-	}
+	require.NoError(t, errs[0])
+	require.ErrorContains(t, errs[1], `task "o-2", version 1`)
+	require.Nil(t, s.Cached("o-2"))
 }
 
 // down is a store, and definitions, that cannot be reached; it notes the contexts of its calls.
@@ -258,28 +237,29 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 		for what, call := range calls {
 			for range 2 { // also the second time: nothing is remembered
 				under.seen = nil
-				if err := call(); !errors.Is(err, port.ErrUnavailable) ||
-					!strings.Contains(err.Error(), what) || len(under.seen) != 1 || under.seen[0] != given {
-					t.Errorf("%s: %v, %d calls", what, err, len(under.seen))
-				}
+				err := call()
+				require.ErrorIs(t, err, port.ErrUnavailable, what)
+				require.ErrorContains(t, err, what)
+				require.Len(t, under.seen, 1, what)
+				require.Equal(t, given, under.seen[0], what)
 			}
 		}
 		under.err = nil
-		if _, err := s.Definition(given, "order", "h2"); !errors.Is(err, compiled) ||
-			!strings.Contains(err.Error(), "h2") {
-			t.Errorf("%v", err)
-		}
+		_, err := s.Definition(given, "order", "h2")
+		require.ErrorIs(t, err, compiled)
+		require.ErrorContains(t, err, "h2")
 		encoded = errors.New("cannot be written")
 		under.seen = nil
-		if _, err := s.Current(given, "order"); !errors.Is(err, encoded) ||
-			!strings.Contains(err.Error(), `"order"`) || len(under.seen) > 0 {
-			t.Errorf("%v", err)
-		}
+		_, err = s.Current(given, "order")
+		require.ErrorIs(t, err, encoded)
+		require.ErrorContains(t, err, `"order"`)
+		require.Empty(t, under.seen)
 		encoded = nil
 		for range 2 { // it is stored once
-			if d, err := s.Current(given, "order"); err != nil || d.Hash != "h1" || len(under.seen) != 1 {
-				t.Errorf("%+v, %v, stored %d times", d, err, len(under.seen))
-			}
+			d, err := s.Current(given, "order")
+			require.NoError(t, err)
+			require.Equal(t, "h1", d.Hash)
+			require.Len(t, under.seen, 1)
 		}
 	}
 }
@@ -293,14 +273,12 @@ func TestVersionsAndOrders(t *testing.T) {
 		{Task: apart("o-1", 1)},
 	} {
 		s, under := open(10, 0)
-		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(),
-			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i]) {
-			t.Errorf("%d: %v", i, err)
-		}
-		if records, errs := under.Store.Load(ctx, []string{"o-1"}); errs[0] != nil || records[0] != nil ||
-			s.Cached("o-1") != nil {
-			t.Errorf("%d: it was stored: %v %v", i, records[0], errs)
-		}
+		require.ErrorContains(t, s.Commit(ctx, []state.Change{c})[0],
+			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i], i)
+		records, errs := under.Store.Load(ctx, []string{"o-1"})
+		require.NoError(t, errs[0], i)
+		require.Nil(t, records[0], i)
+		require.Nil(t, s.Cached("o-1"), i)
 	}
 }
 
@@ -324,9 +302,7 @@ func TestBytesBoundTheCache(t *testing.T) {
 	} {
 		s, _ := open(100, 50_000)
 		for i := range 20 {
-			if err := fill(s, fmt.Sprint("o-", i)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, fill(s, fmt.Sprint("o-", i)))
 		}
 		kept := 0
 		for i := range 20 {
@@ -334,8 +310,7 @@ func TestBytesBoundTheCache(t *testing.T) {
 				kept++
 			}
 		}
-		if kept != 4 || s.Cached("o-19") == nil {
-			t.Errorf("%s: %d are kept", name, kept)
-		}
+		require.Equal(t, 4, kept, name)
+		require.NotNil(t, s.Cached("o-19"), name)
 	}
 }

@@ -3,9 +3,10 @@ package state_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -40,16 +41,10 @@ func TestOvertakenCommitLeavesNothing(t *testing.T) {
 	end.ProcessState = core.Processed
 	end.Due = 0
 	under.after = func() {
-		if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, s.Commit(ctx, []state.Change{{Task: end}})[0])
 	}
-	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if got := load(t, s, "o-1"); got.Version != 3 {
-		t.Errorf("version %d, the store has 3", got.Version)
-	}
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0])
+	require.EqualValues(t, 3, load(t, s, "o-1").Version)
 }
 
 // P28: a document that is too large is not even sent to the store.
@@ -60,9 +55,8 @@ func TestDocumentTooLargeStaysHere(t *testing.T) {
 		create(t, s, "o-1")
 		huge := task("o-1", 2)
 		huge.Output = json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
-		if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) ||
-			under.asked != 1 || int(s.Room()) != size {
-			t.Errorf("%v, %d writes, up to %d bytes", err, under.asked, s.Room())
-		}
+		require.ErrorIs(t, s.Commit(ctx, []state.Change{{Task: huge}})[0], port.ErrTooLarge)
+		require.Equal(t, 1, under.asked)
+		require.Equal(t, size, int(s.Room()))
 	}
 }

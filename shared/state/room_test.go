@@ -273,10 +273,9 @@ func (f *full) decide(ev core.Event) *protocol.Task {
 		"it": &next, "pushed": pushed,
 		"settled": protocol.Settled(&next),
 	} {
-		if n := state.Size(task); n > port.MaxDocument || n == 0 {
-			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState,
-				what, n, port.MaxDocument)
-		}
+		n := state.Size(task)
+		require.LessOrEqual(f.t, n, port.MaxDocument, what)
+		require.NotZero(f.t, n, what)
 	}
 	return &next
 }
@@ -468,9 +467,7 @@ func (f *full) drain() {
 	}
 	failed := map[string]bool{}
 	for n := 0; !f.task.Terminal(); n++ {
-		if n > 500 {
-			f.t.Fatalf("it never ends: %s", f.standing())
-		}
+		require.LessOrEqual(f.t, n, 500, "it never ends")
 		f.now += 200_000
 		if f.task.ProcessState == core.Error && !f.task.InFlight() {
 			f.n++
@@ -524,25 +521,6 @@ func (f *full) drain() {
 			f.task = f.decide(r)
 		}
 	}
-}
-
-// standing is where an order that never ends stands.
-func (f *full) standing() string {
-	said := fmt.Sprintf("%s, run %d", f.task.ProcessState, f.task.Run)
-	for _, v := range f.task.Commands.Verdicts {
-		said += fmt.Sprintf("; %s refused: %.200s", v.Command, v.Reason)
-	}
-	for i, s := range f.task.Steps {
-		if s.State != core.Pending && s.State != core.Compensated && s.State != core.Skipped {
-			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Claim.Undo,
-				s.Error)
-		}
-		if s.Children != nil {
-			said += fmt.Sprintf(" %d open of %d, next %d, cursor %d", len(s.Children.Open), s.Children.Count,
-				s.Children.Next, s.Children.Cursor)
-		}
-	}
-	return said
 }
 
 // endChildren ends those that run, and undoes those that are to be undone, of which one was closed by hand.
@@ -789,9 +767,8 @@ func TestNoRoomToSpare(t *testing.T) {
 	decide := func(task *protocol.Task, ev core.Event) protocol.Decision {
 		t.Helper()
 		d, err := protocol.Decide(def, []byte(`{}`), task, ev, at)
-		if err != nil || state.Size(d.Task) > int(at.SizeLimit) {
-			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
-		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, state.Size(d.Task), int(at.SizeLimit))
 		return d
 	}
 	id := strings.Repeat("o", 128)
@@ -800,10 +777,10 @@ func TestNoRoomToSpare(t *testing.T) {
 		ReplyTo: id, Priority: "normal",
 	}).Task
 	reply := core.Reply{Step: "one", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
-	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil ||
-		d.Task.Reason.Code != "output-too-large" {
-		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.Reason.Code)
-	}
+	d := decide(begun, reply)
+	require.Equal(t, core.Processed, d.Task.ProcessState)
+	require.Nil(t, d.Task.Output)
+	require.Equal(t, "output-too-large", d.Task.Reason.Code)
 	at.SizeLimit = protocol.SizeLimit(protocol.Reserve(def)) // a verdict fits, and a short text
 	for range 2 {
 		refused := decide(begun, core.Command{Name: core.UndoCommand, ID: "c-1", Number: 5})
@@ -877,19 +854,15 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
 			},
 				protocol.At{Now: now, SizeLimit: port.MaxDocument})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			two := d.Task.Step("two")
 			if failures == 1 && two.State == core.Compensating {
 				two.State = core.Failed // its undo was claimed at once
 			}
-			if two.Failures.Do != failures {
-				t.Errorf("%d failures are counted, want %d", two.Failures.Do, failures)
-			}
-			if two.State != c.step || d.Task.ProcessState != c.end || two.Output != nil {
-				t.Errorf("step %s, task %s, %d bytes kept", two.State, d.Task.ProcessState, len(two.Output))
-			}
+			require.Equal(t, failures, two.Failures.Do)
+			require.Equal(t, c.step, two.State)
+			require.Equal(t, c.end, d.Task.ProcessState)
+			require.Nil(t, two.Output)
 			if changed := c.attempt == 2 || c.task != core.Processing; d.Changed != changed {
 				t.Errorf("changed %t: %s", d.Changed, d.Ignored)
 			} else if changed && (two.Error == nil || two.Error.Code != "output-too-large" ||
@@ -932,16 +905,14 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
 		},
 			protocol.At{Now: now, SizeLimit: port.MaxDocument})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := core.Processing // the later attempt, which was refused, waits to be asked for again
 		if attempt == 2 {
 			want = core.Error // past its point of no return
 		}
-		if pay := d.Task.Step("pay"); !d.Changed || pay.NoEffect != 0 || d.Task.ProcessState != want {
-			t.Errorf("attempt %d: changed %t, without effect since %s, the task is %s; want %s", attempt,
-				d.Changed, pay.NoEffect, d.Task.ProcessState, want)
-		}
+		pay := d.Task.Step("pay")
+		require.True(t, d.Changed, attempt)
+		require.Zero(t, pay.NoEffect, attempt)
+		require.Equal(t, want, d.Task.ProcessState, attempt)
 	}
 }

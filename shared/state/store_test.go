@@ -90,17 +90,13 @@ func apart(id string, version int64) *protocol.Task {
 
 func create(t testing.TB, s *state.Store, id string) {
 	t.Helper()
-	if err := s.Commit(ctx, []state.Change{{Task: apart(id, 1), Order: []byte(`{"n":1}`)}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: apart(id, 1), Order: []byte(`{"n":1}`)}})[0])
 }
 
 func load(t testing.TB, s *state.Store, id string) *protocol.Task {
 	t.Helper()
 	l := s.Load(ctx, []string{id})
-	if l[0].Err != nil {
-		t.Fatal(l[0].Err)
-	}
+	require.NoError(t, l[0].Err)
 	return l[0].Task
 }
 
@@ -114,20 +110,15 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 		}
 		return n
 	}
-	if at(port.DueBucket) != 1 {
-		t.Error("not due")
-	}
+	require.Equal(t, 1, at(port.DueBucket))
 	second := task("o-1", 2)
 	second.Due = 0
 	second.Attention = true
 	second.ProcessState = core.Error
 	second.End.At = born + 5
-	if err := s.Commit(ctx, []state.Change{{Task: second}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if at(port.DueBucket) != 0 || at(port.AttentionBucket) != 1 {
-		t.Error("it is not in the operator's list only")
-	}
+	require.NoError(t, s.Commit(ctx, []state.Change{{Task: second}})[0])
+	require.Zero(t, at(port.DueBucket))
+	require.Equal(t, 1, at(port.AttentionBucket))
 }
 
 func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
@@ -151,9 +142,7 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 		{Task: task("o-1", 1)},
 		{Task: task("o-3", 2)},
 	})
-	if errs[2] == nil || !strings.Contains(errs[2].Error(), "due") {
-		t.Errorf("a time before 1970: %v", errs[2])
-	}
+	require.ErrorContains(t, errs[2], "due", "a time before 1970")
 	for i, want := range []error{
 		port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,
 		port.ErrNotFound,
@@ -163,9 +152,7 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 			t.Errorf("%d: %v", i, errs[i])
 		}
 	}
-	if fmt.Sprint(seen) != "[o-1 o-1]" {
-		t.Errorf("OnCommit was called with %v", seen)
-	}
+	require.Equal(t, "[o-1 o-1]", fmt.Sprint(seen))
 }
 
 // One document that cannot be read affects no other, and a record that disagrees with its
@@ -184,9 +171,7 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 		})
 	}
 	doc, err := state.EncodeTask(task("o-old", 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	under.Store.Commit(ctx, []port.Write{
 		{
 			Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()},
@@ -196,24 +181,15 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 		t.Errorf("of another version: %+v", l)
 	}
 	l := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
-	if l[1].Task == nil {
-		t.Fatalf("%+v", l)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"l[0].Err is state.ErrSchema", errors.Is(l[0].Err, state.ErrSchema), true},
-		{"l[1].Err is nil", l[1].Err == nil, true},
-		{"l[2].Task is nil", l[2].Task == nil, true},
-		{"l[2].Err is nil", l[2].Err == nil, true},
-		{"l[3].Task.Damaged", l[3].Task.Damaged != "" && l[3].Err == nil, true},
-		{"l[4].Task.Damaged", l[4].Task.Damaged != "" && l[4].Err == nil, true},
-		{"l[0].Task is nil", l[0].Task == nil, true},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, l)
-		}
+	require.NotNil(t, l[1].Task, "%+v", l)
+	require.ErrorIs(t, l[0].Err, state.ErrSchema)
+	require.Nil(t, l[0].Task)
+	require.NoError(t, l[1].Err)
+	require.Nil(t, l[2].Task)
+	require.NoError(t, l[2].Err)
+	for _, damaged := range l[3:5] {
+		require.NoError(t, damaged.Err)
+		require.NotEmpty(t, damaged.Task.Damaged)
 	}
 }
 
@@ -271,55 +247,45 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 			}[name]
 		},
 	})
-	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
-		t.Errorf("%v", err)
-	}
-	if broken := (&state.BrokenWorkflow{
-		Name:    "order",
-		Problem: "it has no steps",
-	}).Error(); broken != `workflow "order" is broken: it has no steps` {
-		t.Error(broken)
-	}
+	_, err := s.Current(ctx, "missing")
+	require.ErrorIs(t, err, state.ErrUnknownWorkflow)
+	require.Equal(t, `workflow "order" is broken: it has no steps`,
+		(&state.BrokenWorkflow{Name: "order", Problem: "it has no steps"}).Error())
 	d, err := s.Current(ctx, "order")
 	if err != nil || d != current {
 		t.Fatalf("%v %v", d, err)
 	}
-	if _, err := defs.Definition(ctx, current.Hash); err != nil {
-		t.Errorf("it is not stored: %v", err)
-	}
+	_, err = defs.Definition(ctx, current.Hash)
+	require.NoError(t, err, "it is not stored")
 	if d, _ := s.Definition(ctx, "order", current.Hash); d != current || compiled != 0 {
 		t.Error("what it has just stored was compiled again")
 	}
-	if _, err := s.Current(ctx, "changed"); !errors.Is(err, port.ErrHash) {
-		t.Errorf("bytes of another hash: %v, want %v", err, port.ErrHash)
-	}
+	_, err = s.Current(ctx, "changed")
+	require.ErrorIs(t, err, port.ErrHash, "bytes of another hash")
 	old := []byte(`{"name":"old"}`)
-	if err := defs.PutDefinition(ctx, core.DefinitionHash(old), old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, defs.PutDefinition(ctx, core.DefinitionHash(old), old))
 	for range 2 {
-		if d, err := s.Definition(ctx, "old", core.DefinitionHash(old)); err != nil || d.Name != "old" ||
-			compiled != 1 {
-			t.Errorf("%+v %v, compiled %d times", d, err, compiled)
-		}
+		d, err := s.Definition(ctx, "old", core.DefinitionHash(old))
+		require.NoError(t, err)
+		require.Equal(t, "old", d.Name)
+		require.Equal(t, 1, compiled)
 	}
-	if _, err := s.Definition(ctx, "order", "h9"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("%v", err)
-	}
-	if d, err := s.Definition(ctx, "", ""); d != nil || err != nil {
-		t.Errorf("a tombstone has none: %v %v", d, err)
-	}
+	_, err = s.Definition(ctx, "order", "h9")
+	require.ErrorIs(t, err, port.ErrNotFound)
+	d, err = s.Definition(ctx, "", "")
+	require.Nil(t, d)
+	require.NoError(t, err)
 }
 
 func TestCache(t *testing.T) {
 	s, under := open(10, 0)
 	create(t, s, "o-1")
-	if load(t, s, "o-1").Version != 1 || under.loads != 0 {
-		t.Errorf("%d loads of what was just stored", under.loads)
-	}
-	if b, err := s.Order(ctx, apart("o-1", 1)); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
-		t.Errorf("%q %v, %d loads", b, err, under.orders)
-	}
+	require.EqualValues(t, 1, load(t, s, "o-1").Version)
+	require.Zero(t, under.loads)
+	b, err := s.Order(ctx, apart("o-1", 1))
+	require.Equal(t, `{"n":1}`, string(b))
+	require.NoError(t, err)
+	require.Zero(t, under.orders)
 	s.Forget("o-1")
 	load(t, s, "o-1")
 	if load(t, s, "o-1"); under.loads != 1 {
@@ -327,25 +293,18 @@ func TestCache(t *testing.T) {
 	}
 	for range 2 {
 		_, _ = s.Order(ctx, apart("o-1", 1))
-		if under.orders != 1 {
-			t.Errorf("%d orders loaded", under.orders)
-		}
+		require.Equal(t, 1, under.orders)
 	}
 	// A refused commit, and one in doubt, leave nothing behind.
-	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 7)}})[0]; !errors.Is(err, port.ErrConflict) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, s.Commit(ctx, []state.Change{{Task: task("o-1", 7)}})[0], port.ErrConflict)
 	if load(t, s, "o-1"); under.loads != 2 {
 		t.Errorf("kept after a conflict: %d loads", under.loads)
 	}
 	under.doubt = true
-	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0]; err == nil {
-		t.Fatal("no doubt")
-	}
+	require.Error(t, s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0])
 	under.doubt = false
-	if got := load(t, s, "o-1"); got.Version != 2 || under.loads != 3 {
-		t.Errorf("version %d, %d loads", got.Version, under.loads)
-	}
+	require.EqualValues(t, 2, load(t, s, "o-1").Version)
+	require.Equal(t, 3, under.loads)
 	// A task at its end is let go.
 	end := task("o-1", 3)
 	end.ProcessState = core.Processed
@@ -367,9 +326,7 @@ func TestCacheIsBounded(t *testing.T) {
 				load(t, s, fmt.Sprint("o-", i))
 			}
 		}
-		if under.loads != 0 {
-			t.Errorf("%+v: the newest were dropped", c)
-		}
+		require.Zero(t, under.loads, c)
 		if load(t, s, "o-0"); under.loads != 1 {
 			t.Errorf("%+v: the oldest was kept", c)
 		}
@@ -386,9 +343,7 @@ func TestCacheIsNeverOlderThanTheStore(t *testing.T) {
 		s.Forget("o-1") // as if it had been pushed out
 	}
 	load(t, s, "o-1")
-	if got := load(t, s, "o-1"); got.Version != 2 {
-		t.Errorf("version %d", got.Version)
-	}
+	require.EqualValues(t, 2, load(t, s, "o-1").Version)
 }
 
 // The same under concurrency: once a commit has returned, no load gives anything older.

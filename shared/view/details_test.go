@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -113,23 +115,17 @@ func TestAccepts(t *testing.T) {
 		before, _ := json.Marshal(task)
 		got := view.Detailed(task, def, json.RawMessage(`{}`), c.at.Std()).Accepts
 		for _, want := range c.yes {
-			if !slices.Contains(got, want) {
-				t.Errorf("%s: %v lacks %v", c.name, got, want)
-			}
+			require.Contains(t, got, want, c.name)
 		}
 		for _, unwanted := range c.no {
-			if slices.Contains(got, unwanted) {
-				t.Errorf("%s: %v holds %v", c.name, got, unwanted)
-			}
+			require.NotContains(t, got, unwanted, c.name)
 		}
-		if after, _ := json.Marshal(task); string(after) != string(before) {
-			t.Errorf("%s: the task was changed", c.name)
-		}
+		after, _ := json.Marshal(task)
+		require.Equal(t, string(before), string(after), c.name)
 		// Without the order (a stack's clients have none) the answer is the same.
-		if bare := view.Detailed(task, def, nil, c.at.Std()); !slices.Equal(bare.Accepts, got) ||
-			bare.Steps[0].Input != nil {
-			t.Errorf("%s: without the order %v, with it %v", c.name, bare.Accepts, got)
-		}
+		bare := view.Detailed(task, def, nil, c.at.Std())
+		require.Equal(t, got, bare.Accepts, c.name)
+		require.Nil(t, bare.Steps[0].Input, c.name)
 	}
 }
 
@@ -150,34 +146,24 @@ func TestAcceptsLater(t *testing.T) {
 	}
 	for at, want := range map[core.Time][]view.LaterCommand{t0 + 10_000: want, from - 1: want, from: nil} {
 		got := view.Detailed(task, def, nil, at.Std())
-		if !slices.Equal(got.AcceptsLater, want) {
-			t.Errorf("%d ms after: %v", at-t0, got.AcceptsLater)
-		}
+		require.Equal(t, want, got.AcceptsLater)
 		for _, c := range want {
-			if slices.Contains(got.Accepts, c.Command) {
-				t.Errorf("%v is accepted already", c)
-			}
+			require.NotContains(t, got.Accepts, c.Command, c)
 		}
 	}
 	task.Steps[0].State = core.Compensating // in flight: no time of its own ends that
-	if got := view.Detailed(task, def, nil, (t0 + 10_000).Std()).AcceptsLater; len(got) > 0 {
-		t.Errorf("%v", got)
-	}
+	require.Empty(t, view.Detailed(task, def, nil, (t0+10_000).Std()).AcceptsLater)
 }
 
 func TestInputs(t *testing.T) {
 	task, def := stopped(0)
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
-		t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
-		t.Errorf("%s", got)
-	}
+	require.Equal(t, `{"card":"c-1"}`, string(view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input))
 	task.Steps[0] = protocol.Step{Name: "charge", State: core.Pending}
 	task.ProcessState = core.Processing
 	task.Phase = ""
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
-		t0.Std()).Steps[0].Input; got != nil {
-		t.Errorf("no agent was asked yet: %s", got)
-	}
+	require.Nil(t, view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input)
 }
 
 // P49: the definition that an undone order was moved to holds for its next run. It does not show what the
@@ -214,10 +200,8 @@ func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
 		alerted := slices.ContainsFunc(v.Messages,
 			func(m view.Message) bool { return m.Kind == view.MessageAlert })
-		if input := v.Steps[0].Input != nil; input != x.shown || alerted != x.shown {
-			t.Errorf("%s: the input is shown: %t, an alert is listed: %t; want %t", x.name, input, alerted,
-				x.shown)
-		}
+		require.Equal(t, x.shown, v.Steps[0].Input != nil, x.name)
+		require.Equal(t, x.shown, alerted, x.name)
 	}
 }
 
@@ -284,9 +268,8 @@ func TestPinned(t *testing.T) {
 		}
 		var v view.Task
 		v.Pinned(task, def, deployed, (t0 + 70_000).Std())
-		if !slices.Equal(v.Accepts, c.offers) || (v.Deployed == "def") != c.named {
-			t.Errorf("%s: deployed %q, it accepts %+v", name, v.Deployed, v.Accepts)
-		}
+		require.Equal(t, c.offers, v.Accepts, name)
+		require.Equal(t, c.named, v.Deployed == "def", name)
 	}
 }
 
@@ -312,9 +295,9 @@ func TestPlanOf(t *testing.T) {
 		room := protocol.SizeLimit(c.limit)
 		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`),
 			(t0 + 70_000).Std(), room)
-		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
-			t.Errorf("%s: %+v", c.name, p)
-		}
+		require.Equal(t, c.reason == "", p.Accepted, c.name)
+		require.Contains(t, p.Reason, c.reason, c.name)
+		require.Equal(t, "def", p.Definition, c.name)
 	}
 }
 
@@ -329,15 +312,15 @@ func TestDocumentsOf(t *testing.T) {
 	stored := map[string]*core.Definition{child.Hash: child}
 	load := func(hash string) (*core.Definition, error) { return stored[hash], nil }
 	d, err := view.DocumentsOf(task, json.RawMessage(`{"n":1}`), def, to, load)
-	if err != nil || len(d.Definitions) != 3 || string(d.Order) != `{"n":1}` {
-		t.Fatalf("%+v, %v", d, err)
-	}
-	if again, err := state.DecodeTask(d.Task); err != nil || again.OrderID != "o" {
-		t.Errorf("%+v, %v", again, err)
-	}
-	if d, err := view.DocumentsOf(task, nil, def, nil, load); err != nil || len(d.Definitions) != 2 {
-		t.Errorf("without another definition: %+v, %v", d, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, d.Definitions, 3)
+	require.Equal(t, `{"n":1}`, string(d.Order))
+	again, err := state.DecodeTask(d.Task)
+	require.NoError(t, err)
+	require.Equal(t, "o", again.OrderID)
+	d, err = view.DocumentsOf(task, nil, def, nil, load)
+	require.NoError(t, err)
+	require.Len(t, d.Definitions, 2)
 	for name, c := range map[string]struct {
 		task *protocol.Task
 		def  *core.Definition
@@ -345,13 +328,10 @@ func TestDocumentsOf(t *testing.T) {
 		"its task":       {&protocol.Task{OrderID: "o", Created: -1}, def},
 		"its definition": {task, &core.Definition{Name: "parent", Hash: "d", Output: json.RawMessage("{")}},
 	} {
-		if d, err := view.DocumentsOf(c.task, nil, c.def, nil, load); err == nil {
-			t.Errorf("%s cannot be written: %+v", name, d)
-		}
+		_, err := view.DocumentsOf(c.task, nil, c.def, nil, load)
+		require.Error(t, err, name)
 	}
 	clear(stored)
-	if _, err := view.DocumentsOf(task, nil, def, to, load); err == nil ||
-		!strings.Contains(err.Error(), "child orders of step parts: "+child.Hash+" is not stored") {
-		t.Errorf("a child's definition is missing: %v", err)
-	}
+	_, err = view.DocumentsOf(task, nil, def, to, load)
+	require.ErrorContains(t, err, "child orders of step parts: "+child.Hash+" is not stored")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -174,9 +175,7 @@ func TestShown(t *testing.T) {
 		v.Messages = nil
 		line := func(what any) {
 			text, err := json.Marshal(what)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			fmt.Fprintf(&b, "%s\n", text)
 		}
 		line(v)
@@ -244,9 +243,7 @@ func TestShown(t *testing.T) {
 		Created: second(0), End: protocol.End{At: second(0)},
 	}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fmt.Fprintf(&b, "== a definition\n%s\n", text)
 	golden.Assert(t, b.String(), "shown.txt")
 }
@@ -257,20 +254,19 @@ func TestWaits(t *testing.T) {
 	for i := range 9 {
 		x.Steps = append(x.Steps, protocol.Step{Name: fmt.Sprint("s", i), State: core.Processing})
 	}
-	if all := view.SummaryOf(x).Waits; len(all) != 8 || all[0].For != view.WaitAgent {
-		t.Errorf("%+v", all)
-	}
+	all := view.SummaryOf(x).Waits
+	require.Len(t, all, 8)
+	require.Equal(t, view.WaitAgent, all[0].For)
 }
 
 func TestReleases(t *testing.T) {
 	r := view.Built()
-	if r.Version == "" || r.Tasks < 1 || r.Messages < 1 || view.ReadRelease(r.String()) != r {
-		t.Errorf("%+v, read %+v", r, view.ReadRelease(r.String()))
-	}
+	require.NotEmpty(t, r.Version)
+	require.GreaterOrEqual(t, r.Tasks, 1)
+	require.GreaterOrEqual(t, r.Messages, 1)
+	require.Equal(t, r, view.ReadRelease(r.String()))
 	for _, text := range []string{"", "v1", "v1 tasks=3", "v1 tasks=3 messages=x"} {
-		if r := view.ReadRelease(text); r != (view.Release{}) {
-			t.Errorf("%q: %+v", text, r)
-		}
+		require.Equal(t, view.Release{}, view.ReadRelease(text), text)
 	}
 }
 
@@ -280,17 +276,11 @@ func TestOverdue(t *testing.T) {
 	o.Add([]port.Due{{ID: "b", At: second(5).Std()}, {ID: "c", At: second(6).Std()}})
 	o.Add([]port.Due{{ID: "a", At: second(4).Std()}})
 	o.Add([]port.Due{{ID: "d", At: second(7).Std()}})
-	if o != (view.Overdue{Orders: 4, Since: second(4)}) {
-		t.Errorf("%+v", o)
-	}
+	require.Equal(t, view.Overdue{Orders: 4, Since: second(4)}, o)
 	o.Add(slices.Repeat([]port.Due{{ID: "e", At: second(8).Std()}}, view.MostOverdue-5))
-	if o.Orders != view.MostOverdue-1 {
-		t.Errorf("%d orders", o.Orders)
-	}
+	require.Equal(t, view.MostOverdue-1, o.Orders)
 	o.Add([]port.Due{{ID: "f", At: second(3).Std()}, {ID: "g", At: second(9).Std()}})
-	if o != (view.Overdue{Orders: view.MostOverdue, Since: second(3)}) {
-		t.Errorf("past the largest number: %+v", o)
-	}
+	require.Equal(t, view.Overdue{Orders: view.MostOverdue, Since: second(3)}, o, "past the largest number")
 }
 
 // A task waits for the unattended queues of the agents that its steps have asked, or will ask again.
@@ -301,15 +291,14 @@ func TestAwait(t *testing.T) {
 		{Queue: "requests-mail", Agent: "mail"},
 		{Queue: "requests-van", Agent: "van"},
 	})
-	if len(v.Unattended) != 2 || v.Unattended[0].Agent != "stock" || v.Unattended[1].Agent != "van" {
-		t.Errorf("%+v", v.Unattended)
-	}
+	require.Len(t, v.Unattended, 2)
+	require.Equal(t, "stock", v.Unattended[0].Agent)
+	require.Equal(t, "van", v.Unattended[1].Agent)
 	v = view.Task{Steps: []view.Step{
 		{Agent: "van", State: core.Compensating},
 		{Agent: "mail", State: core.Pending},
 	}}
 	v.Await([]view.Unattended{{Agent: "mail"}, {Agent: "van"}})
-	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "van" {
-		t.Errorf("an undo waits for %+v", v.Unattended)
-	}
+	require.Len(t, v.Unattended, 1)
+	require.Equal(t, "van", v.Unattended[0].Agent)
 }

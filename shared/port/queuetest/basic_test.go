@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 var nameCases = []testCase{
 	{name: "a queue knows its name", run: func(s *suite, _ port.Queue) {
 		for _, name := range []string{plain, other, dead, retry} {
-			if got := s.queue(name).Name(); got != name {
-				s.Errorf("queue %q says that its name is %q", name, got)
-			}
+			require.Equal(s, name, s.queue(name).Name())
 		}
 	}},
 	{name: "an unknown queue is not found", run: func(s *suite, _ port.Queue) {
@@ -31,9 +31,7 @@ var nameCases = []testCase{
 	}},
 	{name: "a reply-to is one of the list", run: func(s *suite, _ port.Queue) {
 		q, err := s.Queues.ReplyTo(other)
-		if err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, err)
 		s.send(q, "status")
 		s.bodiesAre(s.take(s.queue(other), 1, long), "status")
 	}},
@@ -62,15 +60,11 @@ var sendCases = []testCase{
 		s.none(q)
 	}},
 	{name: "no messages", run: func(s *suite, q port.Queue) {
-		if errs := q.Send(s.ctx, nil); len(errs) != 0 {
-			s.Errorf("errors %v", errs)
-		}
+		require.Empty(s, q.Send(s.ctx, nil))
 	}},
 	{name: "the largest message", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, large(port.MaxMessage))
-		if d := s.one(q, long); len(d.Body) != port.MaxMessage {
-			s.Errorf("it has %d bytes now", len(d.Body))
-		}
+		require.Len(s, s.one(q, long).Body, port.MaxMessage)
 	}},
 	{name: "a message over the limit affects no other", run: func(s *suite, q port.Queue) {
 		errs := q.Send(s.ctx, []port.Message{text("a"), large(port.MaxBody + 1), text("b")})
@@ -81,16 +75,14 @@ var sendCases = []testCase{
 		s.none(q)
 	}},
 	{name: "an empty message is refused", run: func(s *suite, q port.Queue) {
-		if errs := q.Send(s.ctx, []port.Message{{}, text("a")}); errs[0] == nil || errs[1] != nil {
-			s.Errorf("errors %v", errs)
-		}
+		errs := q.Send(s.ctx, []port.Message{{}, text("a")})
+		require.Error(s, errs[0])
+		require.NoError(s, errs[1])
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
 	{name: "a strange delay is refused", run: func(s *suite, q port.Queue) {
 		for _, delay := range []time.Duration{-time.Second, port.MaxDelay + time.Second} {
-			if errs := q.Send(s.ctx, []port.Message{{Body: []byte("a"), Delay: delay}}); errs[0] == nil {
-				s.Errorf("a delay of %s is taken", delay)
-			}
+			require.Error(s, q.Send(s.ctx, []port.Message{{Body: []byte("a"), Delay: delay}})[0], delay)
 		}
 		s.none(q)
 	}},
@@ -107,9 +99,9 @@ var sendCases = []testCase{
 		name: "a value arrives as it is", needs: func(o Options) bool { return o.KeepsValues },
 		run: func(s *suite, q port.Queue) {
 			s.sendMessage(q, port.Message{Value: value{7}})
-			if d := s.one(q, long); d.Value != (value{7}) || d.Body != nil {
-				s.Errorf("received %+v", d.Message)
-			}
+			d := s.one(q, long)
+			require.EqualValues(s, value{7}, d.Value)
+			require.Nil(s, d.Body)
 		},
 	},
 	{
@@ -128,22 +120,21 @@ var receiveCases = []testCase{
 	{name: "at most as many as asked for", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b", "c", "d", "e")
 		got, err := q.Receive(s.ctx, 2, s.patience(), long)
-		if err != nil || len(got) > 2 {
-			s.Errorf("received %d, %v", len(got), err)
-		}
+		require.NoError(s, err)
+		require.LessOrEqual(s, len(got), 2)
 		s.bodiesAre(append(got, s.take(q, 5-len(got), long)...), "a", "b", "c", "d", "e")
 	}},
 	{name: "ID, receipt and time", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, long)
 		for _, d := range got {
-			if d.ID == "" || d.Receipt == "" || d.SentAt.IsZero() || d.Delay != 0 {
-				s.Errorf("delivery %+v lacks something", d)
-			}
+			require.NotEmpty(s, d.ID, d)
+			require.NotEmpty(s, d.Receipt, d)
+			require.False(s, d.SentAt.IsZero(), d)
+			require.Zero(s, d.Delay, d)
 		}
-		if got[0].ID == got[1].ID || got[0].Receipt == got[1].Receipt {
-			s.Errorf("two messages share ID or receipt: %+v", got)
-		}
+		require.NotEqual(s, got[1].ID, got[0].ID)
+		require.NotEqual(s, got[1].Receipt, got[0].Receipt)
 	}},
 	{name: "a repeated delivery is counted and keeps its ID", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
@@ -151,13 +142,11 @@ var receiveCases = []testCase{
 		for n := 2; n <= 5; n++ {
 			s.pass(s.unit)
 			d := s.one(q, s.unit)
-			if d.ID != first.ID || d.Received != n || !d.SentAt.Equal(first.SentAt) {
-				s.Errorf("delivery %d is %+v, the first was %+v", n, d, first)
-			}
+			require.Equal(s, first.ID, d.ID, n)
+			require.Equal(s, n, d.Received)
+			require.True(s, d.SentAt.Equal(first.SentAt), n)
 		}
-		if first.Received != 1 {
-			s.Errorf("the first delivery says it is number %d", first.Received)
-		}
+		require.Equal(s, 1, first.Received)
 	}},
 	{name: "strange arguments are refused", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
@@ -171,9 +160,8 @@ var receiveCases = []testCase{
 			{1, 0, -time.Second},
 			{1, 0, port.MaxVisibility + time.Second},
 		} {
-			if _, err := q.Receive(s.ctx, c.max, c.wait, c.visibility); err == nil {
-				s.Errorf("Receive(%d, %s, %s) is taken", c.max, c.wait, c.visibility)
-			}
+			_, err := q.Receive(s.ctx, c.max, c.wait, c.visibility)
+			require.Error(s, err, c.max)
 		}
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
@@ -235,9 +223,7 @@ var deleteCases = []testCase{
 		s.is("place 1", errs[1], port.ErrReceipt)
 	}},
 	{name: "no receipts", run: func(s *suite, q port.Queue) {
-		if errs := q.Delete(s.ctx, nil); len(errs) != 0 {
-			s.Errorf("errors %v", errs)
-		}
+		require.Empty(s, q.Delete(s.ctx, nil))
 	}},
 	{
 		name: "after the timeout, while no other receiver has it", needs: lateDelete,

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -17,9 +19,7 @@ const long = time.Hour
 func (s *suite) queue(name string) port.Queue {
 	s.Helper()
 	q, err := s.Queues.Queue(name)
-	if err != nil {
-		s.Fatalf("queue %q: %v", name, err)
-	}
+	require.NoError(s, err, name)
 	return q
 }
 
@@ -36,13 +36,9 @@ func (s *suite) send(q port.Sender, bodies ...string) {
 func (s *suite) sendMessage(q port.Sender, messages ...port.Message) {
 	s.Helper()
 	errs := q.Send(s.ctx, messages)
-	if len(errs) != len(messages) {
-		s.Fatalf("Send of %d messages answers %d errors; each needs its place", len(messages), len(errs))
-	}
+	require.Len(s, errs, len(messages))
 	for i, err := range errs {
-		if err != nil {
-			s.Fatalf("Send to %q, message %d: %v", q.Name(), i, err)
-		}
+		require.NoError(s, err, i)
 	}
 }
 
@@ -52,9 +48,7 @@ func (s *suite) take(q port.Queue, n int, visibility time.Duration) []port.Deliv
 	var all []port.Delivery
 	for deadline := time.Now().Add(10 * time.Second); len(all) < n; {
 		got, err := q.Receive(s.ctx, min(n-len(all), port.MaxBatch), s.patience(), visibility)
-		if err != nil {
-			s.Fatalf("Receive from %q: %v", q.Name(), err)
-		}
+		require.NoError(s, err)
 		all = append(all, got...)
 		if len(got) == 0 && (s.Advance != nil || time.Now().After(deadline)) {
 			s.Fatalf("queue %q gives %d messages, want %d", q.Name(), len(all), n)
@@ -80,9 +74,8 @@ func (s *suite) one(q port.Queue, visibility time.Duration) port.Delivery {
 func (s *suite) none(q port.Queue) {
 	s.Helper()
 	got, err := q.Receive(s.ctx, port.MaxBatch, 0, long)
-	if err != nil || len(got) != 0 {
-		s.Errorf("queue %q gives %v (%v), want nothing", q.Name(), s.bodies(got), err)
-	}
+	require.NoError(s, err)
+	require.Empty(s, got)
 }
 
 // bodies are the deliveries' texts, sorted.
@@ -91,9 +84,7 @@ func (s *suite) bodies(deliveries []port.Delivery) []string {
 	var all []string
 	for _, d := range deliveries {
 		b, err := d.Bytes()
-		if err != nil {
-			s.Errorf("Bytes: %v", err)
-		}
+		require.NoError(s, err, "Bytes")
 		all = append(all, string(b))
 	}
 	slices.Sort(all)
@@ -103,17 +94,13 @@ func (s *suite) bodies(deliveries []port.Delivery) []string {
 func (s *suite) bodiesAre(deliveries []port.Delivery, want ...string) {
 	s.Helper()
 	slices.Sort(want)
-	if got := s.bodies(deliveries); !slices.Equal(got, want) {
-		s.Errorf("received %v, want %v", got, want)
-	}
+	require.Equal(s, want, s.bodies(deliveries))
 }
 
 // is checks an error against a sentinel; nil means no error.
 func (s *suite) is(what string, err, sentinel error) {
 	s.Helper()
-	if !errors.Is(err, sentinel) {
-		s.Errorf("%s: error %v, want %v", what, err, sentinel)
-	}
+	require.ErrorIs(s, err, sentinel, what)
 }
 
 // extend hides one delivery and answers the error.
@@ -125,9 +112,7 @@ func (s *suite) extend(q port.Queue, receipt string, d time.Duration) error {
 func (s *suite) remove(q port.Queue, receipt string) error {
 	s.Helper()
 	errs := q.Delete(s.ctx, []string{receipt})
-	if len(errs) != 1 {
-		s.Fatalf("Delete of one receipt answers %d errors", len(errs))
-	}
+	require.Len(s, errs, 1)
 	return errs[0]
 }
 
@@ -157,9 +142,7 @@ func (s *suite) poll(ctx context.Context, q port.Queue, wait time.Duration) <-ch
 		return answers
 	}
 	for deadline := time.Now().Add(10 * time.Second); s.Sleepers() <= before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatal("the long poll does not wait")
-		}
+		require.False(s, time.Now().After(deadline), "the long poll does not wait")
 	}
 	return answers
 }
@@ -173,9 +156,7 @@ func (s *suite) forgotten() {
 		return
 	}
 	for deadline := time.Now().Add(10 * time.Second); s.Sleepers() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatal("the server goes on waiting for a poll that was given up")
-		}
+		require.False(s, time.Now().After(deadline), "the server goes on waiting for a poll that was given up")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -12,9 +14,7 @@ var deadCases = []testCase{
 	{name: "dead after three receives", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for n := 1; n <= 3; n++ {
-			if d := s.one(q, s.unit); d.Received != n {
-				s.Errorf("delivery %d says it is number %d", n, d.Received)
-			}
+			require.Equal(s, n, s.one(q, s.unit).Received)
 			s.none(s.queue(dead))
 			s.pass(s.unit)
 		}
@@ -85,9 +85,7 @@ var limitCases = []testCase{
 	{name: "a queue without dead letters repeats for ever", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for n := 1; n <= 40; n++ {
-			if d := s.one(q, 0); d.Received != n {
-				s.Fatalf("delivery %d says it is number %d", n, d.Received)
-			}
+			require.Equal(s, n, s.one(q, 0).Received)
 		}
 		s.is("delete", s.remove(q, s.one(q, long).Receipt), nil)
 	}},
@@ -140,9 +138,8 @@ var depthCases = []testCase{
 	{name: "a context that has ended", run: func(s *suite, q port.Queue) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()
-		if d, err := q.Depth(ctx); err == nil {
-			s.Errorf("depth is %+v", d)
-		}
+		_, err := q.Depth(ctx)
+		require.Error(s, err)
 	}},
 	{name: "age of the oldest", needs: exactDepth, run: func(s *suite, q port.Queue) {
 		s.send(q, "old")

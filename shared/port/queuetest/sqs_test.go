@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
@@ -49,16 +50,12 @@ func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []Con
 		if q.DeadLetter != "" {
 			url, err := client.GetQueueUrl(ctx,
 				&awssqs.GetQueueUrlInput{QueueName: aws.String(prefix + q.DeadLetter)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			arn, err := client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{
 				QueueUrl:       url.QueueUrl,
 				AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"%d"}`,
 				arn.Attributes["QueueArn"], q.MaxReceives)
 		}
@@ -66,9 +63,7 @@ func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []Con
 			QueueName:  aws.String(prefix + q.Name),
 			Attributes: attributes,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() {
 			if _, err := client.DeleteQueue(ctx,
 				&awssqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -22,9 +24,8 @@ var visibilityCases = []testCase{
 		s.send(q, "a")
 		first := s.one(q, 0)
 		second := s.one(q, long)
-		if first.ID != second.ID || second.Received != 2 {
-			s.Errorf("deliveries %+v and %+v", first, second)
-		}
+		require.Equal(s, second.ID, first.ID)
+		require.Equal(s, 2, second.Received)
 	}},
 	{name: "extended from now on", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
@@ -59,9 +60,8 @@ var visibilityCases = []testCase{
 		d := s.one(q, long)
 		s.is("extend", s.extend(q, d.Receipt, 0), nil)
 		again := s.one(q, long)
-		if again.ID != d.ID || again.Received != 2 {
-			s.Errorf("the delivery is %+v, the first was %+v", again, d)
-		}
+		require.Equal(s, d.ID, again.ID)
+		require.Equal(s, 2, again.Received)
 		s.is("extend by the first receiver", s.extend(q, d.Receipt, long), port.ErrReceipt)
 	}},
 	{name: "an old receipt extends nothing", run: func(s *suite, q port.Queue) {
@@ -79,14 +79,11 @@ var visibilityCases = []testCase{
 			d := s.one(q, s.unit)
 			s.pass(s.unit)
 			if i > 0 { // whether or not the queue has looked at it since
-				if _, err := q.Depth(s.ctx); err != nil {
-					s.Fatal(err)
-				}
+				_, err := q.Depth(s.ctx)
+				require.NoError(s, err)
 			}
 			s.is("extend", s.extend(q, d.Receipt, long), port.ErrReceipt)
-			if d.Received != i+1 {
-				s.Errorf("the message is received for time %d, not %d", d.Received, i+1)
-			}
+			require.Equal(s, i+1, d.Received)
 		}
 		s.one(q, long)
 	}},
@@ -101,9 +98,7 @@ var visibilityCases = []testCase{
 		s.send(q, "a")
 		d := s.one(q, long)
 		for _, by := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
-			if err := s.extend(q, d.Receipt, by); err == nil {
-				s.Errorf("an extension by %s is taken", by)
-			}
+			require.Error(s, s.extend(q, d.Receipt, by), by)
 		}
 		s.is("nonsense", s.extend(q, "nonsense", time.Second), port.ErrReceipt)
 		s.none(q)
@@ -132,9 +127,8 @@ var delayCases = []testCase{
 		s.pass(s.unit)
 		d := s.one(q, long)
 		s.bodiesAre([]port.Delivery{d}, "late")
-		if d.Received != 1 || d.Delay != 0 {
-			s.Errorf("delivery %+v", d)
-		}
+		require.Equal(s, 1, d.Received)
+		require.Zero(s, d.Delay)
 	}},
 	{name: "delays of one batch are apart", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Body: []byte("two"), Delay: 4 * s.unit},
@@ -165,9 +159,9 @@ var pollCases = []testCase{
 		poll := s.poll(s.ctx, q, 3*s.unit)
 		s.waiting(poll)
 		s.pass(3 * s.unit)
-		if a := s.answered(poll); a.err != nil || len(a.deliveries) != 0 {
-			s.Errorf("ends with %v, %v", a.deliveries, a.err)
-		}
+		a := s.answered(poll)
+		require.NoError(s, a.err)
+		require.Empty(s, a.deliveries)
 	}},
 	{name: "ends with its context", run: func(s *suite, q port.Queue) {
 		ctx, cancel := context.WithCancel(s.ctx)
@@ -187,9 +181,7 @@ var pollCases = []testCase{
 	{name: "answers at once what is there", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		got, err := q.Receive(s.ctx, port.MaxBatch, 20*s.unit, long)
-		if err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, err)
 		s.bodiesAre(got, "a")
 	}},
 	{name: "wakes up when a delay has passed", run: func(s *suite, q port.Queue) {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -48,9 +50,7 @@ var togetherCases = []testCase{
 				})
 			}
 			done.Wait()
-			if len(got) != 1 {
-				s.Fatalf("%d receivers have it", len(got))
-			}
+			require.Len(s, got, 1)
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 		}
 	}},
@@ -69,9 +69,7 @@ var togetherCases = []testCase{
 			for _, p := range polls {
 				received += len(s.answered(p).deliveries)
 			}
-			if received != 1 {
-				s.Errorf("%d polls received it", received)
-			}
+			require.Equal(s, 1, received)
 		},
 	},
 }
@@ -126,9 +124,7 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
 		})
 	}
 	done.Wait()
-	if len(received) != senders*each {
-		s.Errorf("%d of %d messages were received", len(received), senders*each)
-	}
+	require.Len(s, received, senders*each)
 	for body, n := range received {
 		if s.options.Once && n != 1 {
 			s.Errorf("message %s was received %d times", body, n)

@@ -3,6 +3,8 @@ package storetest_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 )
@@ -25,9 +27,7 @@ func TestLinearizableInMemory(t *testing.T) { Linearizable(t, inMemory) }
 func inSQLite(heads int) Make {
 	return func(t *testing.T) Backends {
 		s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Heads: heads})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return Backends{Store: s, Definitions: s, Ledger: s, Forget: s.Forget, Close: func() {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: %v", err)

@@ -1,11 +1,12 @@
 package storetest_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -173,9 +174,8 @@ func batchCases() []testCase {
 				if errs[0] != nil {
 					errs[0], errs[1], winner = errs[1], errs[0], pair[1]
 				}
-				if errs[0] != nil || class(errs[1]) != class(refused) {
-					s.Errorf("errors %v", errs)
-				}
+				require.NoError(s, errs[0])
+				require.Equal(s, class(refused), class(errs[1]))
 				s.holds(winner.Record)
 			}
 		}})
@@ -266,9 +266,8 @@ func keptCases() []testCase {
 			w.Content[0] = 'X'
 			records, _ := s.Store.Load(s.ctx, []string{"a"})
 			content, _ := s.Store.Content(s.ctx, "a", want.Hash)
-			if records[0] == nil || len(content) == 0 {
-				s.Fatalf("%v, %s", records, content)
-			}
+			require.NotNil(s, records[0], "%v, %s", records, content)
+			require.NotEmpty(s, content)
 			records[0].Document[1] = 'X'
 			content[1] = 'X'
 			if hasList(s) {
@@ -277,10 +276,9 @@ func keptCases() []testCase {
 				}
 			}
 			s.holds(want.Record)
-			if content, err := s.Store.Content(s.ctx, "a", want.Hash); err != nil ||
-				string(content) != string(want.Content) {
-				s.Errorf("the stored content changed: %s, %v", content, err)
-			}
+			content, err := s.Store.Content(s.ctx, "a", want.Hash)
+			require.NoError(s, err)
+			require.Equal(s, string(want.Content), string(content))
 		}})
 }
 
@@ -294,14 +292,11 @@ var eraseCases = []testCase{
 			s.answers(commits(w), "success")
 			none := func(when string) {
 				s.Helper()
-				if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
-					s.Errorf("%s: the content is %s, %v", when, content, err)
-				}
+				_, err := s.Store.Content(s.ctx, "a", w.Hash)
+				require.ErrorIs(s, err, port.ErrNotFound)
 			}
 			for _, when := range []string{"erased", "erased again"} {
-				if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
-					s.Fatal(when, err)
-				}
+				require.NoError(s, s.Store.Erase(s.ctx, "a", w.Hash), when)
 				none(when)
 			}
 			s.holds(w.Record)
@@ -317,18 +312,16 @@ var eraseCases = []testCase{
 		w := write("a", 0, apart([]byte(`{}`)))
 		s.answers(commits(w), "success")
 		for _, of := range [][2]string{{"a", "of-nothing"}, {"b", w.Hash}} {
-			if err := s.Store.Erase(s.ctx, of[0], of[1]); err != nil {
-				s.Fatal(of, err)
-			}
+			require.NoError(s, s.Store.Erase(s.ctx, of[0], of[1]), of)
 		}
-		if content, err := s.Store.Content(s.ctx, "a", w.Hash); err != nil || string(content) != `{}` {
-			s.Errorf("the content is %s, %v", content, err)
-		}
+		content, err := s.Store.Content(s.ctx, "a", w.Hash)
+		require.NoError(s, err)
+		require.Equal(s, `{}`, string(content))
 		b := write("b", 0, apart([]byte(`{}`)))
 		s.answers(commits(b), "success")
-		if content, err := s.Store.Content(s.ctx, "b", b.Hash); err != nil || string(content) != `{}` {
-			s.Errorf("the content of an order that came afterwards is %s, %v", content, err)
-		}
+		content, err = s.Store.Content(s.ctx, "b", b.Hash)
+		require.NoError(s, err)
+		require.Equal(s, `{}`, string(content))
 	}},
 }
 
@@ -549,18 +542,14 @@ var listCases = need(hasList, []testCase{
 		got := ""
 		for n := 0; n == 0 || q.Cursor != ""; n++ {
 			page, err := s.Store.List(s.ctx, q)
-			if err != nil {
-				s.Fatalf("%v", err)
-			}
+			require.NoError(s, err)
 			for _, r := range page.Records {
 				got += r.ID
 			}
 			q.Cursor = page.Next
 			s.commit(write(fmt.Sprint("new-", n), 0, created(at(100+n))))
 		}
-		if got != "fedcba" {
-			s.Errorf("pages hold %q", got)
-		}
+		require.Equal(s, "fedcba", got)
 	}},
 	{name: "a strange limit or cursor is refused", run: func(s *suite) {
 		samples(s)
@@ -574,9 +563,8 @@ var listCases = need(hasList, []testCase{
 			{Limit: 5, Cursor: "...."},
 			{Limit: 5, Cursor: "99999999999999999999999999.1"},
 		} {
-			if _, err := s.Store.List(s.ctx, q); err == nil {
-				s.Errorf("%+v is taken", q)
-			}
+			_, err := s.Store.List(s.ctx, q)
+			require.Error(s, err, q)
 		}
 	}},
 })

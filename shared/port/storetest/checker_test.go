@@ -6,11 +6,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -148,39 +147,8 @@ func TestTheCheckerCanFail(t *testing.T) {
 				}
 				found = judge(recordHistory(t.Context(), backends, seed))
 			}
-			if tt.good != (found == "") {
-				t.Errorf("found: %q", found)
-			}
+			require.Equal(t, found == "", tt.good, "found")
 			t.Log(found)
 		})
 	}
-}
-
-// What is found is shown by its shortest beginning.
-func TestWhatIsWrongIsShownShortly(t *testing.T) {
-	w := write("a", 0)
-	ops := []porcupine.Operation{
-		{
-			ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"},
-			Return: 10,
-		},
-		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
-	}
-	w2 := write("a", 1) // under way all the time: it explains nothing, and is shown
-	ops = append(ops, porcupine.Operation{
-		ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5,
-		Output: answer{class: class(port.ErrUnavailable)}, Return: 90,
-	})
-	got := judge(ops)
-	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
-		t.Errorf("what is under way is not shown: %s", got)
-	}
-	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") {
-		t.Errorf("%s", got)
-	}
-}
-
-// A model that is like itself passes, and one that is broken is caught, by a sequence as well.
-func TestSequencesOfTheModel(t *testing.T) {
-	Sequences(t, Options{ListsFinished: true}, func(*testing.T) Backends { return newModel() })
 }

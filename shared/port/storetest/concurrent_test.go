@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -80,9 +82,8 @@ var raceCases = []testCase{
 			}
 		})
 		records, _ := s.Store.Load(s.ctx, []string{"a"})
-		if got, want := string(records[0].Document), fmt.Sprint(s.options.Races*each); got != want {
-			s.Errorf("counted to %s, want %s", got, want)
-		}
+		got, want := string(records[0].Document), fmt.Sprint(s.options.Races*each)
+		require.Equal(s, want, got)
 	}},
 	{
 		name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)",
@@ -133,9 +134,7 @@ var raceCases = []testCase{
 			}
 			close(done)
 			readers.Wait()
-			if won != tasks {
-				s.Errorf("%d tasks were created %d times", tasks, won)
-			}
+			require.Equal(s, tasks, won)
 		},
 	},
 	{name: "the index, read while tasks move, names none twice in a page", run: func(s *suite) {
@@ -234,9 +233,7 @@ func (s *suite) race(write func(i int) port.Write, loses error) int {
 			s.Errorf("writer %d: %v, want %v", i, err, loses)
 		}
 	}
-	if won < 0 {
-		s.Fatalf("no writer won: %v", errs)
-	}
+	require.GreaterOrEqual(s, won, 0, "no writer won")
 	s.holds(write(won).Record)
 	return won
 }

@@ -2,8 +2,9 @@ package storetest_test
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -115,9 +116,8 @@ func (c operationUnderFaults) cases() []testCase {
 			s.Inject(lasting(Throttle)...)
 			got := c.do(s.ctx, s.Backends)
 			s.Inject()
-			if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
-				s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
-			}
+			require.Contains(s, got, port.ErrUnavailable.Error())
+			require.NotContains(s, got, "success")
 		},
 	})
 	return cases

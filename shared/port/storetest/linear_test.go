@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -31,9 +32,8 @@ func Linearizable(t *testing.T, make Make) {
 	histories := 20
 	if text := os.Getenv(HistoriesVariable); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			t.Fatalf("%s=%q: give a number of histories, 1 or more", HistoriesVariable, text)
-		}
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, n, 1)
 		histories = n
 	}
 	calls := 0
@@ -53,9 +53,7 @@ func Linearizable(t *testing.T, make Make) {
 				doubts++
 			}
 		}
-		if wrong := judge(h); wrong != "" {
-			t.Fatalf("history %d: %s", seed, wrong)
-		}
+		require.Empty(t, judge(h), seed)
 	}
 	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls,
 		doubts)
@@ -161,7 +159,7 @@ var linear = (&porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a.(row).show() == b.(row).show() },
 }).ToModel()
 
-// judge returns the fault of a history, with its shortest wrong beginning.
+// judge returns the fault of a history, with all calls for the task.
 func judge(history []porcupine.Operation) string {
 	tasks := map[string][]porcupine.Operation{}
 	for _, op := range history {
@@ -176,35 +174,15 @@ func judge(history []porcupine.Operation) string {
 		case porcupine.Unknown:
 			return fmt.Sprintf("task %q: not decided within a minute, %d calls", id, len(ops))
 		}
-		n := 1
-		for n < len(ops) && porcupine.CheckOperations(linear, beginning(ops, n)) {
-			n++
-		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "task %q: no order of these calls gives these answers (begin, end, client)", id)
-		for _, op := range beginning(ops, n) {
+		for _, op := range ops {
 			fmt.Fprintf(&b, "\n  %9d %9d  %d  %s", op.Call, op.Return, op.ClientId,
 				describe(op.Input.(question), op.Output.(answer)))
 		}
 		return b.String()
 	}
 	return ""
-}
-
-// beginning returns the first n calls to end, and the calls that others had begun by then. These had no
-// result yet, so that a write among them may have happened or not.
-func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
-	part := slices.Clone(ops[:n])
-	for _, op := range ops[n:] {
-		if q := op.Input.(question); q.write == nil || op.Call >= ops[n-1].Return {
-			continue
-		}
-		if a := op.Output.(answer); !a.doubt() {
-			op.Output = answer{class: class(errDoubt), found: "later: " + a.class}
-		}
-		part = append(part, op)
-	}
-	return part
 }
 
 func describe(q question, a answer) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -321,9 +322,7 @@ func (s *suite) same(operations ...operation) {
 	s.Helper()
 	for _, do := range operations {
 		want := do(s.ctx, s.model)
-		if got := do(s.ctx, s.Backends); got != want {
-			s.Fatalf("the adapter answers\n%s\nthe model\n%s", got, want)
-		}
+		require.Equal(s, want, do(s.ctx, s.Backends))
 	}
 }
 
@@ -374,9 +373,7 @@ func (s *suite) commit(writes ...port.Write) {
 // answers checks the adapter's answer alone.
 func (s *suite) answers(do operation, want string) {
 	s.Helper()
-	if got := do(s.ctx, s.Backends); got != want {
-		s.Errorf("the answer is %s, want %s", got, want)
-	}
+	require.Equal(s, want, do(s.ctx, s.Backends))
 }
 
 // holds checks the adapter's record alone.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -41,11 +43,9 @@ var definitionCases = need(hasDefinitions, []testCase{
 	}},
 	{name: "many put the same at once", run: func(s *suite) {
 		data := document(5000)
-		if got := s.together(func(int) operation {
+		require.Equal(s, s.options.Races, s.together(func(int) operation {
 			return puts(core.DefinitionHash(data), data)
-		}); got["success"] != s.options.Races {
-			s.Errorf("%v", got)
-		}
+		})["success"])
 		s.answers(defines(core.DefinitionHash(document(5000))), "success "+text(document(5000)))
 	}},
 })
@@ -112,9 +112,8 @@ var leaseCases = need(hasLeases, []testCase{
 			got := s.together(func(i int) operation {
 				return acquires("l", fmt.Sprint("owner-", i), at(round*60), 30*time.Second)
 			})
-			if got["success true"] != 1 || got["success false"] != s.options.Races-1 {
-				s.Fatalf("round %d: %v", round, got)
-			}
+			require.Equal(s, 1, got["success true"], round)
+			require.Equal(s, s.options.Races-1, got["success false"], round)
 		}
 	}},
 })
@@ -174,9 +173,8 @@ var ledgerCases = need(hasLedger, []testCase{
 			got := s.together(func(i int) operation {
 				return moves(port.LedgerEntry{Key: fmt.Sprint("k", round), State: "started", Attempt: i})
 			})
-			if got["success"] != 1 || got[class(port.ErrConflict)] != s.options.Races-1 {
-				s.Fatalf("round %d: %v", round, got)
-			}
+			require.Equal(s, 1, got["success"], round)
+			require.Equal(s, s.options.Races-1, got[class(port.ErrConflict)], round)
 		}
 	}},
 })
