@@ -146,21 +146,8 @@ func TestSubmitToAStackChecksTheSchema(t *testing.T) {
 
 func TestStackFlags(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	for _, x := range []struct {
-		code failure.Code
-		args string
-		want string
-	}{
-		{
-			failure.Usage, "show o --stack Shop --server http://127.0.0.1:1",
-			"--stack and --server are given together",
-		},
-		{failure.Usage, "show o --region eu-central-1", "--region is that of a stack"},
-		{failure.Usage, "workflow list --stack Shop", "unknown flag: --stack"},
-		{failure.NotFound, "show o --stack Shpo --region eu-central-1", "no such stack"},
-	} {
-		onStack(w, "").run(t, strings.Fields(x.args)...).want(t, x.code, x.want)
-	}
+	onStack(w, "").run(t, "show", "o", "--stack", "Shpo", "--region", "eu-central-1").want(t, failure.NotFound,
+		"no such stack")
 	for _, x := range []struct {
 		code failure.Code
 		err  error
