@@ -36,13 +36,13 @@ func (a *App) completion() *cobra.Command {
 		root := cmd.Root()
 		switch given[0] {
 		case "bash":
-			return Written(root.GenBashCompletionV2(a.Streams.Out, true))
+			return root.GenBashCompletionV2(a.Streams.Out, true)
 		case "zsh":
-			return Written(root.GenZshCompletion(a.Streams.Out))
+			return root.GenZshCompletion(a.Streams.Out)
 		case "fish":
-			return Written(root.GenFishCompletion(a.Streams.Out, true))
+			return root.GenFishCompletion(a.Streams.Out, true)
 		case "powershell":
-			return Written(root.GenPowerShellCompletionWithDesc(a.Streams.Out))
+			return root.GenPowerShellCompletionWithDesc(a.Streams.Out)
 		}
 		return failure.New(failure.Usage, "give bash, zsh, fish or powershell", "there are no completions for %.40q",
 			given[0])

@@ -130,7 +130,7 @@ func (r *report) answered(l submitLine) {
 		}
 		r.taken = append(r.taken, l)
 		if r.app.JSON() && !r.wait {
-			r.line(l)
+			r.app.PrintLine(l)
 		}
 		r.unattended(l)
 	}
@@ -148,13 +148,9 @@ func (r *report) unattended(l submitLine) {
 	}
 }
 
-func (r *report) line(l submitLine) {
-	_ = r.app.PrintLine(l) // app.Execute reports a failed write.
-}
-
 func (r *report) problem(l submitLine) {
 	if r.app.JSON() {
-		r.line(l)
+		r.app.PrintLine(l)
 		return
 	}
 	where := l.File
@@ -212,7 +208,7 @@ func (r *report) ended(i int, task view.Task) {
 	r.taken[i] = l
 	switch {
 	case r.app.JSON():
-		r.line(l)
+		r.app.PrintLine(l)
 	case task.State != core.Processed && !r.single():
 		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
 			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
