@@ -63,7 +63,7 @@ func (a *App) complete(s Offer, most int) cobra.CompletionFunc {
 			return s.Files, cobra.ShellCompDirectiveFilterFileExt
 		case s.Complete == "workflows":
 			words = a.workflowNames(ctx)
-		case s.Complete != "" && len(given) == 0,
+		case s.Complete == "steps" && len(given) == 0,
 			s.Complete == "orders" && (most == 0 || len(given) < most):
 			return a.someOrders(ctx), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		case s.Complete == "steps" && len(given) == 1:

@@ -179,6 +179,7 @@ func TestDynamicCompletion(t *testing.T) {
 		"answer asking approve":             ":4\n",
 		"init":                              ":16\n",
 		"submit":                            "jsonl\n",
+		"agent new":                         ":4\n",
 		"agent test --earns":                "fenced\n",
 		"dev --agents":                      "yaml\nyml\n:8\n",
 		"dev --data":                        ":16\n",
