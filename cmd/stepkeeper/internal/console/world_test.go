@@ -330,10 +330,16 @@ func ids(prefix string, n int) []string {
 	return all
 }
 
-func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+// pagesOf returns the console of a client's deployment.
+func pagesOf(c *client.Client) http.Handler {
+	return console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet})
+}
 
-func request(t *testing.T, path string) *http.Request {
+// shown returns a page of a console, which has this status.
+func shown(t *testing.T, h http.Handler, path string, status int) string {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-	return r.WithContext(t.Context())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	require.Equal(t, status, w.Code, path)
+	return w.Body.String()
 }
