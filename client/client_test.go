@@ -660,6 +660,18 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	}
 }
 
+// A caller may stop to follow an order, and end the context, with the same version.
+func TestFollowEndsWithItsContext(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	ctx, cancel := context.WithCancel(r.ctx)
+	for _, err := range r.client.Follow(ctx, "o") {
+		require.NoError(t, err)
+		cancel()
+		break
+	}
+}
+
 // Changes come after changes. After a lost connection, the stream is opened again, and there is one signal more.
 func TestChangesOverABrokenConnection(t *testing.T) {
 	r := newRig(t)

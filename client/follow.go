@@ -30,7 +30,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 				seen, over, err = c.followOnce(ctx, id, seen, yield)
 				return struct{}{}, err
 			})
-			if err != nil {
+			if err != nil && !over { // the caller may have ended ctx with its last look
 				yield(nil, err)
 				return
 			}

@@ -130,42 +130,56 @@ func (a *App) Page() render.Page {
 	return render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 }
 
+// Print writes a text, or doc as an indented JSON document if the output is JSON.
+func (a *App) Print(doc any, format string, args ...any) {
+	if a.JSON() {
+		a.PrintJSON(doc)
+		return
+	}
+	fmt.Fprintf(a.Streams.Out, format, args...)
+}
+
 // PrintJSON writes v to the output as an indented JSON document.
-func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "  ")) }
+func (a *App) PrintJSON(v any) { _ = encode(a.Streams.Out, v, "  ") }
 
 // PrintLine writes v to the output as one line of JSON.
-func (a *App) PrintLine(v any) error { return Written(encode(a.Streams.Out, v, "")) }
+func (a *App) PrintLine(v any) { _ = encode(a.Streams.Out, v, "") }
 
 // PrintList writes one line of JSON for each element if the output is JSON. Otherwise it writes a table with
 // one row for each element.
-func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) error {
+func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) {
 	rows := make([][]string, len(all))
 	for i := range all {
-		if !a.JSON() {
+		if a.JSON() {
+			a.PrintLine(all[i])
+		} else {
 			rows[i] = row(&all[i])
-		} else if err := a.PrintLine(all[i]); err != nil {
-			return err
 		}
 	}
 	if !a.JSON() {
 		render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
 	}
-	return nil
 }
 
+// PrintReady writes the line that scripts wait for. If it cannot be written, the command goes on and warns.
+func (a *App) PrintReady(address string, doc any, text string) {
+	var err error
+	if a.JSON() {
+		err = encode(a.Streams.Out, doc, "")
+	} else {
+		_, err = fmt.Fprint(a.Streams.Out, text)
+	}
+	if err != nil {
+		a.Warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address, err))
+	}
+}
+
+// encode writes v as JSON. Its error is that of the write, which Execute reports.
 func encode(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(render.CleanJSON(w))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	return enc.Encode(v)
-}
-
-// Written wraps an error of a write to the output. It returns nil if err is nil.
-func Written(err error) error {
-	if err != nil {
-		return failure.Wrap(err, failure.General, "", "the output could not be written")
-	}
-	return nil
 }
 
 type errorDocument struct {

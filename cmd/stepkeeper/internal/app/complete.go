@@ -36,13 +36,13 @@ func (a *App) completion() *cobra.Command {
 		root := cmd.Root()
 		switch given[0] {
 		case "bash":
-			return Written(root.GenBashCompletionV2(a.Streams.Out, true))
+			return root.GenBashCompletionV2(a.Streams.Out, true)
 		case "zsh":
-			return Written(root.GenZshCompletion(a.Streams.Out))
+			return root.GenZshCompletion(a.Streams.Out)
 		case "fish":
-			return Written(root.GenFishCompletion(a.Streams.Out, true))
+			return root.GenFishCompletion(a.Streams.Out, true)
 		case "powershell":
-			return Written(root.GenPowerShellCompletionWithDesc(a.Streams.Out))
+			return root.GenPowerShellCompletionWithDesc(a.Streams.Out)
 		}
 		return failure.New(failure.Usage, "give bash, zsh, fish or powershell", "there are no completions for %.40q",
 			given[0])
@@ -63,7 +63,7 @@ func (a *App) complete(s Offer, most int) cobra.CompletionFunc {
 			return s.Files, cobra.ShellCompDirectiveFilterFileExt
 		case s.Complete == "workflows":
 			words = a.workflowNames(ctx)
-		case s.Complete != "" && len(given) == 0,
+		case s.Complete == "steps" && len(given) == 0,
 			s.Complete == "orders" && (most == 0 || len(given) < most):
 			return a.someOrders(ctx), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		case s.Complete == "steps" && len(given) == 1:

@@ -17,7 +17,9 @@ import (
 // Execute runs the command that args select and returns the exit code. It writes an error with advice to
 // standard error.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
-	out := &output{w: a.Streams.Out}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out := &output{w: a.Streams.Out, failed: stop}
 	a.Streams.Out = out
 	a.Streams.In = &interruptible{ctx, a.Streams.In}
 	root.SetIn(a.Streams.In)
@@ -28,11 +30,14 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	started := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		started = true
+		if cmd.Annotations[Serves] != "" {
+			out.failed = func() {}
+		}
 		return a.setUp(cmd)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if out.err != nil && cmd.Annotations[Serves] == "" {
-		err = a.unwritten(out.err, err)
+		err = failure.Wrap(out.err, failure.General, "", "the output could not be written")
 	}
 	if err == nil {
 		return failure.OK
@@ -65,34 +70,26 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// output is a writer that records the first error. A command that prints text therefore need not check each
-// write.
+// output is a writer that records the first error, and ends the command then. A command therefore need not check its
+// writes.
 type output struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	err    error
+	failed func()
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
-	if o.err == nil {
+	if err != nil && o.err == nil {
 		o.err = err
+		o.failed()
 	}
 	return n, err
 }
 
-// Serves is the annotation of commands that serve requests. For these commands, Execute does not report a
-// failed write to the output.
+// Serves is the annotation of commands that serve requests. They go on when a write to the output fails, and Execute
+// does not report it.
 const Serves = "serves"
-
-// unwritten returns an error about cause, which is a failed write to the output. The argument err is the
-// command's own error. unwritten first prints err, but not if err is quiet or wraps cause.
-func (a *App) unwritten(cause, err error) error {
-	var f *failure.Error
-	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
-		a.printError(a.Streams.Err, f)
-	}
-	return Written(cause)
-}
 
 func wantsJSON(args []string) bool {
 	for i, arg := range args {

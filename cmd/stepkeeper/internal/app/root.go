@@ -45,7 +45,9 @@ func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	})
 	root.RunE = func(cmd *cobra.Command, given []string) error {
 		if version {
-			return runVersion(a, ReadVersion())
+			v := ReadVersion()
+			a.Print(v, "%s", v)
+			return nil
 		}
 		return runGroup(cmd, given)
 	}

@@ -39,14 +39,6 @@ func ReadVersion() Version {
 	return v
 }
 
-func runVersion(a *App, v Version) error {
-	if a.JSON() {
-		return a.PrintJSON(v)
-	}
-	_, err := fmt.Fprint(a.Streams.Out, v)
-	return Written(err)
-}
-
 // String returns the text that `stepkeeper --version` prints.
 func (v Version) String() string {
 	text := "stepkeeper " + v.Version + "\n"

@@ -109,12 +109,10 @@ func runAgentNew(o *agentOptions) error {
 	case err != nil:
 		return failure.Wrap(err, failure.General, "", "the files of agent %s cannot be written", o.agent.Name)
 	}
-	if o.app.JSON() {
-		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
-	}
-	fmt.Fprintf(o.app.Streams.Out, "wrote the agent %s to %s: %s\n\nNow make %s call your service, and try "+
-		"it:\n\n  cd %s\n  %s\n\nREADME.md says how to run it.\n", o.agent.Name, o.dir,
-		strings.Join(files, ", "), serviceFile[o.agent.Language], message.Quoted(o.dir), strings.Join(tryIt(o.agent), "\n  "))
+	o.app.Print(written{Agent: o.agent.Name, Folder: o.dir, Files: files},
+		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
+			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
+		serviceFile[o.agent.Language], message.Quoted(o.dir), strings.Join(tryIt(o.agent), "\n  "))
 	return nil
 }
 
@@ -158,15 +156,11 @@ var agentValidateText = app.Text{
 func newAgentValidate(a *app.App) *cobra.Command {
 	return a.Command(agentValidateText, nil, func(_ *cobra.Command, given []string) error {
 		c, err := checkAgents(a, given[0])
-		if err != nil {
-			return err
+		if err == nil {
+			a.Print(c, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"), view.Count(len(c.Agents), "agent"),
+				strings.Join(c.Agents, ", "))
 		}
-		if a.JSON() {
-			return a.PrintJSON(c)
-		}
-		fmt.Fprintf(a.Streams.Out, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"),
-			view.Count(len(c.Agents), "agent"), strings.Join(c.Agents, ", "))
-		return nil
+		return err
 	})
 }
 

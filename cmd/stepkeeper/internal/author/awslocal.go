@@ -1,7 +1,6 @@
 package author
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -203,16 +202,18 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
 	}
-	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs, assembly.Template})
+	o.print(localStack{assembly.Stack, endpoint, c.Region, outputs, assembly.Template})
+	return nil
 }
 
-func (o *deployOptions) print(deployed localStack) error {
+func (o *deployOptions) print(deployed localStack) {
 	if o.app.JSON() {
-		return o.app.PrintJSON(deployed)
+		o.app.PrintJSON(deployed)
+		return
 	}
-	var b bytes.Buffer
+	out := o.app.Streams.Out
 	described, _ := deployed.template["Outputs"].(map[string]any)
-	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
+	fmt.Fprintf(out, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
 		// The names of the construct's outputs begin with Engine. An application needs only one of these
@@ -221,13 +222,11 @@ func (o *deployOptions) print(deployed localStack) error {
 			output, _ := described[key].(map[string]any)
 			text, _ := output["Description"].(string)
 			line := fmt.Sprintf("  %-20s %s  %s", key, deployed.Outputs[key], text)
-			fmt.Fprintln(&b, strings.TrimRight(line, " "))
+			fmt.Fprintln(out, strings.TrimRight(line, " "))
 		}
 	}
-	fmt.Fprintf(&b, "\nUse it with any AWS SDK or the command line, after\n\n"+
+	fmt.Fprintf(out, "\nUse it with any AWS SDK or the command line, after\n\n"+
 		"  export AWS_ENDPOINT_URL=%[2]s AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s \\\n"+
 		"    AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test\n  stepkeeper --stack %[1]s list\n",
 		deployed.Stack, deployed.Endpoint, deployed.Region)
-	_, err := o.app.Streams.Out.Write(b.Bytes())
-	return app.Written(err)
 }

@@ -20,12 +20,12 @@ func TestDeployedIsPrinted(t *testing.T) {
 	var out bytes.Buffer
 	const queues = "http://127.0.0.1:4566/000000000000/"
 	o := &deployOptions{app: app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv)}
-	require.NoError(t, o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
+	o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
 		"EngineIntakeUrl": queues + "shop-local-EngineIntake", "EngineRepliesUrl": queues + "shop-local-EngineReplies",
 		"StatusUrl": queues + "shop-local-Status",
 	}, cdkapp.Template{"Outputs": map[string]any{
 		"StatusUrl": map[string]any{"Description": "reply-to app"},
-	}}}))
+	}}})
 	for _, want := range []string{
 		"the stack shop-local is deployed", "shop-local-EngineIntake\n", "shop-local-Status  reply-to app\n",
 		"export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \\\n",

@@ -2,7 +2,6 @@ package author
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -59,21 +58,19 @@ func newSwitch(a *app.App, text app.Text,
 		if err != nil {
 			return a.NoStack(err)
 		}
-		if a.JSON() {
-			return a.PrintJSON(done)
-		}
 		state := "paused: off are"
 		next := "start it with `" + a.Program() + " aws resume`"
 		if cmd.Name() == "resume" {
 			state = "running: on are"
 			next = "check it with `" + a.Program() + " doctor`"
 		}
-		_, err = fmt.Fprintf(a.Streams.Out, "the stack %s is %s its schedule and %s; %s\n", a.Stack, state,
-			view.Count(len(done.Queues), "event source mapping"), next)
-		if err == nil && len(done.External) > 0 {
-			_, err = fmt.Fprintf(a.Streams.Out, "external agents are not affected, stop or start their "+
-				"processes yourself: %s\n", strings.Join(done.External, ", "))
+		external := ""
+		if len(done.External) > 0 {
+			external = "external agents are not affected, stop or start their processes yourself: " +
+				strings.Join(done.External, ", ") + "\n"
 		}
-		return app.Written(err)
+		a.Print(done, "the stack %s is %s its schedule and %s; %s\n%s", a.Stack, state,
+			view.Count(len(done.Queues), "event source mapping"), next, external)
+		return nil
 	})
 }

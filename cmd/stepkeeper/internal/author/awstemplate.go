@@ -1,7 +1,6 @@
 package author
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -52,15 +51,12 @@ func newAWSTemplate(a *app.App) *cobra.Command {
 			if err != nil {
 				return failure.Wrap(err, failure.General, "", "the template was not written to %s", out)
 			}
-			if o.app.JSON() {
-				return o.app.PrintJSON(map[string]string{"stack": assembly.Stack, "template": path})
-			}
-			_, err = fmt.Fprintf(o.app.Streams.Out, `wrote %[1]s and the functions' zips. Deploy it with the AWS CLI alone:
+			a.Print(map[string]string{"stack": assembly.Stack, "template": path}, `wrote %[1]s and the functions' zips. Deploy it with the AWS CLI alone:
 
   aws s3 cp %[2]s s3://BUCKET/%[3]s/ --recursive --exclude "*" --include "*.zip"
   aws cloudformation deploy --stack-name %[3]s --template-file %[1]s --s3-bucket BUCKET \
     --capabilities CAPABILITY_NAMED_IAM --parameter-overrides %[4]s=BUCKET %[5]s=%[3]s/
 `, message.Quoted(path), message.Quoted(out), assembly.Stack, cdkapp.ParamBucket, cdkapp.ParamPrefix)
-			return app.Written(err)
+			return nil
 		})
 }

@@ -1,6 +1,7 @@
 package author
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ func newTokenKey(a *app.App) *cobra.Command {
 			return failure.New(failure.Usage, "give it the text of the secret TokenKeysSecret of the "+
 				"stack's outputs, or of a file "+token.FileName, "%v", err)
 		}
-		_, err = a.Streams.Out.Write(keys.Replace(core.TimeOf(a.Now())).Encode())
-		return app.Written(err)
+		fmt.Fprintf(a.Streams.Out, "%s", keys.Replace(core.TimeOf(a.Now())).Encode())
+		return nil
 	})
 }

@@ -84,7 +84,8 @@ func runInit(o *initOptions) error {
 		return notWritten(err, o.dir, "name another folder: stepkeeper init DIR")
 	}
 	if o.app.JSON() {
-		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
+		o.app.PrintJSON(written{Folder: o.dir, Files: files})
+		return nil
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",
@@ -120,13 +121,10 @@ func notWritten(err error, dir, another string) error {
 
 // added prints which files --aws added to a project.
 func (o *initOptions) added(files []string, err error) error {
-	switch {
-	case err != nil:
+	if err != nil {
 		return notWritten(err, o.dir, "move it away, or change it by hand")
-	case o.app.JSON():
-		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
 	}
-	fmt.Fprintf(o.app.Streams.Out, "wrote to %s: %s\n%s", o.dir, strings.Join(files, ", "), awsNext)
+	o.app.Print(written{Folder: o.dir, Files: files}, "wrote to %s: %s\n%s", o.dir, strings.Join(files, ", "), awsNext)
 	return nil
 }
 

@@ -20,7 +20,8 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 		return err
 	}
 	if a.JSON() {
-		return o.printReport(r)
+		a.PrintJSON(o.whole(r))
+		return o.verdict(r)
 	}
 	if err := o.wrong(); err != nil && r.Seeds == 0 {
 		o.printFindings()
@@ -96,13 +97,6 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 		return nil
 	}
 	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
-}
-
-func (o *simulateOptions) printReport(r *simulate.Report) error {
-	if err := o.app.PrintJSON(o.whole(r)); err != nil {
-		return err
-	}
-	return o.verdict(r)
 }
 
 func (o *simulateOptions) verdict(r *simulate.Report) error {
@@ -187,10 +181,9 @@ func (o *simulateOptions) play() error {
 // use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
-		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
-			o.scene), "ends": r.Ends, "choicesMissed": max(0, missed)}); err != nil {
-			return err
-		}
+		o.app.PrintJSON(map[string]any{
+			"story": r.Story, "violation": brokenRuleOf(r.Violation, o.scene), "ends": r.Ends, "choicesMissed": max(0, missed),
+		})
 		return broken(r.Violation)
 	}
 	out := o.app.Streams.Out

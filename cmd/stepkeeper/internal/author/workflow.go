@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,8 +53,8 @@ func NewWorkflow(a *app.App) *cobra.Command {
 	return a.Group(workflowText, newValidate(a), newGraph(a), a.Command(workflowListText, nil,
 		func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) }),
 		a.Command(workflowSchemaText, nil, func(*cobra.Command, []string) error {
-			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
-			return app.Written(err)
+			fmt.Fprintf(a.Streams.Out, "%s\n", source.Schema)
+			return nil
 		}))
 }
 
@@ -229,7 +227,8 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 	if a.JSON() {
 		v := validatedOf(file, def, problems)
 		v.Budget = used
-		return a.PrintLine(v)
+		a.PrintLine(v)
+		return nil
 	}
 	style := a.Streams.Style()
 	for _, p := range problems {
@@ -285,11 +284,8 @@ func runGraph(a *app.App, file string) error {
 		return err
 	}
 	text := workflow.Graph(def)
-	if a.JSON() {
-		return a.PrintJSON(map[string]string{"workflow": def.Name, "mermaid": text})
-	}
-	_, err = io.WriteString(a.Streams.Out, text)
-	return app.Written(err)
+	a.Print(map[string]string{"workflow": def.Name, "mermaid": text}, "%s", text)
+	return nil
 }
 
 func runWorkflowList(ctx context.Context, a *app.App) error {
@@ -298,7 +294,7 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 		return err
 	}
 	style := a.Streams.Style()
-	err = app.PrintList(a, all, []string{"WORKFLOW", "STATE", "HASH"}, func(w *client.Workflow) []string {
+	app.PrintList(a, all, []string{"WORKFLOW", "STATE", "HASH"}, func(w *client.Workflow) []string {
 		switch {
 		case w.Hash == "":
 			return []string{w.Name, style.Bad("broken"), w.Hash}
@@ -307,8 +303,8 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 		}
 		return []string{w.Name, style.Good("in force"), w.Hash}
 	})
-	if err != nil || a.JSON() {
-		return err
+	if a.JSON() {
+		return nil
 	}
 	for _, w := range all {
 		for _, p := range w.Problems {

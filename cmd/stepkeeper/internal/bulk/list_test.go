@@ -1,16 +1,12 @@
 package bulk_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,9 +16,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
-	"github.com/stepkeeper/stepkeeper/dev/api"
-	"github.com/stepkeeper/stepkeeper/dev/embedded"
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -30,46 +23,31 @@ import (
 
 // A plan states for each order what the command would do to it in its present state.
 func TestWhatACommandWouldDo(t *testing.T) {
-	stopped := client.Task{State: core.Error, Error: &view.TaskError{Step: "charge"}}
-	undoing := client.Task{State: core.Error, Phase: core.Undoing, Error: &view.TaskError{Step: "charge"}}
-	for _, c := range []struct {
+	at := func(step string) *view.TaskError { return &view.TaskError{Step: step, Message: "full"} }
+	stopped := client.Task{State: core.Error, Error: at("charge")}
+	for want, c := range map[string]struct {
 		task   client.Task
 		action bulk.Action
-		want   string
 	}{
-		{stopped, bulk.Action{Command: "undo"}, "what it did would be undone"},
-		{stopped, bulk.Action{Command: "cancel"}, "what it did would be undone"},
-		{stopped, bulk.Action{Command: "close"}, "it would end as it stands"},
-		{
-			stopped,
-			bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened},
-			"it would stay in Error, with charge stated as happened",
+		"what it did would be undone": {stopped, bulk.Action{Command: "undo"}},
+		"it would end as it stands":   {stopped, bulk.Action{Command: "close"}},
+		"it would stay in Error, with charge stated as happened": {
+			stopped, bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened},
 		},
-		{
-			stopped,
-			bulk.Action{Command: "resubmit", Step: "charge"},
-			"it would go on, with another input for charge",
+		"it would go on, with another input for charge": {stopped, bulk.Action{Command: "resubmit", Step: "charge"}},
+		"it would go on with charge":                    {stopped, bulk.Action{Command: "resubmit"}},
+		"its undo would go on": {
+			client.Task{State: core.Error, Phase: core.Undoing, Error: at("charge")}, bulk.Action{Command: "resubmit"},
 		},
-		{stopped, bulk.Action{Command: "resubmit"}, "it would go on with charge"},
-		{undoing, bulk.Action{Command: "resubmit"}, "its undo would go on"},
-		{client.Task{State: core.Error}, bulk.Action{Command: "resubmit"}, "it would go on"},
-		{
-			client.Task{State: core.Error, Error: &view.TaskError{Message: "full"}},
-			bulk.Action{Command: "resubmit"},
-			"it would go on",
-		},
-		{
-			client.Task{State: core.Compensated, Error: &view.TaskError{Step: "charge"}},
-			bulk.Action{Command: "resubmit"},
-			"it would start again from the beginning",
+		"it would go on": {client.Task{State: core.Error, Error: at("")}, bulk.Action{Command: "resubmit"}},
+		"it would start again from the beginning": {
+			client.Task{State: core.Compensated, Error: at("charge")}, bulk.Action{Command: "resubmit"},
 		},
 	} {
 		c.task.Accepts = []view.Command{{Command: c.action.Command, Step: c.action.Step, Fact: c.action.Fact}}
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
 		require.NoError(t, err)
-		require.True(t, v.Accepted)
-		require.Equal(t, c.want, v.Reason)
-		require.Equal(t, c.action.Command, v.Command)
+		require.Equal(t, client.Verdict{Command: c.action.Command, Accepted: true, Reason: want}, v)
 		c.task.Accepts = []view.Command{{Command: "other"}}
 		v, err = bulk.Would(t.Context(), nil, &c.task, c.action)
 		require.NoError(t, err)
@@ -108,50 +86,21 @@ func TestWhyAMoveWouldBeRefused(t *testing.T) {
 // A plan gives the reason for which an order takes no command.
 func TestWhyACommandWouldBeRefused(t *testing.T) {
 	child := &view.Parent{OrderID: "p", Step: "all", Index: 2}
-	undo := view.Command{Command: "undo"}
+	later := []view.LaterCommand{{Command: view.Command{Command: "undo"}}}
 	for _, c := range []struct {
-		task   client.Task
-		action bulk.Action
-		want   string
+		task          client.Task
+		command, want string
 	}{
-		{client.Task{State: core.Error, Parent: child}, bulk.Action{Command: "undo"}, "it is a child order"},
-		{
-			client.Task{State: core.Processing, Parent: child},
-			bulk.Action{Command: "cancel"},
-			"it is a child order",
-		},
-		{
-			client.Task{State: core.Compensated, Parent: child},
-			bulk.Action{Command: "resubmit"},
-			"it is a child order",
-		},
-		{
-			client.Task{State: core.Processing},
-			bulk.Action{Command: "undo"},
-			"only an order in Error takes undo; this one is Processing",
-		},
-		{
-			client.Task{State: core.Processed},
-			bulk.Action{Command: "resolve", Step: "a"},
-			"only an order in Error takes resolve; this one is Processed",
-		},
-		{
-			client.Task{State: core.Processing, Parent: child},
-			bulk.Action{Command: "close"},
-			"only an order in Error takes close; this one is Processing",
-		},
-		{
-			client.Task{State: core.Closed},
-			bulk.Action{Command: "resubmit"},
-			"only an order in Error, or a Compensated one, takes resubmit; this one is Closed",
-		},
-		{
-			client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}},
-			bulk.Action{Command: "undo"},
-			"a call may still take effect",
-		},
+		{client.Task{State: core.Error, Parent: child}, "undo", "it is a child order"},
+		{client.Task{State: core.Processing, Parent: child}, "cancel", "it is a child order"},
+		{client.Task{State: core.Compensated, Parent: child}, "resubmit", "it is a child order"},
+		{client.Task{State: core.Processing}, "undo", "only an order in Error takes undo; this one is Processing"},
+		{client.Task{State: core.Processed}, "resolve", "only an order in Error takes resolve; this one is Processed"},
+		{client.Task{State: core.Processing, Parent: child}, "close", "only an order in Error takes close; this one is Processing"},
+		{client.Task{State: core.Closed}, "resubmit", "only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
+		{client.Task{State: core.Error, AcceptsLater: later}, "undo", "a call may still take effect"},
 	} {
-		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
+		v, err := bulk.Would(t.Context(), nil, &c.task, bulk.Action{Command: c.command})
 		require.NoError(t, err)
 		require.False(t, v.Accepted)
 		require.True(t, strings.HasPrefix(v.Reason, c.want), v.Reason)
@@ -255,155 +204,5 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		require.Equal(t, c.stopped != "", len(r.NotSent) > 0, name)
 		require.Len(t, r.Unknown, lost, name)
 		require.Equal(t, 60, len(r.Refused)+len(r.Unknown)+len(r.NotSent), name)
-	}
-}
-
-// flows holds a workflow whose call is refused until its service is fixed, and workflows that are its
-// parents.
-var flows = map[string]string{
-	"one": `workflow: one
-steps:
-  charge: {agent: shop, operation: charge, input: {n: 1}, timeout: 1s, onFailure: stop, undo: refund, grade: fenced}
-`,
-	"many": `workflow: many
-steps:
-  all: {each: "${ order.items }", workflow: one, input: {n: "${ item }"}}
-  ship: {agent: shop, operation: ship, input: {n: 1}, timeout: 1s, grade: fenced, undo: none, after: [all], onFailure: undo}
-`,
-	"nested": `workflow: nested
-steps:
-  inner: {each: "${ order.items }", workflow: many, input: {items: [1]}}
-`,
-}
-
-// site is a server with a service that refuses the calls of some operations.
-type site struct {
-	*testing.T
-	client  *client.Client
-	refuses atomic.Pointer[string]
-}
-
-func newSite(t *testing.T) *site {
-	t.Helper()
-	s := &site{T: t}
-	dir := t.TempDir()
-	for name, text := range flows {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
-	}
-	run := func(_ context.Context, c worker.Call) (any, error) {
-		if c.Name == *s.refuses.Load() {
-			return nil, worker.Permanent(errors.New("no"))
-		}
-		return nil, nil
-	}
-	s.refusing("charge")
-	r, err := embedded.Open(t.Context(), embedded.Options{
-		Data: t.TempDir(), Workflows: dir, SweepEvery: 50 * time.Millisecond,
-		Log:        slog.New(slog.DiscardHandler),
-		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: run}}},
-	})
-	require.NoError(t, err)
-	server := httptest.NewServer(api.New(api.Config{Backend: r}))
-	t.Cleanup(func() {
-		server.Close()
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s.client, err = client.New(server.URL)
-	require.NoError(t, err)
-	return s
-}
-
-func (s *site) refusing(operation string) { s.refuses.Store(&operation) }
-
-func (s *site) submit(workflow, id string) {
-	s.Helper()
-	o := client.Order{ID: id, Workflow: workflow, Content: map[string]any{"items": []int{7}}}
-	_, err := s.client.Submit(s.Context(), o)
-	require.NoError(s, err)
-}
-
-// until waits until an order exists and is in the state.
-func (s *site) until(id string, state core.State) {
-	s.Helper()
-	for {
-		o, err := s.client.Get(s.Context(), id)
-		if err == nil && o.State == state {
-			return
-		}
-		if err != nil {
-			require.ErrorIs(s, err, client.ErrNotFound)
-		}
-		select {
-		case <-s.Context().Done():
-			s.Fatal("the test has ended before ", id, " is ", state)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// run lists the orders in Error, sends the command, and returns the plan and the result for each order.
-func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
-	s.Helper()
-	a.By = "ada"
-	a.Reason = "fixed"
-	where := bulk.Where{"state": "error"}
-	plan, err := bulk.Select(s.Context(), s.client, where, a, bulk.Unseen)
-	require.NoError(s, err)
-	file := filepath.Join(s.TempDir(), "list.jsonl")
-	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}
-	name := "bulk-" + a.Command + "-20260301-120000"
-	require.NoError(s, bulk.Create(file, bulk.Header{
-		Bulk: name, Action: a, Where: where, Made: time.Now(),
-		Pace: pace,
-	}, plan))
-	l, err := bulk.Open(file)
-	require.NoError(s, err)
-	r, err = l.Run(s.Context(), s.client, nil)
-	require.NoError(s, errors.Join(err, l.Close()))
-	return plan, r
-}
-
-// For each kind of order: a command that the plan shows as accepted is accepted, and a resubmit works for all
-// of them.
-func TestEveryKindOfOrder(t *testing.T) {
-	long := strings.Repeat("x", 128)
-	for _, command := range []string{"resubmit", "undo", "cancel", "close", "move"} {
-		s := newSite(t)
-		kinds := []string{"o.1_a-Z", "tenant:7", long, "p~all~0", "nested~inner~0~all~0", "again~all~0.1"}
-		s.refusing("ship")
-		s.submit("many", "again")
-		s.until("again", core.Compensated)
-		s.refusing("charge")
-		v, err := s.client.Resubmit(t.Context(), "again")
-		require.NoError(t, err)
-		require.True(t, v.Accepted, command)
-		for _, id := range kinds[:3] {
-			s.submit("one", id)
-		}
-		s.submit("many", "p")
-		s.submit("nested", "nested")
-		for _, id := range kinds {
-			s.until(id, core.Error)
-		}
-		s.refusing("")
-		a := bulk.Action{Command: command}
-		if command == "move" {
-			a.Definition = "latest"
-		}
-		plan, r := s.run(a)
-		accepted := 0
-		for _, o := range plan {
-			if o.Result != bulk.Refused {
-				accepted++
-			}
-		}
-		require.Len(t, plan, len(kinds), command)
-		require.Len(t, r.Fixed, accepted, command)
-		require.Empty(t, slices.Concat(r.Unknown, r.NotSent, r.Again), command)
-		if command == "resubmit" {
-			require.Equal(t, len(kinds), accepted, command)
-		}
 	}
 }

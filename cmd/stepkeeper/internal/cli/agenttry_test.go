@@ -84,26 +84,19 @@ func TestAgentTry(t *testing.T) {
 	require.Equal(t, "plain", decodeLines(t, r.out)[0]["grade"])
 }
 
-func TestAgentTryRefusals(t *testing.T) {
-	for _, c := range []struct {
-		flags string
-		code  failure.Code
-		says  string
+// What is wrong shows only while the agent is tried. TestRefusedCallsSayWhatToDo has the calls that begin no trial.
+func TestAgentTryEnds(t *testing.T) {
+	for flags, x := range map[string]struct {
+		code failure.Code
+		says string
 	}{
-		{"--effects=x", failure.Usage, "--do charge"},
-		{"--do=lend", failure.Usage, "--effects"},
-		{"--do=lend --effects=x --input={", failure.Usage, "is no JSON"},
-		{"--do=lend --effects=x --earns=best", failure.Usage, `--earns cannot be "best"`},
-		{"--do=lend --effects=false -- sleep 60", failure.General, "the command of --effects failed"},
-		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
-		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
-		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},
-		{
-			"--do=lend --timeout=10ms --call-timeout=1ms --effects=echo${IFS}0", failure.General,
-			"did not finish with its requests",
-		},
+		"--effects=false -- sleep 60":                             {failure.General, "the command of --effects failed"},
+		"--effects=pwd -- sleep 60":                               {failure.General, "must print a number"},
+		"--effects=:;echo${IFS}0 -- true":                         {failure.General, "process has ended"},
+		"--effects=x -- no-such-program-at-all":                   {failure.Usage, "cannot be started"},
+		"--timeout=10ms --call-timeout=1ms --effects=echo${IFS}0": {failure.General, "did not finish with its requests"},
 	} {
-		call{}.run(t, append([]string{"agent", "test", "desk"}, strings.Fields(c.flags)...)...).want(t,
-			c.code, c.says)
+		call{}.run(t, append([]string{"agent", "test", "desk", "--do=lend"}, strings.Fields(flags)...)...).want(t,
+			x.code, x.says)
 	}
 }

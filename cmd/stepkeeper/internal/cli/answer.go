@@ -10,7 +10,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -18,7 +17,7 @@ import (
 )
 
 type answerOptions struct {
-	orderCommand
+	*orderCommand
 	event bool // true if the argument names an event instead of a step
 	value string
 	round int    // round of the step; 0 means the present round
@@ -41,7 +40,7 @@ var answerText = app.Text{
 }
 
 func newAnswer(a *app.App) *cobra.Command {
-	o := &answerOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "answer"}}}
+	o := &answerOptions{orderCommand: newOrderCommand(a, "answer")}
 	flags := []app.Flag{
 		{
 			In: app.AnswerFlags, Name: "event", To: &o.event,
@@ -56,7 +55,8 @@ func newAnswer(a *app.App) *cobra.Command {
 			Text: "answer with a `token`, the last part of a link; it names the step and the person, so leave STEP out",
 		},
 	}
-	return o.orderCmd(answerText, "answer", flags, func(ctx context.Context) error {
+	return a.Command(answerText, o.flags("answer", flags), func(cmd *cobra.Command, given []string) error {
+		o.ids = given
 		if n := len(o.ids); o.token == "" && n == 3 {
 			o.action.Step = o.ids[1]
 		} else if o.token == "" || n == 3 {
@@ -65,7 +65,10 @@ func newAnswer(a *app.App) *cobra.Command {
 		}
 		o.value = o.ids[len(o.ids)-1]
 		o.ids = o.ids[:1]
-		return runAnswer(ctx, o)
+		if err := o.check(); err != nil {
+			return err
+		}
+		return o.each(cmd.Context(), o.send)
 	})
 }
 
@@ -86,16 +89,9 @@ func (o *answerOptions) check() error {
 	return o.checkOrders()
 }
 
-func runAnswer(ctx context.Context, o *answerOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	return o.each(ctx, o.one)
-}
-
-// one sends the answer to an order. A value for an event is sent as JSON if the value is valid JSON. Any
+// send sends the answer to an order. A value for an event is sent as JSON if the value is valid JSON. Any
 // other value is sent as a string.
-func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
+func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	task, err := c.Get(ctx, id)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/golden"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
@@ -31,14 +29,6 @@ func asking(b *backend) {
 			},
 		}, {Name: "pay", State: core.Pending}},
 	})
-}
-
-func TestQuestionIsShown(t *testing.T) {
-	b := newBackend(noon)
-	asking(b)
-	r := call{server: serve(t, b).URL}.run(t, "show", "asking")
-	r.want(t, failure.OK)
-	golden.Assert(t, r.out, "show-asking.txt")
 }
 
 // The values of an approval are words; that of an event is JSON, if it is JSON.
@@ -115,30 +105,6 @@ func TestAnswerWithAToken(t *testing.T) {
 			require.Equal(t, given, sent.Token)
 			require.Empty(t, sent.By)
 			require.Equal(t, x.value, string(sent.Value))
-		})
-	}
-}
-
-func TestAnswerRefused(t *testing.T) {
-	b := newBackend(noon)
-	asking(b)
-	fill(b)
-	b.refuse = "step approve was decided: \"no\" by alice"
-	c := call{server: serve(t, b).URL}
-	for args, x := range map[string]struct {
-		code failure.Code
-		want string
-	}{
-		"asking approve yes":            {failure.Refused, "asking: answer refused: step approve was decided"},
-		"asking pay yes":                {failure.NotFound, "its approvals and events: approve"},
-		"running charge yes":            {failure.NotFound, "order running has no approval or event"},
-		"missing approve yes":           {failure.NotFound, "there is no order missing"},
-		"asking approve yes --round -1": {failure.Usage, "out of range"},
-		"asking yes --token x --by ann": {failure.Usage, "the token says the step and who answers"},
-		"asking yes --token x --event":  {failure.Usage, "leave --by and --event out"},
-	} {
-		t.Run(args, func(t *testing.T) {
-			c.run(t, append([]string{"answer"}, strings.Fields(args)...)...).want(t, x.code, x.want)
 		})
 	}
 }

@@ -39,14 +39,14 @@ func newApprovals(a *app.App) *cobra.Command {
 				}
 				return open, err
 			})
-		if err == nil && len(open) == 0 && !a.JSON() {
-			fmt.Fprintln(a.Streams.Err, "no approval is open")
-			return nil
-		}
 		if err != nil {
 			return err
 		}
-		return app.PrintList(a, open, []string{
+		if len(open) == 0 && !a.JSON() {
+			fmt.Fprintln(a.Streams.Err, "no approval is open")
+			return nil
+		}
+		app.PrintList(a, open, []string{
 			"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL",
 			"QUESTION",
 		},
@@ -61,6 +61,7 @@ func newApprovals(a *app.App) *cobra.Command {
 					render.Moment(q.Until), render.Cut(render.Clean(q.Question), 60),
 				}
 			})
+		return nil
 	})
 }
 

@@ -31,8 +31,13 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
 		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
 	}
-	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
-		message.Schema, quoted(id), quoted(workflow), data))
+	whole, err := rawjson.Marshal(map[string]any{
+		"schema": message.Schema, "orderId": id, "workflow": workflow, "order": json.RawMessage(data),
+	})
+	if err != nil {
+		return message.SubmitOrder{}, err
+	}
+	return message.DecodeSubmit(whole)
 }
 
 // envelopeHint returns a fix for a record that seems to be an order without an envelope. It returns "" for
@@ -46,12 +51,4 @@ func envelopeHint(data []byte) string {
 		return ""
 	}
 	return "; if it is the order itself, name its workflow with --workflow NAME"
-}
-
-func quoted(text string) []byte {
-	b, err := json.Marshal(text)
-	if err != nil { // Marshal never fails for a string.
-		return []byte(`""`)
-	}
-	return b
 }

@@ -71,11 +71,8 @@ func (s *selection) flags() []app.Flag {
 	}
 }
 
-// selectable returns the cobra command for a command to orders that the user names by their IDs, or selects by
-// --where. The flags in single belong to named orders, and those in both to either.
-func (o *orderCommand) selectable(text app.Text, single, both []app.Flag,
-	run func(context.Context) error,
-) *cobra.Command {
+// selectable returns the cobra command. The flags in single belong to named orders, and those in both to either.
+func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra.Command {
 	text.Reach = eachOrder
 	pace := o.many.flags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
@@ -103,7 +100,7 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag,
 		if err := foreign(cmd, pace, "orders that --where selects"); err != nil {
 			return err
 		}
-		return run(cmd.Context())
+		return o.run(cmd.Context())
 	})
 }
 
@@ -186,7 +183,8 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 			"selects orders in Error unless it names a state", "no order matches, so nothing was sent")
 	}
 	if o.dryRun {
-		return o.printPlan(orders)
+		o.printPlan(orders)
+		return nil
 	}
 	if err := o.confirmMany(orders); err != nil {
 		return err
@@ -233,9 +231,7 @@ func work(ctx context.Context, a *app.App, c *client.Client, journal string) err
 // reportMany prints the results. If an order was not fixed, reportMany returns an error with the code Refused.
 func reportMany(a *app.App, journal string, r *bulk.Report) error {
 	if a.JSON() {
-		if err := a.PrintLine(r); err != nil {
-			return err
-		}
+		a.PrintLine(r)
 	} else {
 		style := a.Streams.Style()
 		line := func(what string, ids []string) {
@@ -287,12 +283,12 @@ func some(ids []string) string {
 }
 
 // printPlan prints what would happen to each order of a dry run.
-func (o *orderCommand) printPlan(orders []bulk.Order) error {
+func (o *orderCommand) printPlan(orders []bulk.Order) {
 	a := o.app
 	if !a.JSON() {
 		fmt.Fprintf(a.Streams.Out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
 		printGroups(a.Streams.Out, orders)
-		return nil
+		return
 	}
 	for i := range orders {
 		d := &orders[i]
@@ -302,11 +298,8 @@ func (o *orderCommand) printPlan(orders []bulk.Order) error {
 		if !line.Accepted {
 			line.Exit = failure.Refused
 		}
-		if err := a.PrintLine(line); err != nil {
-			return err
-		}
+		a.PrintLine(line)
 	}
-	return nil
 }
 
 // printGroups prints how many orders have each expected effect.

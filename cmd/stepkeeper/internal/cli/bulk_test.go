@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,83 +34,19 @@ func bulkOver(t *testing.T) (*backend, call) {
 	return b, call{server: serve(t, b).URL}
 }
 
-func TestBulkSelectsOrders(t *testing.T) {
-	_, c := bulkOver(t)
-	for where, want := range map[string][]string{
-		"state=error":               {"stopped", "other"},
-		"step=zone":                 {"stopped"},
-		"workflow=order":            {"other"},
-		"workflow=order,step=zone":  nil,
-		"state=processed,older=7d":  nil,
-		"state=Compensated":         nil,
-		"code=http-422,step=charge": {"other"},
-		"id=st":                     {"stopped"},
-	} {
-		t.Run(where, func(t *testing.T) {
-			r := c.run(t, "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
-			if want == nil {
-				r.want(t, failure.NotFound, "no order matches")
-				return
-			}
-			r.want(t, failure.OK)
-			var reported []string
-			for _, d := range decodeLines(t, r.out) {
-				reported = append(reported, d["orderId"].(string))
-				require.Equal(t, true, d["accepted"])
-				require.Equal(t, true, d["dryRun"])
-			}
-			require.Equal(t, want, reported)
-		})
-	}
-}
-
-// A dry run, an unanswered question and a selection of nothing send no command, and write no file.
+// An unanswered question sends no command and writes no file. TestRefusedCallsSayWhatToDo has the selections of nothing.
 func TestBulkSendsNothing(t *testing.T) {
 	b, c := bulkOver(t)
-	for name, x := range map[string]struct {
-		args string
-		in   string // answer at a terminal; "" is no terminal
-		code failure.Code
-		says []string
-	}{
-		"a dry run": {
-			"resubmit --where step=zone --reason fixed --dry-run", "", failure.OK,
-			[]string{"dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped"},
-		},
-		"a dry run of what would be refused": {
-			"undo --where state=processed --reason wrong --dry-run", "", failure.OK,
-			[]string{"refused: only an order in Error takes undo; this one is Processed: processed"},
-		},
-		"an unknown workflow": {
-			"resubmit --where workflow=ordre --reason fixed --dry-run", "", failure.NotFound,
-			[]string{`there is no workflow "ordre"`, "did you mean order?"},
-		},
-		"no order": {
-			"resubmit --where step=nothing --reason fixed --yes", "", failure.NotFound,
-			[]string{"no order matches"},
-		},
-		"no terminal, and no --yes": {
-			"close --where state=Error --reason fixed", "", failure.Usage,
-			[]string{"selected: 2 orders", "it would end as it stands: stopped other", "add --yes"},
-		},
-		"the answer no": {
-			"close --where state=Error --reason fixed", "n\n", failure.General,
-			[]string{"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := c
-			c.terminal = x.in != ""
-			c.in = x.in
-			c.run(t, strings.Fields(x.args)...).want(t, x.code, x.says...)
-			require.Empty(t, b.commands)
-			files, err := os.ReadDir(".")
-			require.NoError(t, err)
-			require.Empty(t, files)
-		})
-	}
-	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
+	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
+		"it would end as it stands: stopped other", "selected: 2 orders", "add --yes")
+	c.terminal = true
+	c.in = "n\n"
+	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General,
+		"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent")
 	require.Empty(t, b.commands)
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Empty(t, files)
 }
 
 // Sent commands are recorded in a file, from which `continue` continues: what was sent is not sent again.
@@ -154,6 +89,5 @@ func TestBulkReportsWhatFailedAgain(t *testing.T) {
 		c.run(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
 			"wait until the other process ends")
 	})
-	c.run(t, "continue", "none.jsonl").want(t, failure.NotFound, "the journal none.jsonl", "name the file")
 	c.run(t, "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
 }

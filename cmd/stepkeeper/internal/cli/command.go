@@ -3,13 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os/user"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
@@ -23,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
+// orderCommand is a command to orders that the user names by their IDs, or selects by --where.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
@@ -32,6 +30,18 @@ type orderCommand struct {
 	dryRun bool
 	yes    bool
 	many   selection
+
+	signed bool   // true if the command needs a sender and a reason
+	doubt  string // question to the user, with "%s" for the orders, before a command that cannot be reverted; "" for none
+	done   string // past participle of the command, for messages
+	// prepare checks the flags of this command alone, and returns what they add to the command; may be nil.
+	prepare func() ([]client.CommandOption, error)
+	// one sends the command to one order; nil means the method send.
+	one func(ctx context.Context, c *client.Client, id string) (verdictLine, error)
+}
+
+func newOrderCommand(a *app.App, name string) *orderCommand {
+	return &orderCommand{app: a, action: bulk.Action{Command: name}, number: -1}
 }
 
 // verdictLine is the JSON output for the verdict on one order.
@@ -45,23 +55,51 @@ type verdictLine struct {
 	Exit     failure.Code      `json:"exit"` // exit code for this order alone
 }
 
-// orderCmd returns the cobra command for a command to orders. The argument own holds the flags that only this
-// command has. The argument noun is what keeps the sender's name and reason.
-func (o *orderCommand) orderCmd(text app.Text, noun string, own []app.Flag,
-	run func(context.Context) error,
-) *cobra.Command {
-	return o.app.Command(text, o.flags(noun, own), func(cmd *cobra.Command, given []string) error {
-		o.ids = given
-		return run(cmd.Context())
-	})
-}
-
-// flags adds the flags of every command to orders.
+// flags adds the flags of every command to orders. The argument noun is what keeps the sender's name and reason.
 func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
 	return slices.Concat(own, []app.Flag{{
 		In: app.CommandFlags, Name: "command-id", To: &o.id,
 		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
 	}}, recordFlags(&o.action.By, &o.action.Reason, noun))
+}
+
+// run checks the command, asks the user if its effect cannot be reverted, and sends it to the named orders.
+func (o *orderCommand) run(ctx context.Context) error {
+	if o.signed && strings.TrimSpace(o.action.Reason) == "" {
+		return noReason("nothing was " + o.done)
+	}
+	if err := cmp.Or(o.checkDefinition(), o.checkSender()); err != nil {
+		return err
+	}
+	if o.signed && strings.TrimSpace(o.action.By) == "" {
+		return o.noSender()
+	}
+	if err := o.checkOrders(); err != nil {
+		return err
+	}
+	var opts []client.CommandOption
+	if o.prepare != nil {
+		var err error
+		opts, err = o.prepare()
+		if err != nil {
+			return err
+		}
+	}
+	if o.doubt != "" {
+		what := o.ids[0]
+		if len(o.ids) > 1 {
+			what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
+		}
+		if err := confirm(o.app, o.yes || o.dryRun, fmt.Sprintf(o.doubt, what), "nothing was "+o.done); err != nil {
+			return err
+		}
+	}
+	if o.one != nil {
+		return o.each(ctx, o.one)
+	}
+	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
+		return o.send(ctx, c, id, opts...)
+	})
 }
 
 func (o *orderCommand) checkDefinition() error {
@@ -171,9 +209,7 @@ func (o *orderCommand) each(ctx context.Context,
 			line.Exit = f.Code
 			line.Reason = strings.TrimSuffix(f.Error()+"; "+f.Do, "; ")
 		}
-		if err := o.print(id, line); err != nil {
-			return err
-		}
+		o.print(id, line)
 		worst = failure.Worst(worst, line.Exit)
 	}
 	if worst != failure.OK {
@@ -236,16 +272,16 @@ func stepOf(task *view.Task, name string) *view.Step {
 	return nil
 }
 
-func (o *orderCommand) print(id string, line verdictLine) error {
+func (o *orderCommand) print(id string, line verdictLine) {
 	a := o.app
 	line.OrderID = id
 	line.Command = o.action.Command
 	line.DryRun = o.dryRun
 	line.Accepted = line.Exit == failure.OK
 	if a.JSON() {
-		return a.PrintLine(line)
+		a.PrintLine(line)
+		return
 	}
-	style := a.Streams.Style()
 	rest := ""
 	name := line.Command
 	if o.dryRun {
@@ -255,65 +291,8 @@ func (o *orderCommand) print(id string, line verdictLine) error {
 		rest = ": " + render.Clean(line.Reason)
 	}
 	if !line.Accepted {
-		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, name, style.Bad("refused"), rest)
-		return nil
+		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, name, a.Streams.Style().Bad("refused"), rest)
+		return
 	}
-	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, name, style.Good("accepted"), rest)
-	return nil
-}
-
-type cancelOptions struct {
-	orderCommand
-	unknown bool // true to cancel an order that may not have arrived yet
-}
-
-var cancelText = app.Text{
-	Use:   "cancel ID...|--where KEY=VALUE,...",
-	Group: "operator",
-	Short: "Stop orders and undo what they did",
-	Examples: `  stepkeeper cancel order-1001
-  stepkeeper cancel order-1001 --unknown
-  stepkeeper cancel --where state=Processing,workflow=trip --reason "the season is over" --dry-run`,
-	Long: "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
-}
-
-func newCancel(a *app.App) *cobra.Command {
-	o := &cancelOptions{orderCommand: orderCommand{
-		app: a, action: bulk.Action{Command: "cancel"},
-		number: -1,
-	}}
-	return o.selectable(cancelText, []app.Flag{
-		{
-			In: app.CommandFlags, Name: "unknown", To: &o.unknown,
-			Text: "cancel an order that has not arrived too; it will not run when it arrives",
-		},
-	}, nil,
-		func(ctx context.Context) error { return runCancel(ctx, o) })
-}
-
-func runCancel(ctx context.Context, o *cancelOptions) error {
-	if err := cmp.Or(o.checkSender(), o.checkOrders()); err != nil {
-		return err
-	}
-	if o.unknown && o.dryRun {
-		return failure.New(failure.Usage, "leave one of them out",
-			"--dry-run asks the order, and --unknown is for one that has not arrived")
-	}
-	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
-		if o.unknown {
-			ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
-			defer cancel()
-			return verdictOf(o.action.Send(ctx, c, id, 0, o.id))
-		}
-		line, err := o.send(ctx, c, id)
-		if errors.Is(err, client.ErrNotFound) {
-			f := o.app.Explain(err, "order "+id)
-			f.Do = "check the ID; to keep an order from running that has not arrived yet, add --unknown"
-			return line, f
-		}
-		return line, err
-	})
+	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, name, a.Streams.Style().Good("accepted"), rest)
 }

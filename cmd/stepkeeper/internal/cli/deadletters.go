@@ -150,7 +150,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "EXPIRES"},
+	app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "EXPIRES"},
 		func(q *client.DeadLetterQueue) []string {
 			name := render.Clean(q.Queue)
 			switch {
@@ -164,6 +164,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor))),
 			}
 		})
+	return nil
 }
 
 // deadLetterLine is the JSON output for one message.
@@ -186,9 +187,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 		return explainQueue(a, err, o.Queue)
 	}
 	for i := range all {
-		if err := o.show(&all[i]); err != nil {
-			return err
-		}
+		o.show(&all[i])
 	}
 	if len(all) == 0 && !a.JSON() {
 		fmt.Fprintln(a.Streams.Err, "no message is visible")
@@ -196,7 +195,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-func (o *deadLetterOptions) show(l *client.DeadLetter) error {
+func (o *deadLetterOptions) show(l *client.DeadLetter) {
 	a := o.app
 	body := core.RedactJSON(l.Body) // Hide the tokens of a request, which only the agent may see.
 	if a.JSON() {
@@ -206,7 +205,8 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		} else if o.body {
 			line.Base64 = body
 		}
-		return a.PrintLine(line)
+		a.PrintLine(line)
+		return
 	}
 	out := a.Streams.Out
 	fmt.Fprintf(out, "%s  %s\n", a.Streams.Style().Bold(render.Clean(l.ID)), whose(l))
@@ -224,7 +224,6 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	if o.body {
 		fmt.Fprintf(out, "    %s\n", render.Clean(string(body)))
 	}
-	return nil
 }
 
 func whose(l *client.DeadLetter) string {
@@ -263,7 +262,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	}
 	code := failure.OK
 	reported := 0
-	o.Record = func(h client.Handled) error { return o.print(h, &reported, &code) }
+	o.Record = func(h client.Handled) error { o.print(h, &reported, &code); return nil }
 	if !o.DryRun {
 		file, err := journal.Open(o.file)
 		if err != nil {
@@ -272,7 +271,9 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		}
 		defer func() { _ = file.Close() }() // Record has synced each line.
 		o.Record = func(h client.Handled) error {
-			return errors.Join(file.Record(h), o.print(h, &reported, &code))
+			err := file.Record(h)
+			o.print(h, &reported, &code)
+			return err
 		}
 	}
 	do := c.Redrive
@@ -317,9 +318,9 @@ func (o *deadLetterOptions) confirm(ctx context.Context, c *client.Client) error
 
 // print prints the result for one message. It counts the message in reported, and stores the worst exit code
 // in code.
-func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure.Code) error {
+func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure.Code) {
 	if h.Result == client.Begun {
-		return nil
+		return
 	}
 	*reported++
 	switch h.Result {
@@ -329,7 +330,8 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 		*code = failure.Worst(*code, failure.Refused)
 	}
 	if o.app.JSON() {
-		return o.app.PrintLine(h)
+		o.app.PrintLine(h)
+		return
 	}
 	text := string(h.Result)
 	if h.To != "" && h.Result == client.Redriven {
@@ -344,6 +346,5 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 	if h.Text != "" {
 		text += ": " + h.Text
 	}
-	_, err := fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", render.Clean(h.ID), render.Clean(text))
-	return app.Written(err)
+	fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", render.Clean(h.ID), render.Clean(text))
 }

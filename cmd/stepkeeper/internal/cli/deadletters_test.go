@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -39,14 +40,8 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _,
 }
 
 // givenUp returns a stack with messages that wait for the operator: two dead replies, and two messages in
-// quarantine.
-func givenUp(t *testing.T) (*memory.Queues, call) {
-	t.Helper()
-	return givenUpIn(t, "no workflow <b>\x1b[31m", func(q port.Queues) port.Queues { return q })
-}
-
-// givenUpIn is like givenUp, with the reason of the quarantine, and with queues that are wrapped for the stack.
-func givenUpIn(t *testing.T, reason string, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
+// quarantine for a reason.
+func givenUp(t *testing.T, reason string) (*memory.Queues, call) {
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
@@ -58,7 +53,7 @@ func givenUpIn(t *testing.T, reason string, seen func(port.Queues) port.Queues) 
 	}
 	queues, err := memory.NewQueues(port.ClockFunc(func() time.Time { return noon }), configs)
 	require.NoError(t, err)
-	w.Parts.Queues = seen(atOnce{queues})
+	w.Parts.Queues = atOnce{queues}
 	w.Parts.Outputs.Dead = map[string]string{
 		port.Replies: "url", port.Quarantine: "url",
 		client.MissedSweeps: "url",
@@ -102,27 +97,19 @@ func waiting(t *testing.T, queues *memory.Queues, name string) int {
 	return d.Visible
 }
 
-// The queues and their messages are listed. Bodies are shown only on request.
+// The queues and their messages are listed. Bodies are shown only on request. TestDeadLettersPage has the text.
 func TestDeadLettersAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		queues, c := givenUp(t)
+		queues, c := givenUp(t, "no workflow <b>\x1b[31m")
 		run := func(args ...string) result { return c.deadLetters(t, args...) }
-		r := run("list")
-		r.want(t, failure.OK, "QUEUE")
-		require.Regexp(t, `(?m)^missed-sweeps +0 +- +-\n`+
-			`quarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `, r.out)
 		listed := decodeLines(t, run("list", "--output", "json").out)
 		require.Len(t, listed, 3)
 		require.Nil(t, listed[0]["oldest"])
 		require.Equal(t, "quarantine", listed[1]["queue"])
 		require.EqualValues(t, 2, listed[1]["messages"])
-		run("list", "replies").want(t, failure.OK,
-			"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
-			"would be redriven to replies")
-		r = run("list", "quarantine")
-		r.want(t, failure.OK, "in quarantine: no workflow <b>",
-			"would not be redriven to intake: the workflow refund is not deployed in this stack",
-			"would be redriven to intake\n")
+		r := run("list", "quarantine")
+		r.want(t, failure.OK, "in quarantine: no workflow <b>", "would be redriven to intake\n",
+			"would not be redriven to intake: the workflow refund is not deployed in this stack")
 		require.NotContains(t, r.out, "4111111111111111")
 		require.NotContains(t, r.out, "\x1b")
 		run("list", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
@@ -152,93 +139,42 @@ func TestDeadLettersAreShown(t *testing.T) {
 		run("list", "replys").want(t, failure.NotFound,
 			`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
 			"dead-letters list")
-		run("list", "replies", "--limit", "0").want(t, failure.Usage, "1 to 1000")
 		call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
 	})
 }
 
-// failing refuses to send, or to delete, the message of the order o-1.
-type failing struct {
-	port.Queues
-	sends, deletes bool
-	held           map[string]bool // receipts of the message
-}
-
-func (q *failing) Queue(name string) (port.Queue, error) {
-	found, err := q.Queues.Queue(name)
-	return failingQueue{found, q}, err
-}
-
-type failingQueue struct {
-	port.Queue
-	*failing
-}
-
-func (q failingQueue) Receive(ctx context.Context, most int, wait,
-	visibility time.Duration,
-) ([]port.Delivery, error) {
-	all, err := q.Queue.Receive(ctx, most, wait, visibility)
-	for _, d := range all {
-		if strings.Contains(string(d.Body), `"o-1"`) {
-			q.held[d.Receipt] = true
-		}
-	}
-	return all, err
-}
-
-func (q failingQueue) Send(ctx context.Context, messages []port.Message) []error {
-	if q.sends && strings.Contains(string(messages[0].Body), `"o-1"`) {
-		return []error{errors.New("the queue is out of order")}
-	}
-	return q.Queue.Send(ctx, messages)
-}
-
-func (q failingQueue) Delete(ctx context.Context, receipts []string) []error {
-	if q.deletes && q.held[receipts[0]] {
-		return []error{errors.New("the queue is out of order")}
-	}
-	return q.Queue.Delete(ctx, receipts)
-}
-
-// A command that fails with one of two messages handles the other one, and its exit code reports the failure.
+// A message that is not handled decides the exit code, whatever happens to the others. TestRedriveLosesNothing of package
+// client has the faults.
 func TestDeadLettersThatFail(t *testing.T) {
-	for name, x := range map[string]struct {
-		action         string
-		sends, deletes bool
-		want           string
-	}{
-		"a redrive that is not sent": {"redrive", true, false, "failed (order o-1): it was not sent: "},
-		"a redrive that is not deleted": {
-			"redrive", false, true,
-			"failed (order o-1): it was sent to replies and is here still",
-		},
-		"a discard": {"discard", false, true, "failed (order o-1): "},
+	for result, want := range map[client.HandledResult]failure.Code{
+		client.Redriven: failure.OK, client.Missing: failure.NotFound, client.NotTaken: failure.Refused,
+		client.Failed: failure.Refused,
 	} {
-		t.Run(name, func(t *testing.T) {
-			queues, c := givenUpIn(t, "refused", func(q port.Queues) port.Queues {
-				return &failing{q, x.sends, x.deletes, map[string]bool{}}
-			})
-			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over",
-				"--journal", filepath.Join(t.TempDir(), "f"))
-			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
-			require.LessOrEqual(t, waiting(t, queues, port.Dead(port.Replies)), 1)
-		})
+		s, b := streams.Test(false)
+		o := &deadLetterOptions{app: app.New(s, os.Getenv)}
+		reported := 0
+		code := failure.OK
+		for _, h := range []client.Handled{
+			{ID: "m-1", OrderID: "o-1", Result: result, Text: "why"}, {ID: "m-2", Result: client.Redriven, To: "replies"},
+		} {
+			o.print(h, &reported, &code)
+		}
+		require.Equal(t, want, code, result)
+		require.Equal(t, 2, reported)
+		require.Contains(t, b.Out.String(), string(result)+" (order o-1): why\nm-2: redriven to replies\n")
 	}
 }
 
 // The chosen messages are redriven or discarded, and each is recorded in the file before.
 func TestDeadLettersAreHandled(t *testing.T) {
-	queues, c := givenUp(t)
+	queues, c := givenUp(t, "no workflow <b>\x1b[31m")
 	run := func(args ...string) result { return c.deadLetters(t, args...) }
 	file := filepath.Join(t.TempDir(), "handled.jsonl")
 	id := fmt.Sprint(decodeLines(t, run("list", "replies", "--output", "json").out)[0]["id"])
 	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--journal", file}
 	do := func(args ...string) result { return run(slices.Concat(args[:1], why, args[1:])...) }
 
-	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies",
-		"dead-letters list replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
-	do("redrive", "replies", "--all").want(t, failure.Usage, "add --yes")
 	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage,
 		"--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")

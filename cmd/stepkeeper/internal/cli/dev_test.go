@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,9 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
@@ -79,21 +76,6 @@ func TestDevSaysOneLine(t *testing.T) {
 	require.Equal(t, "o-1", d[0]["order"])
 }
 
-// Without flags, dev uses the files that `stepkeeper init` writes.
-func TestDevTakesTheProject(t *testing.T) {
-	t.Chdir(t.TempDir())
-	call{}.run(t, "init").want(t, failure.OK)
-	var got embedded.Options
-	call{runtime: func(_ context.Context, o embedded.Options) error {
-		got = o
-		return nil
-	}}.run(t, "dev").want(t, failure.OK)
-	require.Equal(t, "data", got.Data)
-	require.Equal(t, "workflows", got.Workflows)
-	require.Equal(t, "agents.yaml", got.Agents)
-	require.Equal(t, strings.TrimPrefix(app.DefaultServer, "http://"), got.Listen)
-}
-
 // Wrong settings of alerts and spans are reported at the start. A collector that is set for other programs
 // does not keep dev from starting.
 func TestDevReportsAndTraces(t *testing.T) {
@@ -120,60 +102,6 @@ func TestDevReportsAndTraces(t *testing.T) {
 	require.Nil(t, got.Tracer, "spans are recorded")
 }
 
-func TestDevWithoutAProject(t *testing.T) {
-	t.Chdir(t.TempDir())
-	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop",
-		"stepkeeper dev --example")
-	require.NoError(t, os.Mkdir("workflows", 0o755))
-	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop",
-		"stepkeeper dev --example")
-	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given",
-		"leave one of them out")
-	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `--example cannot be "carrier"`,
-		"did you mean carriers?")
-}
-
-// The example runs with its services: a sold-out order is undone, and the others are processed.
-func TestDevExample(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var folder string
-	started := make(chan [2]string, 1)
-	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
-		folder = filepath.Dir(o.Data)
-		ready := o.Ready
-		o.Ready = func(s embedded.Started) {
-			ready(s)
-			started <- [2]string{s.Address, filepath.Join(folder, "orders.jsonl")}
-		}
-		return embedded.Run(ctx, o)
-	}}
-	done := make(chan result, 1)
-	go func() { done <- c.run(t, "dev", "--example", "--listen", "127.0.0.1:0") }()
-	select {
-	case s := <-started:
-		call{server: s[0]}.run(t, "submit", "--wait", s[1]).want(t, failure.NotProcessed,
-			"40 orders: 40 accepted", "37 Processed, 3 Compensated")
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-			s[0]+"/bulk?command=resubmit&state=compensated", nil)
-		require.NoError(t, err)
-		page, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer page.Body.Close()
-		text, err := io.ReadAll(page.Body)
-		require.NoError(t, err)
-		require.Contains(t, string(text), "<code>stepkeeper --server "+s[0]+
-			" resubmit --where state=compensated", "the console's command lines do not lead to this server")
-	case r := <-done:
-		t.Fatalf("it ended: %+v", r)
-	}
-	cancel()
-	(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:")
-	_, err := os.Stat(folder)
-	require.ErrorIs(t, err, os.ErrNotExist, "the folder is left")
-}
-
 // Each example of the folder examples runs with its services: its order gets as far as it can without a
 // person and without waiting for days.
 func TestDevExamples(t *testing.T) {
@@ -194,37 +122,24 @@ func TestDevExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			started := make(chan [2]string, 1)
-			c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
-				ready := o.Ready
-				o.Ready = func(s embedded.Started) {
-					ready(s)
-					started <- [2]string{s.Address, filepath.Join(filepath.Dir(o.Data), "order.json")}
+			server, data, end := running(t, nil, "--example="+name)
+			id := name + "-1"
+			c := call{server: server}
+			c.run(t, "submit", "--workflow", name, "--id", id, filepath.Join(filepath.Dir(data), "order.json")).want(t,
+				failure.OK, "accepted")
+			for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				shown := c.run(t, "show", id)
+				if !slices.ContainsFunc(want,
+					func(w string) bool { return !strings.Contains(shown.out, w) }) {
+					break
 				}
-				return embedded.Run(ctx, o)
-			}}
-			done := make(chan result, 1)
-			go func() { done <- c.run(t, "dev", "--example="+name, "--listen", "127.0.0.1:0") }()
-			select {
-			case s := <-started:
-				id := name + "-1"
-				call{server: s[0]}.run(t, "submit", "--workflow", name, "--id", id, s[1]).want(t, failure.OK,
-					"accepted")
-				for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-					shown := call{server: s[0]}.run(t, "show", id)
-					if !slices.ContainsFunc(want,
-						func(w string) bool { return !strings.Contains(shown.out, w) }) {
-						break
-					}
-					require.False(t, time.Now().After(end), "want %q in\n%s", want, shown.out)
-				}
-			case r := <-done:
-				t.Fatalf("it ended: %+v", r)
+				require.False(t, time.Now().After(until), "want %q in\n%s", want, shown.out)
 			}
-			cancel()
-			r := <-done
+			require.Contains(t, get(t, server+"/dead-letters"), "stepkeeper --server "+server+" dead-letters list",
+				"the console's command lines do not lead to this server")
+			r := end()
 			r.want(t, failure.OK)
+			require.NoDirExists(t, filepath.Dir(data))
 			next := regexp.MustCompile(
 				`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` +
 					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name +
@@ -301,23 +216,6 @@ func TestConsoleIsServed(t *testing.T) {
 	c.until = ""
 	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
 		"cannot be served", "choose another port with --listen")
-	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
-	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage,
-		"no-such.txt of --redact cannot be used", "one path on each line")
-	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
-}
-
-// Files in the data folder are not replaced without a message.
-func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
-	data := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600))
-	agents := write(t, "agents.yaml",
-		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: "+
-			"true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: "+
-			"true}\n  dns: {external: true}\n")
-	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
-		agents).
-		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
 
 // A file that is refused at the first start is not counted as a workflow, and the log states that it is not
@@ -362,51 +260,6 @@ func TestDevSaysWhatItServes(t *testing.T) {
 				"c.yaml: workflow a is defined in a.yaml already; fix: give one of them another name")
 		})
 	}
-}
-
-func TestDevRunsForReal(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	agents := write(t, "agents.yaml",
-		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: "+
-			"true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: "+
-			"true}\n  dns: {external: true}\n")
-	out := &lineWriter{lines: make(chan string, 10)}
-	s, _ := streams.Test(false)
-	s.Out = out
-	done := make(chan failure.Code, 1)
-	go func() {
-		a := app.New(s, func(string) string { return "" })
-		done <- a.Execute(ctx, Root(a), []string{
-			"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
-			agents, "--log-level", "error",
-		})
-	}()
-	select {
-	case line := <-out.lines:
-		_, rest, _ := strings.Cut(line, " on ")
-		url, _, _ := strings.Cut(rest, " ")
-		c := call{
-			server: url,
-			in:     `{"schema":1,"orderId":"real-1","workflow":"order","order":{"items":[],"currency":"EUR","payment":{"card":"x"},"customer":{"email":"a@b"}}}`,
-		}
-		c.run(t, "submit", "-").want(t, failure.OK, "real-1: accepted")
-		c.run(t, "show", "real-1").want(t, failure.OK, "real-1  Processing", "charge-payment")
-		c.run(t, "cancel", "real-1").want(t, failure.OK, "accepted")
-		c.run(t, "workflow", "list").want(t, failure.OK, "order", "in force")
-	case code := <-done:
-		t.Fatalf("it ended with %d", code)
-	}
-	cancel()
-	require.Equal(t, failure.OK, <-done)
-}
-
-// lineWriter forwards its input, line by line.
-type lineWriter struct{ lines chan string }
-
-func (w *lineWriter) Write(b []byte) (int, error) {
-	w.lines <- string(b)
-	return len(b), nil
 }
 
 // TestDevClock: dev uses the clock of the machine, unless the file of a test gives an offset.

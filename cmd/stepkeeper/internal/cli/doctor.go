@@ -64,9 +64,7 @@ func runDoctor(ctx context.Context, a *app.App) error {
 		if check.Result == client.CheckFailed {
 			failed++
 		}
-		if err := printCheck(a, check); err != nil {
-			return err
-		}
+		printCheck(a, check)
 	}
 	if failed > 0 {
 		return failure.Silent(failure.General, fmt.Sprintf("%d of %d checks failed", failed, len(checks)))
@@ -74,9 +72,10 @@ func runDoctor(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-func printCheck(a *app.App, c client.Check) error {
+func printCheck(a *app.App, c client.Check) {
 	if a.JSON() {
-		return a.PrintLine(c)
+		a.PrintLine(c)
+		return
 	}
 	style := a.Streams.Style()
 	result := string(c.Result)
@@ -88,9 +87,8 @@ func printCheck(a *app.App, c client.Check) error {
 	case client.CheckUnknown:
 		result = style.Warn("unknown")
 	}
-	_, err := fmt.Fprintf(a.Streams.Out, "%s  %s: %s\n", result, render.Clean(c.Name), render.Clean(c.Text))
-	if err == nil && c.Fix != "" {
-		_, err = fmt.Fprintf(a.Streams.Out, "         fix: %s\n", render.Clean(c.Fix))
+	fmt.Fprintf(a.Streams.Out, "%s  %s: %s\n", result, render.Clean(c.Name), render.Clean(c.Text))
+	if c.Fix != "" {
+		fmt.Fprintf(a.Streams.Out, "         fix: %s\n", render.Clean(c.Fix))
 	}
-	return app.Written(err)
 }

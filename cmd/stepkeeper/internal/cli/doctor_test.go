@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,12 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
-	"github.com/stepkeeper/stepkeeper/internal/stacktest"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -178,43 +173,4 @@ func ops(mappings states, allowed string) func(awsstub.Call) (int, string) {
 		}
 		return mappings.answer(c)
 	}
-}
-
-// A part of a stack that cannot be read is reported as unknown, not as a fault. Each fault is reported with
-// what to do.
-func TestDoctorOfAStack(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
-	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-	w.Parts.Outputs.Release = view.Built()
-	w.Parts.Outputs.IntakeCommands = true
-	allowed := awsstub.Config(t, ops(states{"m-intake": "Enabled"}, "allowed"))
-	w.Parts.Config = &allowed
-	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
-		*client.Client, error,
-	) {
-		return w.Client(), nil
-	}}
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK,
-		"ok       stack: Shop in us-east-1 has 0 workflows and 0 agents",
-		"unknown  dead letters of intake: not checked: ",
-		"ok       concurrency: its functions may run 0 at a time, and the account allows 10",
-		"ok       message path: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
-		"ok       version: this program and the stack run the same version, (devel)",
-		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
-		"ok       code storage: the functions and layers of the account have 1 MB, and "+
-			"AWS Lambda keeps 10 MB")
-	denied := awsstub.Config(t, ops(states{"m-intake": "Disabled"}, "explicitDeny"))
-	w.Parts.Config = &denied
-	w.Parts.Outputs.Release.Messages--
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"failed   queue intake: no consumer",
-		"fix: enable it with `stepkeeper --stack Shop --region us-east-1 aws resume`",
-		"failed   message path: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
-		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
-		"failed   version: this program is (devel) tasks=",
-		"fix: use the stepkeeper that the stack was built from, or update the stack")
-	w.Parts.Config = nil
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"unknown  message path: not checked: this client does not ask IAM")
 }

@@ -96,10 +96,10 @@ func runList(ctx context.Context, o *listOptions) error {
 			break
 		}
 		count++
-		if !o.app.JSON() {
+		if o.app.JSON() {
+			o.app.PrintLine(s)
+		} else {
 			shown = append(shown, s)
-		} else if err := o.app.PrintLine(s); err != nil {
-			return err
 		}
 	}
 	if count == 0 {

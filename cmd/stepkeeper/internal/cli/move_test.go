@@ -99,29 +99,6 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	require.Contains(t, r.out, "command 3")
 }
 
-// Finished steps stay as they are: a definition that changes one is refused, and the difference is shown.
-func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
-	folder := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
-	file := filepath.Join(folder, "workflows", "pair.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(buggy), 0o600))
-	server, end := opened(t, folder)
-	c := call{server: server}
-	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
-		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed)
-	end()
-	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)),
-		0o600))
-	server, end = opened(t, folder)
-	defer end()
-	c = call{server: server}
-	const why = "step reserve: its operation was reserve and is book"
-	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.Refused, why+" (refused)")
-	c.run(t, "move", "one", "--definition", "latest").want(t, failure.Refused, why)
-	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.Refused, why)
-	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 2")
-}
-
 // A move can be simulated first. The simulation finds a definition with which the order would stop again,
 // before anything is moved.
 func TestMoveIsSimulatedFirst(t *testing.T) {

@@ -364,32 +364,3 @@ func follow(all map[string]string, file, to string) error {
 	}
 	return fmt.Errorf("%s has no heading #%s", target, heading)
 }
-
-// TestWrongNamesAreFound: the checks of this file can fail.
-func TestWrongNamesAreFound(t *testing.T) {
-	d, err := names()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, right := range []string{
-		"TestWrongNamesAreFound", "protocol.Decide", "protocol.Task.Steps",
-		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client",
-	} {
-		if err := d.check("README.md", right); err != nil {
-			t.Errorf("%s: %v", right, err)
-		}
-	}
-	for _, wrong := range []string{
-		"TestUn" + "known", "protocol.Decides", "protocol.Task.Stepz",
-		"port.Store.Loads", "failure" + "Counter", "shared/cores",
-	} {
-		if d.check("README.md", wrong) == nil {
-			t.Errorf("%s was not noticed", wrong)
-		}
-	}
-	all := documents(t)
-	require.NoError(t, follow(all, "README.md", rules+"#states"))
-	require.Error(t, follow(all, "README.md", "docs/none.md"))
-	require.Error(t, follow(all, "README.md", rules+"#9-none"))
-	require.Error(t, follow(all, initialReadme, "../../docs/explanation/protocol.md"), "projects lack the folder docs")
-}

@@ -68,7 +68,7 @@ func anyStack(w *stacktest.Deployment) call {
 // The page about dead letters shows what its commands print.
 func TestDeadLettersPage(t *testing.T) {
 	const page = "how-to/dead-letters.md"
-	queues, c := givenUpIn(t, "there is no such workflow", func(q port.Queues) port.Queues { return q })
+	queues, c := givenUp(t, "there is no such workflow")
 	inner := c.openStack
 	c.openStack = func(ctx context.Context, name string, _ aws.Options, opts ...client.Option) (*client.Client, error) {
 		return inner(ctx, name, aws.Options{Region: "eu-central-1"}, opts...)

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -45,20 +43,6 @@ const barFrom = 50
 // waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
 
-type report struct {
-	*submitOptions
-	mu       sync.Mutex
-	bar      *streams.Progress
-	taken    []submitLine
-	answers  int       // number of sent orders with a response
-	held     []badLine // unreadable records; each is printed after the results of earlier orders
-	bad      int       // number of unreadable records
-	refused  int
-	known    int
-	states   map[core.State]int // number of orders by final state, with --wait
-	reported map[string]bool    // queues without a consumer that were already reported
-}
-
 // badLine is the result for a record that was not sent. behind is the number of orders that were sent before
 // the record was read.
 type badLine struct {
@@ -66,95 +50,48 @@ type badLine struct {
 	behind int
 }
 
-func newReport(o *submitOptions) *report {
-	return &report{
-		submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{},
-		bar: &streams.Progress{},
-	}
-}
-
-// expect shows a progress bar for n records, if n is large enough. The value 0 means that the number is
-// unknown.
-func (r *report) expect(n int) {
-	if n >= barFrom {
-		r.bar = r.app.Streams.Progress("submitting", int64(n))
-	}
-}
-
-func (r *report) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.bar.Done()
-}
-
-func (r *report) acknowledged() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.taken)
+func (s *submission) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.Done()
 }
 
 // unreadable adds a record that is not sent. The report prints the results in the sequence of the file.
-func (r *report) unreadable(at place, behind int, id, why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.bad++
-	r.bar.Add(1)
+func (s *submission) unreadable(at place, id, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bad++
+	s.bar.Add(1)
 	l := submitLine{
 		File: at.file, Line: at.line, OrderID: id,
 		Error: &submitError{Code: "unreadable", Message: why},
 	}
-	r.held = append(r.held, badLine{l, behind})
-	r.release()
+	s.held = append(s.held, badLine{l, s.sent})
+	s.release()
 }
 
 // release prints each held record if all orders before the record have a response.
-func (r *report) release() {
-	for len(r.held) > 0 && r.held[0].behind <= r.answers {
-		r.problem(r.held[0].submitLine)
-		r.held = r.held[1:]
+func (s *submission) release() {
+	for len(s.held) > 0 && s.held[0].behind <= s.answers {
+		s.problem(s.held[0].submitLine)
+		s.held = s.held[1:]
 	}
-}
-
-func (r *report) answered(l submitLine) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.bar.Add(1)
-	r.answers++
-	switch {
-	case l.Error != nil:
-		r.refused++
-		r.problem(l)
-	default:
-		if l.Known {
-			r.known++
-		}
-		r.taken = append(r.taken, l)
-		if r.app.JSON() && !r.wait {
-			r.line(l)
-		}
-		r.unattended(l)
-	}
-	r.release()
 }
 
 // unattended prints each queue without a consumer once. In JSON output, the line of the order contains the
 // queues.
-func (r *report) unattended(l submitLine) {
+func (s *submission) unattended(l submitLine) {
 	for _, u := range l.Unattended {
-		if !r.reported[u.Queue] && !r.app.JSON() {
-			r.reported[u.Queue] = true
-			r.app.WarnUnattended([]view.Unattended{u})
+		if !s.reported[u.Queue] && !s.app.JSON() {
+			s.reported[u.Queue] = true
+			s.app.WarnUnattended([]view.Unattended{u})
 		}
 	}
 }
 
-func (r *report) line(l submitLine) {
-	_ = r.app.PrintLine(l) // app.Execute reports a failed write.
-}
-
-func (r *report) problem(l submitLine) {
-	if r.app.JSON() {
-		r.line(l)
+func (s *submission) problem(l submitLine) {
+	if s.app.JSON() {
+		s.app.PrintLine(l)
 		return
 	}
 	where := l.File
@@ -168,54 +105,54 @@ func (r *report) problem(l submitLine) {
 	if l.Error.Code == "unreadable" {
 		word = "not sent"
 	}
-	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word),
+	fmt.Fprintf(s.app.Streams.Err, "%s: %s: %s\n", where, s.app.Streams.Style().Bad(word),
 		render.Clean(l.Error.Message))
 }
 
-func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
-	r.close()
-	if len(r.taken) >= barFrom {
-		r.bar = r.app.Streams.Progress("waiting", int64(len(r.taken)))
+func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
+	s.close()
+	if len(s.taken) >= barFrom {
+		s.bar = s.app.Streams.Progress("waiting", int64(len(s.taken)))
 	}
 	all, within := errgroup.WithContext(ctx)
 	all.SetLimit(waiters)
-	for i := range r.taken {
+	for i := range s.taken {
 		all.Go(func() error {
 			// No lock is needed, because each goroutine reads and changes a different element.
-			id := r.taken[i].OrderID
+			id := s.taken[i].OrderID
 			task, err := c.Wait(within, id)
 			if err != nil {
-				return r.app.Explain(err, "order "+id)
+				return s.app.Explain(err, "order "+id)
 			}
-			r.ended(i, *task)
+			s.ended(i, *task)
 			return nil
 		})
 	}
 	err := all.Wait()
 	if ctx.Err() != nil {
-		return r.app.Explain(ctx.Err(), "end of the orders")
+		return s.app.Explain(ctx.Err(), "end of the orders")
 	}
 	return err
 }
 
-func (r *report) ended(i int, task view.Task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.bar.Add(1)
-	r.states[task.State]++
-	l := r.taken[i]
+func (s *submission) ended(i int, task view.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.Add(1)
+	s.states[task.State]++
+	l := s.taken[i]
 	l.State = task.State
 	l.Ended = true
 	if task.Error != nil && task.State != core.Processed {
 		l.Error = &submitError{Code: task.Error.Code, Message: task.Error.Message, Step: task.Error.Step}
 	}
-	r.taken[i] = l
+	s.taken[i] = l
 	switch {
-	case r.app.JSON():
-		r.line(l)
-	case task.State != core.Processed && !r.single():
-		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
-			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
+	case s.app.JSON():
+		s.app.PrintLine(l)
+	case task.State != core.Processed && !s.single():
+		fmt.Fprintf(s.app.Streams.Err, "%s: %s%s\n", l.OrderID,
+			s.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
 }
 
@@ -230,20 +167,20 @@ func whyOf(e *submitError) string {
 }
 
 // finish prints the summary. It returns an error with the worst exit code of all records.
-func (r *report) finish() error {
-	r.close()
-	if !r.app.JSON() {
-		r.sum()
-		r.notes()
+func (s *submission) finish() error {
+	s.close()
+	if !s.app.JSON() {
+		s.sum()
+		s.notes()
 	}
 	var codes []failure.Code
-	if r.bad > 0 {
+	if s.bad > 0 {
 		codes = append(codes, failure.Usage)
 	}
-	if r.refused > 0 {
+	if s.refused > 0 {
 		codes = append(codes, failure.Refused)
 	}
-	if r.wait && r.states[core.Processed] < len(r.taken) {
+	if s.wait && s.states[core.Processed] < len(s.taken) {
 		codes = append(codes, failure.NotProcessed)
 	}
 	if len(codes) == 0 {
@@ -253,10 +190,10 @@ func (r *report) finish() error {
 }
 
 // notes prints each note once, with the number of orders that have the note.
-func (r *report) notes() {
+func (s *submission) notes() {
 	count := map[string]int{}
 	var texts []string
-	for _, l := range r.taken {
+	for _, l := range s.taken {
 		for _, text := range l.Notes {
 			count[text]++
 			if count[text] == 1 {
@@ -265,19 +202,19 @@ func (r *report) notes() {
 		}
 	}
 	for _, text := range texts {
-		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text],
-			view.Count(len(r.taken), "order"), render.Clean(text))
+		fmt.Fprintf(s.app.Streams.Err, "note (%d of %s): %s\n", count[text],
+			view.Count(len(s.taken), "order"), render.Clean(text))
 	}
 }
 
 // single reports whether there was one record and the server accepted its order.
-func (r *report) single() bool { return len(r.taken) == 1 && r.bad+r.refused == 0 }
+func (s *submission) single() bool { return len(s.taken) == 1 && s.bad+s.refused == 0 }
 
-func (r *report) sum() {
-	out := r.app.Streams.Out
-	style := r.app.Streams.Style()
-	if r.single() {
-		l := r.taken[0]
+func (s *submission) sum() {
+	out := s.app.Streams.Out
+	style := s.app.Streams.Style()
+	if s.single() {
+		l := s.taken[0]
 		word := style.Good("accepted")
 		switch {
 		case l.Known:
@@ -291,22 +228,22 @@ func (r *report) sum() {
 		fmt.Fprintf(out, "%s: %s\n", l.OrderID, word)
 		return
 	}
-	parts := []string{fmt.Sprintf("%d accepted", len(r.taken)-r.known)}
+	parts := []string{fmt.Sprintf("%d accepted", len(s.taken)-s.known)}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(r.known, "already there")
-	add(r.refused, "refused")
-	add(r.bad, "not sent")
-	fmt.Fprintf(out, "%s: %s\n", view.Count(len(r.taken)+r.refused+r.bad, "order"), strings.Join(parts, ", "))
-	if !r.wait || len(r.taken) == 0 {
+	add(s.known, "already there")
+	add(s.refused, "refused")
+	add(s.bad, "not sent")
+	fmt.Fprintf(out, "%s: %s\n", view.Count(len(s.taken)+s.refused+s.bad, "order"), strings.Join(parts, ", "))
+	if !s.wait || len(s.taken) == 0 {
 		return
 	}
 	parts = parts[:0]
 	for _, state := range render.States {
-		add(r.states[core.State(state)], state)
+		add(s.states[core.State(state)], state)
 	}
-	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))
+	fmt.Fprintf(out, "%d ended: %s\n", len(s.taken), strings.Join(parts, ", "))
 }

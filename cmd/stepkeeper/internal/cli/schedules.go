@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,23 +26,20 @@ With --output json each line is one workflow with its last 20 starts and skipped
 }
 
 func newSchedules(a *app.App) *cobra.Command {
-	return a.Command(schedulesText, nil,
-		func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) })
-}
-
-func runSchedules(ctx context.Context, a *app.App) error {
-	all, err := app.Ask(ctx, a, "list of schedules", (*client.Client).Schedules)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 && !a.JSON() {
-		fmt.Fprintln(a.Streams.Err, "no workflow has a schedule")
+	return a.Command(schedulesText, nil, func(cmd *cobra.Command, _ []string) error {
+		all, err := app.Ask(cmd.Context(), a, "list of schedules", (*client.Client).Schedules)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 && !a.JSON() {
+			fmt.Fprintln(a.Streams.Err, "no workflow has a schedule")
+			return nil
+		}
+		app.PrintList(a, all, []string{
+			"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE", "SKIPPED", "LAST SKIPPED",
+		}, scheduleRow)
 		return nil
-	}
-	return app.PrintList(a, all, []string{
-		"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE",
-		"SKIPPED", "LAST SKIPPED",
-	}, scheduleRow)
+	})
 }
 
 func scheduleRow(s *client.Schedule) []string {

@@ -73,7 +73,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 		if err != nil {
 			return err
 		}
-		return o.app.PrintJSON(document)
+		o.app.PrintJSON(document)
+		return nil
 	}
 	read, err := app.Ask(ctx, o.app, "order "+o.id,
 		func(c *client.Client, ctx context.Context) (*view.Task, error) { return c.Get(ctx, o.id) })
@@ -102,7 +103,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}
-	return o.app.PrintJSON(doc)
+	o.app.PrintJSON(doc)
+	return nil
 }
 
 // submitted returns the content of an order. It returns nil if a cancel came before the order, or if the

@@ -120,31 +120,3 @@ func TestServicesAreReadAsWorkflowsAre(t *testing.T) {
 	}
 	run("\ufeff"+services).want(t, failure.OK, "")
 }
-
-func TestSimulateRefuses(t *testing.T) {
-	for _, x := range []struct {
-		args []string
-		code failure.Code
-		want string
-	}{
-		{[]string{"simulate"}, failure.Usage, "no workflow file"},
-		{[]string{"simulate", transfer, "--faults", "rain"}, failure.Usage, "--faults cannot be \"rain\""},
-		{[]string{"simulate", transfer, "--seeds", "-1"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--services", "nowhere.yaml"}, failure.NotFound, "services"},
-		{[]string{"simulate", transfer, "--order", transfer}, failure.Usage, "not JSON"},
-		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "the tape cannot be read"},
-		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
-		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
-		{
-			[]string{"simulate", transfer, "--faults", "crash-befor"},
-			failure.Usage,
-			"did you mean crash-before?",
-		},
-		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--for", "0s"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--for", "366d"}, failure.Usage, "365d"},
-	} {
-		call{}.run(t, x.args...).want(t, x.code, x.want)
-	}
-}

@@ -3,13 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
+
+const wrong = "../../../../examples/wrong-workflows/"
 
 // TestWrongWorkflows: with its default number of seeds, the command finds the fault of each wrong workflow
 // among the examples, and describes the fault and the correction. The corrected workflow passes.
@@ -61,19 +62,18 @@ func TestWrongWorkflows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder := "../../../../examples/wrong-workflows"
 			var more []string
 			if tt.services {
-				more = []string{"--services", filepath.Join(folder, "services", name+".yaml")}
+				more = []string{"--services", wrong + "services/" + name + ".yaml"}
 			}
 			tape := filepath.Join(t.TempDir(), "tape.json")
-			args := append([]string{"simulate", filepath.Join(folder, name+".yaml"), "--tape", tape}, more...)
+			args := append([]string{"simulate", wrong + name + ".yaml", "--tape", tape}, more...)
 			if tt.code == failure.OK { // nothing breaks: no seed will end it
 				args = append(args, "--seeds", "300")
 			}
 			call{}.run(t, args...).want(t, tt.code, tt.says...)
 			args = append([]string{
-				"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape,
+				"simulate", wrong + name + "-fixed.yaml", "--tape", tape,
 				"--seeds", "100",
 			}, more...)
 			call{}.run(t, args...).want(t, failure.OK, "No violation in 100 seeds")
@@ -90,81 +90,60 @@ func TestASimulationGivesNoAnswers(t *testing.T) {
 		"Fix: give one that goes on: --answer 'checked=")
 }
 
-// Child orders are simulated with their parent.
-func TestSimulationOfChildOrders(t *testing.T) {
-	folder := "../../../../examples/shipments/"
-	call{}.run(t, "simulate", folder+"shipments.yaml", "--order", folder+"order.json", "--seeds",
-		"50").want(t, 0, "No violation in 50 seeds")
-}
-
-// TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
+// The JSON report says the same as the text, in fields that stay.
 func TestWrongWorkflowsForPrograms(t *testing.T) {
 	type finding struct {
-		Whose, Text, Fix, Step, Agent string
-		Advice                        bool
+		Whose, Step, Agent, Fix string
+		Advice                  bool
 	}
-	type report struct {
-		Workflow, Statement string
-		Seeds               int
-		Findings            []finding
-		Violation           *struct{ Invariant, Text, Rule, Whose, Explanation, Fix string }
-		Tape                *struct{ Choices []any }
+	const services = wrong + "services/"
+	for name, x := range map[string]struct {
+		code      failure.Code
+		args      []string
+		statement string
+		finding   finding // with the beginning of its fix
+		violation string  // explanation of a broken invariant
+	}{
+		"impatient": {
+			failure.NotProcessed, []string{"--services", services + "impatient.yaml"}, "",
+			finding{"your workflow", "reserve", "warehouse", "give step reserve a timeout", false}, "",
+		},
+		"asks-in-vain": {
+			failure.OK, []string{"--seeds", "30"}, "No violation in 30 seeds",
+			finding{"your workflow", "book-parcel", "carrier", "give the agent carrier a check", true}, "",
+		},
+		"forgets-keys": {
+			failure.NotProcessed, []string{"--services", services + "forgets-keys.yaml"}, "invariant 3",
+			finding{}, "A service had forgotten",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"simulate", wrong + name + ".yaml", "--tape", filepath.Join(t.TempDir(), "tape"), "--output", "json"}
+			got := call{}.run(t, append(args, x.args...)...)
+			got.want(t, x.code, `"findings": [`)
+			var r struct {
+				Statement string
+				Findings  []finding
+				Violation struct{ Invariant, Rule, Whose, Explanation, Fix string }
+				Tape      struct{ Choices []any }
+			}
+			require.NoError(t, json.Unmarshal([]byte(got.out), &r))
+			require.Contains(t, r.Statement, x.statement)
+			if x.violation != "" {
+				v := r.Violation
+				require.Equal(t, []string{"3", "your workflow", "at most one effect per idempotency key"},
+					[]string{v.Invariant, v.Whose, v.Rule})
+				require.Contains(t, v.Explanation, x.violation)
+				require.Contains(t, v.Fix, "let all attempts end while the key")
+				require.NotEmpty(t, r.Tape.Choices)
+				require.Empty(t, r.Findings)
+				return
+			}
+			require.Len(t, r.Findings, 1)
+			require.Contains(t, r.Findings[0].Fix, x.finding.Fix)
+			r.Findings[0].Fix = x.finding.Fix
+			require.Equal(t, x.finding, r.Findings[0])
+			require.Empty(t, r.Violation)
+		})
 	}
-	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
-		t.Helper()
-		folder := "../../../../examples/wrong-workflows"
-		args := []string{
-			"simulate", filepath.Join(folder, name+".yaml"), "--tape",
-			filepath.Join(t.TempDir(), "tape.json"), "--output", "json",
-		}
-		got := call{}.run(t, append(args, more...)...)
-		got.want(t, code, `"findings": [`)
-		require.NoError(t, json.Unmarshal([]byte(got.out), &r))
-		require.NotEmpty(t, r.Workflow)
-		return r
-	}
-	t.Run("what is wrong without any fault", func(t *testing.T) {
-		r := of(t, failure.NotProcessed, "impatient", "--services",
-			"../../../../examples/wrong-workflows/services/impatient.yaml")
-		require.Len(t, r.Findings, 1)
-		require.Equal(t, 0, r.Seeds)
-		require.Empty(t, r.Statement)
-		require.Nil(t, r.Violation)
-		f := r.Findings[0]
-		require.Equal(t, "your workflow", f.Whose)
-		require.Equal(t, "reserve", f.Step)
-		require.Equal(t, "warehouse", f.Agent)
-		require.False(t, f.Advice)
-		require.Contains(t, f.Text, "takes 4s, and the timeout of step reserve is 1s")
-		require.True(t, strings.HasPrefix(f.Fix, "give step reserve a timeout"), "f.Fix names what to give: %s", f.Fix)
-	})
-	t.Run("advice", func(t *testing.T) {
-		r := of(t, failure.OK, "asks-in-vain", "--seeds", "30")
-		require.Len(t, r.Findings, 1)
-		require.Equal(t, 30, r.Seeds)
-		require.True(t, strings.HasPrefix(r.Statement, "No violation in 30 seeds"), r.Statement)
-		require.Nil(t, r.Violation)
-		f := r.Findings[0]
-		require.Equal(t, "your workflow", f.Whose)
-		require.Equal(t, "book-parcel", f.Step)
-		require.Equal(t, "carrier", f.Agent)
-		require.True(t, f.Advice)
-		require.True(t, strings.HasPrefix(f.Fix, "give the agent carrier a check"), "f.Fix names what to give: %s", f.Fix)
-	})
-	t.Run("a broken invariant", func(t *testing.T) {
-		r := of(t, failure.NotProcessed, "forgets-keys", "--services",
-			"../../../../examples/wrong-workflows/services/forgets-keys.yaml")
-		v := r.Violation
-		require.NotNil(t, v)
-		require.Equal(t, "3", v.Invariant)
-		require.Equal(t, "your workflow", v.Whose)
-		require.NotEmpty(t, v.Text)
-		require.Equal(t, "at most one effect per idempotency key", v.Rule)
-		require.True(t, strings.HasPrefix(v.Explanation, "A service had forgotten"), "v.Explanation: %s", v.Explanation)
-		require.True(t, strings.HasPrefix(v.Fix, "let all attempts end while the key"), "v.Fix: %s", v.Fix)
-		require.Empty(t, r.Findings)
-		require.NotEqual(t, 0, r.Seeds)
-		require.NotNil(t, r.Tape)
-		require.NotEmpty(t, r.Tape.Choices)
-	})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,33 +74,6 @@ func TestSmoke(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-	}
-}
-
-func TestSmokeRefuses(t *testing.T) {
-	orders := write(t, "orders.jsonl", `{"end":""}`)
-	for name, x := range map[string]struct {
-		args []string
-		code failure.Code
-		says string
-	}{
-		"no orders":                {[]string{"--orders", "0"}, failure.Usage, "out of range"},
-		"no time":                  {[]string{"--timeout", "0s"}, failure.Usage, "out of range"},
-		"a workflow without order": {[]string{"--workflow", "booking"}, failure.Usage, "add --order FILE"},
-		"a file as a folder": {
-			[]string{"--order", filepath.Join(orders, "below")},
-			failure.Usage,
-			"orders cannot be read",
-		},
-		"no file": {[]string{"--order", "no-such.json"}, failure.NotFound, "no-such.json"},
-		"a file without JSON": {
-			[]string{"--order", write(t, "bad.json", "nonsense")},
-			failure.Usage,
-			"bad.json cannot be used",
-		},
-		"an empty file": {[]string{"--order", write(t, "none.json", "")}, failure.Usage, "holds no orders"},
-	} {
-		t.Run(name, func(t *testing.T) { smoked(t, x.args...).want(t, x.code, x.says) })
 	}
 }
 

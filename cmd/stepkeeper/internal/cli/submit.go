@@ -15,6 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -75,22 +77,38 @@ type place struct {
 // handles the responses.
 type submission struct {
 	*submitOptions
-	report *report
-	number int
-	err    error
-	// unattended returns the queues that a workflow needs and that have no consumer. The function is nil for
-	// a server, because client.Receipt contains these queues.
-	unattended func(workflow string) []view.Unattended
-	queues     map[string][]view.Unattended // results of unattended, by workflow
-	// schemaOf returns the schema for a workflow's orders, or nil if the schema is unknown. The function is
-	// nil for a server, which checks the orders itself.
-	schemaOf func(workflow string) *client.OrderSchema
-	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
-	stored   func(id string) bool           // function that reports whether the stack already has the order
+	number int   // of the record in its file
+	err    error // why the orders cannot be read
+	// The functions below are nil for a server, which checks orders and consumers itself.
+	schemaOf func(workflow string) *client.OrderSchema // nil if the schema is unknown
+	stored   func(id string) bool                      // reports whether the stack already has the order
+	queuesOf func(workflow string) []view.Unattended   // queues that a workflow needs and that have no consumer
 
-	mu     sync.Mutex
-	places map[int]place // places of the orders without a response, by order number
-	sent   int
+	mu       sync.Mutex
+	bar      *streams.Progress
+	places   map[int]place // places of the orders without a response, by order number
+	sent     int
+	answers  int // number of sent orders with a response
+	taken    []submitLine
+	held     []badLine // unreadable records; each is printed after the results of earlier orders
+	bad      int       // number of unreadable records
+	refused  int
+	known    int
+	states   map[core.State]int // number of orders by final state, with --wait
+	reported map[string]bool    // queues without a consumer that were already reported
+}
+
+// remembered returns a function that reads the value for each name once.
+func remembered[V any](read func(name string) V) func(name string) V {
+	known := map[string]V{}
+	return func(name string) V {
+		v, ok := known[name]
+		if !ok {
+			v = read(name)
+			known[name] = v
+		}
+		return v
+	}
 }
 
 func runSubmit(ctx context.Context, o *submitOptions) error {
@@ -104,21 +122,23 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		return err
 	}
 	s := &submission{
-		submitOptions: o, report: newReport(o), places: map[int]place{},
-		queues: map[string][]view.Unattended{}, schemas: map[string]*client.OrderSchema{},
+		submitOptions: o, places: map[int]place{}, states: map[core.State]int{}, reported: map[string]bool{},
+		bar: &streams.Progress{},
 	}
 	if o.app.Stack != "" {
-		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
-		s.schemaOf = func(workflow string) *client.OrderSchema {
+		s.queuesOf = remembered(func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) })
+		s.schemaOf = remembered(func(workflow string) *client.OrderSchema {
 			// If the schema cannot be read, only the Scheduler checks the orders.
 			known, _ := c.OrderSchema(ctx, workflow)
 			return known
-		}
+		})
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
-	defer s.report.close()
+	defer s.close()
 	if o.app.Streams.ErrIsTerminal() {
-		s.report.expect(o.records())
+		if n := o.records(); n >= barFrom {
+			s.bar = o.app.Streams.Progress("submitting", int64(n))
+		}
 	}
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
@@ -128,11 +148,11 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		return s.interrupted(s.err)
 	}
 	if o.wait {
-		if err := s.report.waitForAll(ctx, c); err != nil {
+		if err := s.waitForAll(ctx, c); err != nil {
 			return s.interrupted(err)
 		}
 	}
-	return s.report.finish()
+	return s.finish()
 }
 
 func (o *submitOptions) check() error {
@@ -163,8 +183,10 @@ func (o *submitOptions) check() error {
 
 // interrupted prints how many orders were acknowledged, and returns err. An acknowledged order continues.
 func (s *submission) interrupted(err error) error {
-	s.report.close()
-	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
+	s.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.taken); n > 0 && !s.app.JSON() {
 		fmt.Fprintf(s.app.Streams.Err, "acknowledged before this: %s; submit the same again, what is there "+
 			"already is not started twice\n", view.Count(n, "order"))
 	}
@@ -240,7 +262,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		return more
 	})
 	if err != nil { // The orders before the error were already yielded.
-		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
+		s.unreadable(place{file: label}, "", err.Error())
 	}
 	return more
 }
@@ -265,7 +287,7 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
 	if r.Err != nil {
-		s.report.unreadable(at, s.count(), "", r.Err.Error())
+		s.unreadable(at, "", r.Err.Error())
 		return client.Order{}, false
 	}
 	var order message.SubmitOrder
@@ -288,7 +310,7 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}
 	if err != nil {
 		id, _ := order.Known()
-		s.report.unreadable(at, s.count(), id, err.Error()+hint)
+		s.unreadable(at, id, err.Error()+hint)
 		return client.Order{}, false
 	}
 	s.mu.Lock()
@@ -305,11 +327,7 @@ func (s *submission) matches(o client.Order) error {
 	if s.schemaOf == nil {
 		return nil
 	}
-	known, read := s.schemas[o.Workflow]
-	if !read {
-		known = s.schemaOf(o.Workflow)
-		s.schemas[o.Workflow] = known
-	}
+	known := s.schemaOf(o.Workflow)
 	if known == nil {
 		return nil
 	}
@@ -321,32 +339,37 @@ func (s *submission) matches(o client.Order) error {
 	return err
 }
 
-func (s *submission) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent
-}
-
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
-	s.mu.Unlock()
 	l := submitLine{
 		File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
 		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended,
 	}
+	s.bar.Add(1)
+	s.answers++
 	if r.Err != nil {
+		s.refused++
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error
 		if errors.As(r.Err, &e) && e.Code != "" {
 			l.Error.Code = e.Code
 		}
-	} else if s.unattended != nil {
-		if _, known := s.queues[at.workflow]; !known {
-			s.queues[at.workflow] = s.unattended(at.workflow)
+		s.problem(l)
+	} else {
+		if s.queuesOf != nil {
+			l.Unattended = s.queuesOf(at.workflow)
 		}
-		l.Unattended = s.queues[at.workflow]
+		if l.Known {
+			s.known++
+		}
+		s.taken = append(s.taken, l)
+		if s.app.JSON() && !s.wait {
+			s.app.PrintLine(l)
+		}
+		s.unattended(l)
 	}
-	s.report.answered(l)
+	s.release()
 }

@@ -5,18 +5,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"gotest.tools/v3/golden"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestHelp compares the help of every command with the recorded text.
+// TestHelp compares the help of every command with the recorded text. Each command and each flag explains itself.
 func TestHelp(t *testing.T) {
 	var all strings.Builder
 	for _, c := range commands(t) {
 		path := strings.Fields(c.CommandPath())[1:]
 		r := call{}.run(t, append([]string{"help"}, path...)...)
 		fmt.Fprintf(&all, "$ stepkeeper help %s\n%s%s\n", strings.Join(path, " "), r.out, r.err)
+		require.Equal(t, r, call{}.run(t, append(path, "--help")...))
+		require.NotEmpty(t, c.Short, c.CommandPath())
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() {
+			require.NotEmpty(t, c.Long, "the description of %s", c.CommandPath())
+			require.NotEmpty(t, c.Example, "the example of %s", c.CommandPath())
+		}
+		if c.HasParent() && c.HasSubCommands() {
+			require.Equal(t, r, call{}.run(t, path...), "a group alone explains itself")
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			require.NotEmpty(t, f.Usage, "--%s of %s", f.Name, c.CommandPath())
+			require.Contains(t, r.out, "--"+f.Name, c.CommandPath())
+		})
 	}
 	golden.Assert(t, all.String(), "help.txt")
 }
@@ -29,7 +43,7 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	var all strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(wrongCalls), "\n") {
-		r := c.run(t, strings.Fields(line)...)
+		r := c.run(t, wordsOf(t, line)...)
 		fmt.Fprintf(&all, "$ stepkeeper %s\n%s%sexit %d\n\n", line, r.out, r.err, r.code)
 	}
 	require.Empty(t, b.commands, "commands were sent")
@@ -60,14 +74,23 @@ cancel running --command-id c1
 close stopped --yes --by ann --reason refunded --command-id c1
 dead-letters list
 list --where state=Error
+list
+list --limit 2
+list --where workflow=provision,state=processed
 move stopped --definition latest --dry-run
 resolve stopped zone happened --command-id c1
 resubmit stopped --command-id c1
 resubmit stopped --input zone=- --command-id c1
 resubmit stopped --dry-run
 resubmit processed --command-id c1
+schedules
 show asking
 show processed
+show stopped
+show stopped --messages
+show stopped --no-color
+show stopped --raw
+undo --where state=processed --reason wrong --dry-run
 undo stopped running --yes
 close --where state=Error --reason settled --dry-run
 close stopped --reason settled --dry-run
@@ -139,7 +162,7 @@ close stopped
 close stopped --reason x --by
 answer asking approve
 answer asking pay yes
-answer asking approve yes --by a<b
+answer asking approve yes --by 'a<b'
 list --where state=Sleeping
 list --where stat=Error
 list --where state
@@ -197,13 +220,13 @@ dev --sweep-every 2000000h
 dev --alert-window -1s
 dev --alert-webhook nowhere
 dev --workflows nosuchfolder
-dev --workflows testdata/list.txt
+dev --workflows testdata/notes.txt
 dev --workflows testdata --agents nosuchfile.yaml
-dev --workflows testdata --agents testdata/list.txt --keep 30
-dev --workflows testdata --agents testdata/list.txt --keep 1d
-dev --workflows testdata --agents testdata/list.txt --keep 36501d
-dev --workflows testdata --agents testdata/list.txt --redact nosuchfile
-dev --workflows testdata --agents testdata/list.txt --otlp nowhere
+dev --workflows testdata --agents testdata/notes.txt --keep 30
+dev --workflows testdata --agents testdata/notes.txt --keep 1d
+dev --workflows testdata --agents testdata/notes.txt --keep 36501d
+dev --workflows testdata --agents testdata/notes.txt --redact nosuchfile
+dev --workflows testdata --agents testdata/notes.txt --otlp nowhere
 dev --log-level loud
 dev --log-format xml
 dev --example nosuch
@@ -212,8 +235,8 @@ doctor now
 init a b
 resubmit stopped --input zone
 resubmit stopped --input zone=nosuchfile
-resubmit stopped running --input zone=testdata/list.txt
-resubmit stopped --input zone=testdata/list.txt
+resubmit stopped running --input zone=testdata/notes.txt
+resubmit stopped --input zone=testdata/notes.txt
 schedules --region x
 simulate ../../../../examples/order/order.yaml --order nosuchfile
 simulate ../../../../examples/order/order.yaml --services nosuchfile
@@ -228,7 +251,7 @@ doctor --smoke --timeout 0s
 doctor --orders 5
 doctor --smoke --workflow other
 doctor --smoke --order nosuchfile
-doctor --smoke --order testdata/list.txt
+doctor --smoke --order testdata/notes.txt
 aws token-key x
 completion tcsh
 watch --interval 9ms
@@ -236,11 +259,64 @@ watch --limit 0
 watch --limit 1001
 workflow list --stack x
 workflow schema --server ftp://zz
-workflow graph testdata/list.txt
+workflow graph testdata/notes.txt
 workflow graph ../../../../examples/kyc
 workflow graph ../../../../examples/order
 workflow validate ../../../../examples/order/order.yaml --agents nosuchfile
-workflow validate ../../../../examples/order/order.yaml --agents testdata/list.txt
+workflow validate ../../../../examples/order/order.yaml --agents testdata/notes.txt
 workflow validate ../../../../examples/order/order.yaml --order nosuchfile
-workflow validate ../../../../examples/order/order.yaml --order testdata/list.txt
+workflow validate ../../../../examples/order/order.yaml --order testdata/notes.txt
+shwo x
+workflow valdate
+help nonsense
+help workflow valdate
+show a --colour
+show a --timeout soon
+show missing --raw
+simulate a.yaml --orders many
+simulate a.yaml --seed -1
+undo a --yes=perhaps
+list --server localhost
+list --where workflow=provisoin
+approvals --workflow provisoin
+resubmit --where workflow=ordre --reason fixed --dry-run
+submit --id x -
+submit .
+dev --listen 8377
+dev --listen 127.0.0.1:99999
+dev --listen localhost:http
+dev --example=carrier
+simulate ../../../../examples/order/order.yaml --faults rain
+simulate ../../../../examples/order/order.yaml --faults crash-befor
+simulate ../../../../examples/order/order.yaml --seeds 0
+simulate ../../../../examples/order/order.yaml --seeds 99999999999999999999
+simulate ../../../../examples/order/order.yaml --order testdata/notes.txt
+simulate --replay testdata/notes.txt
+doctor --smoke --order testdata/notes.txt/below
+doctor --smoke --order /dev/null
+answer running charge yes
+answer missing approve yes
+answer asking approve yes --round -1
+answer asking yes --token x --by ann
+answer asking yes --token x --event
+erase stopped
+resubmit stopped --input =x
+resubmit stopped --input zoen=testdata/input.json
+resolve stopped zone happened --step-output nosuchfile
+resolve stopped zone happened --output charged.json
+agent new pay --undo create
+agent new pay --undo 're fund'
+agent new pay --module 'a b'
+agent new pay --language cobol
+agent new pay --module-dir testdata
+agent new pay --dir testdata
+agent validate nosuchfile
+agent validate testdata/agents.yaml
+workflow validate ../../../../examples/order/order.yaml --agents testdata/agents.yaml
+workflow validate testdata/broken.yaml
+workflow graph testdata/broken.yaml
+init shop --module 'a b'
+init shop --module-dir testdata
+init testdata/notes.txt
+init shop --aws --module-dir testdata
 `

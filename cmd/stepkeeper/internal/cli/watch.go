@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -98,9 +97,7 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 		case err != nil:
 			return o.app.Explain(err, "order "+o.id)
 		}
-		if err := o.draw(s, last, *task); err != nil {
-			return err
-		}
+		o.draw(s, last, *task)
 		last = *task
 		if task.Ended {
 			break
@@ -125,27 +122,24 @@ func (o *watchOptions) timedOut(ctx context.Context) error {
 	return nil
 }
 
-func (o *watchOptions) draw(s *screen, last, task view.Task) error {
+func (o *watchOptions) draw(s *screen, last, task view.Task) {
 	switch {
 	case o.app.JSON():
-		return o.app.PrintLine(task)
+		o.app.PrintLine(task)
 	case o.app.Streams.IsTerminal():
 		var picture strings.Builder
 		o.app.Page().Task(&picture, task)
 		if task.Ended {
-			return s.write(picture.String())
+			s.write(picture.String())
+		} else {
+			s.frame(picture.String())
 		}
-		return s.frame(picture.String())
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
 			at := o.app.Now().UTC().Format("15:04:05.000 UTC")
-			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", at, line)
-			if err != nil {
-				return app.Written(err)
-			}
+			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", at, line)
 		}
 	}
-	return nil
 }
 
 // changes describes the differences between two versions of a task. The steps come first.
@@ -203,9 +197,7 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 			o.app.Warn(o.app.Explain(err, "list of orders").Error() + "; trying again")
 		case err == nil:
 			away = false
-			if err := o.drawList(s, seen, orders); err != nil {
-				return err
-			}
+			o.drawList(s, seen, orders)
 		}
 		select {
 		case <-tick.C:
@@ -229,14 +221,15 @@ func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Sum
 	return orders, nil
 }
 
-func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) error {
+func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) {
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
 		var picture strings.Builder
 		fmt.Fprintf(&picture, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
 			a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
 		render.Table(&picture, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
-		return s.frame(picture.String())
+		s.frame(picture.String())
+		return
 	}
 	present := map[string]bool{}
 	for i := len(orders) - 1; i >= 0; i-- { // Print the oldest order first.
@@ -247,23 +240,17 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		}
 		seen[order.OrderID] = order
 		if a.JSON() {
-			if err := a.PrintLine(order); err != nil {
-				return err
-			}
+			a.PrintLine(order)
 			continue
 		}
 		at := a.Now().UTC().Format("15:04:05.000 UTC")
-		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", at, order.OrderID, order.State)
-		if err != nil {
-			return app.Written(err)
-		}
+		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", at, order.OrderID, order.State)
 	}
 	for id := range seen { // Limit the map to the orders of one page.
 		if !present[id] {
 			delete(seen, id)
 		}
 	}
-	return nil
 }
 
 type screen struct {
@@ -273,7 +260,7 @@ type screen struct {
 
 // frame writes a picture that the next one replaces. It leaves out the lines for which the terminal has no row: the
 // next picture could not replace what has scrolled away.
-func (s *screen) frame(picture string) error {
+func (s *screen) frame(picture string) {
 	lines := strings.SplitAfter(strings.TrimSuffix(picture, "\n"), "\n")
 	streams := s.app.Streams
 	room := streams.Height() - 2 // for the line about what is left out, and for the cursor
@@ -282,14 +269,15 @@ func (s *screen) frame(picture string) error {
 		used += max(1, (text.StringWidthWithoutEscSequences(line)+streams.Width()-1)/streams.Width())
 		if used > room && i < len(lines)-1 {
 			more := fmt.Sprintf("… %d more lines; a higher terminal has room for them\n", len(lines)-i)
-			return s.write(strings.Join(lines[:i], "") + streams.Style().Faint(more))
+			s.write(strings.Join(lines[:i], "") + streams.Style().Faint(more))
+			return
 		}
 	}
-	return s.write(picture)
+	s.write(picture)
 }
 
 // write writes a whole picture at once, so that the terminal does not flicker.
-func (s *screen) write(picture string) error {
+func (s *screen) write(picture string) {
 	var b strings.Builder
 	if !s.begun {
 		b.WriteString("\x1b[2J")
@@ -298,6 +286,5 @@ func (s *screen) write(picture string) error {
 	b.WriteString("\x1b[H")
 	b.WriteString(strings.ReplaceAll(picture, "\n", "\x1b[K\n"))
 	b.WriteString("\x1b[J")
-	_, err := io.WriteString(s.app.Streams.Out, b.String())
-	return app.Written(err)
+	fmt.Fprint(s.app.Streams.Out, b.String())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // longID is as long as an order's ID may be, without a place to break a line.
@@ -36,6 +37,7 @@ func (b *tab) prepared() {
 	b.refusing("ship")
 	b.submit("order", ids("shop", 5)...)
 	b.held(ids("shop", 5)...)
+	b.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"))
 }
 
 // Every page, in light, in dark and on a phone, is live, has no finding of axe, and loads nothing that the
@@ -64,6 +66,8 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		{"missing", "/orders/nothing", "There is no such order."},
 		{"bad-filter", "/orders?older=soon", "write it like"},
 		{"empty", "/orders?state=Closed", "No order matches"},
+		{"dead-letters", "/dead-letters", "quarantine"},
+		{"quarantine", "/dead-letters/quarantine", "Cannot be redriven"},
 		{"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}),
@@ -272,85 +276,6 @@ func TestBrowserChartsFollowTheData(t *testing.T) {
 		return drawn() == "true,true,true" && evaluate[bool](b, `document.querySelector("#chart-orders canvas") !== canvas && [...document.querySelectorAll(".plot")].every((p) => p.querySelector(".uplot").offsetWidth === p.clientWidth)`)
 	})
 	b.changed("drawn on a phone, dark")
-}
-
-// The buttons work, and the page shows the result.
-func TestBrowserButtonsSendCommands(t *testing.T) {
-	b := newTab(t)
-	close(b.hold)
-	b.refusing("charge")
-	b.submit("order", "o-1", "o-2")
-	b.submit("impossible", "i-1")
-	b.submit("expense", "e-1")
-	for _, id := range []string{"o-1", "o-2", "i-1"} {
-		b.until(id+" stops", b.inState(id, "Error"))
-	}
-	b.refusing("")
-	b.open("/orders/o-1")
-	b.do(chromedp.Click("#do-resubmit-- form button"))
-	b.shows("resubmit was accepted", "o-1 Processed")
-	b.changed("resubmitted")
-	b.open("/orders/o-2")
-	b.do(chromedp.Click("#do-undo-- summary"), chromedp.Click("#do-undo-- form button"))
-	b.shows("undo was accepted", "Compensat")
-	b.open("/orders/i-1")
-	b.do(chromedp.Click("#do-close-- summary"), chromedp.SendKeys("#do-close-- input[name=by]", "ada"),
-		chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"),
-		chromedp.Click("#do-close-- form button"))
-	b.shows("close was accepted", "ada: paid in cash")
-	b.open("/answers")
-	b.shows("e-1")
-	b.do(chromedp.Click("#question-e-1-decide button[value=approve]"))
-	b.shows("answer was accepted", "e-1 Processed")
-	b.changed("answered")
-}
-
-// A step gets another input. If the text is not JSON, the page reports this and shows the form again. An
-// empty text is not sent.
-func TestBrowserSendsAnotherInput(t *testing.T) {
-	b := newTab(t)
-	b.submit("impossible", "i-1")
-	b.until("it stops", b.inState("i-1", "Error"))
-	b.open("/orders/i-1")
-	const form = "#do-resubmit-charge- form "
-	b.shows("Resubmit with another input for charge")
-	b.do(chromedp.Click("#do-resubmit-charge- summary"), chromedp.Click(form+"button"))
-	require.True(t, evaluate[bool](b, `document.querySelector("`+form+
-		`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`), "a form without an input is sent")
-	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"),
-		chromedp.Click(form+"button"))
-	b.shows(`the input for step "charge": it is not JSON at byte 10`)
-	b.live()
-	b.changed("refused")
-	b.do(chromedp.Click("#do-resubmit-charge- summary"))
-	got := evaluate[string](b, `document.getElementById("page").innerText`)
-	require.Contains(t, got, "Error", "after no JSON")
-	require.NotContains(t, got, "was accepted")
-	b.do(chromedp.SendKeys(form+"textarea", `{"amount": 12}`), chromedp.SendKeys(form+"input[name=by]",
-		"ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
-	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
-	got = evaluate[string](b, `document.getElementById("page").textContent`)
-	require.Contains(t, got, "ada replaced the input", "the step shows")
-	require.Contains(t, got, "no price")
-	require.Contains(t, got, `"amount": 12`)
-	b.changed("given another input")
-}
-
-// Many orders are repaired from their incident: the operator looks at the list, sends the commands, and
-// follows the results.
-func TestBrowserRepairsAnIncident(t *testing.T) {
-	b := newTab(t)
-	b.stopped(7)
-	b.refusing("")
-	b.open("/incidents")
-	b.do(chromedp.Click("#page table a[href^='/bulk']"))
-	b.shows("7 it would go on with charge", "Send resubmit to 7 orders")
-	b.do(chromedp.SendKeys("#start-by", "ada"), chromedp.SendKeys("#start-reason", "the bank is back"),
-		chromedp.Click("#start-by ~ button, form[action='/bulk'][method=post] button"))
-	b.shows("ada: the bank is back", "ended", "fixed: 7")
-	b.live()
-	b.shot("bulk-list")
-	b.changed("bulk")
 }
 
 // A page shows that its server does not reply, and since when. It continues by itself when the server is

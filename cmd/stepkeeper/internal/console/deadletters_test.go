@@ -15,7 +15,6 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/chromedp/chromedp"
 
 	"github.com/stretchr/testify/require"
 
@@ -241,43 +240,4 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	require.Contains(t, page, "o-1")
 	status, _ := reads.post("/dead-letters/replies", form)
 	require.Equal(t, http.StatusForbidden, status)
-}
-
-// In a browser, chosen messages stay chosen while the page is open, and are redriven. Refusals are reported.
-func TestBrowserDeadLetters(t *testing.T) {
-	b := newTab(t)
-	close(b.hold)
-	b.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"))
-	b.open("/health")
-	b.do(chromedp.Click("#page a[href='/dead-letters']"))
-	b.live()
-	b.shows("quarantine")
-	b.shot("dead-letters")
-	b.clean("dead letters")
-	b.do(chromedp.Click("#queue-quarantine a"))
-	b.live()
-	b.shows("In quarantine: no workflow <gone>", "Cannot be redriven")
-	b.shot("quarantine")
-	b.clean("quarantine")
-	evaluate[bool](b, `document.querySelectorAll("input[name=id]").forEach((c) => c.click()); true`)
-	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "it is there now"),
-		chromedp.Click("#do-redrive"))
-	b.shows(": redriven", ": refused, there is no workflow gone")
-	b.live()
-	b.changed("redriven")
-	b.until("it is processed", b.inState("o-1", "Processed"))
-	evaluate[bool](b, `document.querySelector("input[name=id]").click(); true`)
-	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "a mistake"),
-		chromedp.Click("#do-discard"))
-	b.shows(": discarded", "No messages. A message appears here")
-	b.live()
-	b.changed("discarded")
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
-	b.giveUp(port.Quarantine, quarantined("o-3", "gone"))
-	b.open("/dead-letters/quarantine")
-	b.shows("o-3")
-	wide := evaluate[float64](b,
-		`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
-	require.LessOrEqual(t, wide, float64(0))
-	b.clean("quarantine on a phone")
 }

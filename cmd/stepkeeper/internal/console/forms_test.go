@@ -32,7 +32,6 @@ func TestFormsSendCommands(t *testing.T) {
 		{"close", closes},
 		{"resubmit with another input", resubmitsWithAnInput},
 		{"state what happened, with the output", statesWhatHappened},
-		{"a form that is older than another person's command", refusesAStaleForm},
 		{"answer a question", answersAQuestion},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, w) })
@@ -121,22 +120,6 @@ func statesWhatHappened(t *testing.T, w *world) {
 	w.until("it is processed", w.inState("b-1", "Processed"))
 	_, body = w.get("/orders/b-1")
 	wants(t, body, "&#34;number&#34;: 4711")
-}
-
-func refusesAStaleForm(t *testing.T, w *world) {
-	w.refusing("charge")
-	w.stops("order", "o-3")
-	action, form := w.form("/orders/o-3", "kind", "undo")
-	_, err := w.client.Resubmit(t.Context(), "o-3")
-	require.NoError(t, err)
-	w.until("it stops again", func() bool {
-		o, err := w.client.Get(context.Background(), "o-3")
-		return err == nil && o.State == "Error" && o.Command == 1
-	})
-	w.refusing("")
-	_, body := w.post(action, form)
-	require.Contains(t, body, `role="alert"`)
-	require.True(t, w.inState("o-3", "Error")(), "nothing has changed")
 }
 
 func answersAQuestion(t *testing.T, w *world) {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,28 +29,19 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 	server := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
 	})
-	h := console.New(console.Options{
-		Client: clientOf(t, server), Name: "shop", Program: "stepkeeper",
-		Log: slog.New(slog.DiscardHandler),
-	})
+	h := pagesOf(clientOf(t, server))
 	for path, want := range map[string]int{
 		"/bulk?command=undo&step=charge": http.StatusBadGateway,
 		"/bulk?command=undo&state=none":  http.StatusBadRequest,
 	} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		require.Equal(t, want, w.Code, path)
+		shown(t, h, path, want)
 	}
 }
 
 // A page reports that the server refused to send any of its parts.
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
-	c := clientOf(t, recording(t, &refuses))
-	h := console.New(console.Options{
-		Client: c, Name: "shop", Program: "stepkeeper",
-		Log: slog.New(slog.DiscardHandler),
-	})
+	h := pagesOf(clientOf(t, recording(t, &refuses)))
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"},
 		{"/", "/v1/workflows"},
@@ -85,12 +74,10 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		{"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
-		require.Equal(t, http.StatusBadGateway, w.Code, x.path)
-		require.Contains(t, w.Body.String(), "These credentials may not read this: ", x.path)
-		require.Contains(t, w.Body.String(), "not for you", x.path)
-		require.NotContains(t, w.Body.String(), "invalid request", x.path)
+		body := shown(t, h, x.path, http.StatusBadGateway)
+		require.Contains(t, body, "These credentials may not read this: ", x.path)
+		require.Contains(t, body, "not for you", x.path)
+		require.NotContains(t, body, "invalid request", x.path)
 	}
 	// the rest of the page is there
 	for path, x := range map[string][2]string{
@@ -99,10 +86,8 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		"/orders/broken/move": {"/v1/workflows/order$", "not for you"},
 	} {
 		refuses = x[0]
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		require.Equal(t, http.StatusOK, w.Code, path)
-		require.Contains(t, w.Body.String(), x[1], path)
+		body := shown(t, h, path, http.StatusOK)
+		require.Contains(t, body, x[1], path)
 	}
 }
 
@@ -145,7 +130,7 @@ func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
 // grouping returns a console of a server that has these orders in Error and running.
 func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	t.Helper()
-	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
+	return pagesOf(answering(t, func(r *http.Request) any {
 		switch state := r.URL.Query().Get("state"); {
 		case r.URL.Path != "/v1/orders":
 			return view.Definition{
@@ -164,7 +149,7 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 			return page
 		}
 		return view.Page{Orders: []view.Summary{}}
-	}), Name: "shop", Program: "stepkeeper", Log: quiet})
+	}))
 }
 
 // A service that writes thousands of codes makes no page of megabytes. The pages of incidents follow each other,
@@ -180,11 +165,9 @@ func TestThousandsOfCodes(t *testing.T) {
 	under := []view.Summary{}
 	h := grouping(t, &stopped, &under)
 	get := func(path string) string {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, request(t, path))
-		require.Equal(t, http.StatusOK, w.Code)
-		require.LessOrEqual(t, w.Body.Len(), 256<<10)
-		return w.Body.String()
+		body := shown(t, h, path, http.StatusOK)
+		require.LessOrEqual(t, len(body), 256<<10)
+		return body
 	}
 	seen := map[string]bool{}
 	next := regexp.MustCompile(`rel="next" id="next" href="([^"]*)"`)
@@ -231,24 +214,21 @@ func TestGroupsAreSorted(t *testing.T) {
 		"/waiting": "agent-bank agent-mail agent-post wait-answer-a-q- wait-retry-a-y-bank " +
 			"wait-retry-a-x-mail wait-retry-b-x-mail wait-retry-b-y-bank wait-retry-b-y-post",
 	} {
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, path))
+		body := shown(t, h, path, http.StatusOK)
 		var got []string
-		for _, m := range rows.FindAllStringSubmatch(w.Body.String(), -1) {
+		for _, m := range rows.FindAllStringSubmatch(body, -1) {
 			got = append(got, m[1])
 		}
 		require.Equal(t, want, strings.Join(got, " "), path)
-		require.NotContains(t, w.Body.String(), "over the newest", path)
+		require.NotContains(t, body, "over the newest", path)
 	}
 	for n, more := range map[int]bool{1000: false, 1001: true} {
 		under = slices.Repeat(waiting[:1], n)
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, "/waiting"))
-		require.Equal(t, more, strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state"))
-		w = newRecorder() // another console, because one keeps its counts for ten seconds
-		grouping(t, &stopped, &under).ServeHTTP(w, request(t, "/"))
+		body := shown(t, h, "/waiting", http.StatusOK)
+		require.Equal(t, more, strings.Contains(body, ", counted over the newest 1000 of each state"))
+		body = shown(t, grouping(t, &stopped, &under), "/", http.StatusOK) // one console keeps its counts for ten seconds
 		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
-		require.Contains(t, w.Body.String(), want)
+		require.Contains(t, body, want)
 	}
 }
 
@@ -266,23 +246,20 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	older := waits("older", 5)
 	newer := waits("newer", 7)
 	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, "/waiting"))
-		text := w.Body.String()
-		require.Contains(t, text, "/orders/older", "the example is not the oldest one")
-		require.NotContains(t, text, "/orders/newer")
+		body := shown(t, h, "/waiting", http.StatusOK)
+		require.Contains(t, body, "/orders/older", "the example is not the oldest one")
+		require.NotContains(t, body, "/orders/newer")
 	}
 	version := func(hash string, created core.Time) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
 	}
 	stopped = []view.Summary{version("c", 9), version("a", 2)}
 	under = []view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
-	w := newRecorder()
-	h.ServeHTTP(w, request(t, "/workflows/x"))
+	body := shown(t, h, "/workflows/x", http.StatusOK)
 	var got []string
 	for _, m := range regexp.MustCompile(
 		`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).
-		FindAllStringSubmatch(w.Body.String(), -1) {
+		FindAllStringSubmatch(body, -1) {
 		got = append(got, m[1]+m[2]+m[3])
 	}
 	// those of the newest orders first
@@ -297,15 +274,13 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 		{failed(1_000, "the first"), failed(9_000, "the last")},
 		{failed(9_000, "the last"), failed(1_000, "the first")},
 	} {
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, "/incidents"))
-		first := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z")
-		last := strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
-		text := w.Body.String()
+		body := shown(t, h, "/incidents", http.StatusOK)
+		first := strings.Index(body, "1970-01-01T00:00:01Z")
+		last := strings.Index(body, "1970-01-01T00:00:09Z")
 		require.GreaterOrEqual(t, first, 0, "not from the first to the last, with the text of the last")
 		require.GreaterOrEqual(t, last, first)
-		require.Contains(t, text, "the last")
-		require.NotContains(t, text, "the first")
+		require.Contains(t, body, "the last")
+		require.NotContains(t, body, "the first")
 	}
 }
 
@@ -360,12 +335,10 @@ func TestStatisticsOfOthers(t *testing.T) {
 			}
 			return map[string]any{}
 		})
-		w := newRecorder()
-		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w,
-			request(t, "/"))
-		wants(t, w.Body.String(), x.shows...)
+		body := shown(t, pagesOf(c), "/", http.StatusOK)
+		wants(t, body, x.shows...)
 		for _, text := range x.lacks {
-			require.NotContains(t, w.Body.String(), text, name)
+			require.NotContains(t, body, text, name)
 		}
 	}
 }
@@ -403,10 +376,9 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		stored.Store(step.stored)
 		asked.Store(0)
 		now = now.Add(core.Duration(step.pause) * core.Second)
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, "/incidents"))
+		body := shown(t, h, "/incidents", http.StatusOK)
 		require.Equal(t, step.asked, asked.Load())
-		require.Contains(t, w.Body.String(), step.shows)
+		require.Contains(t, body, step.shows)
 	}
 }
 
@@ -462,23 +434,20 @@ func (m *many) Target(context.Context, string, string) (core.Target, error) {
 
 func (m *many) console(t *testing.T) http.Handler {
 	t.Helper()
-	return console.New(console.Options{
-		Log: slog.New(slog.DiscardHandler),
-		Client: answering(t, func(r *http.Request) any {
-			v := r.URL.Query()
-			limit, _ := strconv.Atoi(v.Get("limit"))
-			q := port.Query{Oldest: v.Get("oldest") == "true", Limit: limit, Cursor: v.Get("cursor")}
-			if r.URL.Path == "/v1/approvals" {
-				page, err := view.OpenApprovals(r.Context(), m, q, v.Get("step"), v.Get("id"), moment(0).Std())
-				if err != nil {
-					t.Error(err)
-				}
-				return page
+	return pagesOf(answering(t, func(r *http.Request) any {
+		v := r.URL.Query()
+		limit, _ := strconv.Atoi(v.Get("limit"))
+		q := port.Query{Oldest: v.Get("oldest") == "true", Limit: limit, Cursor: v.Get("cursor")}
+		if r.URL.Path == "/v1/approvals" {
+			page, err := view.OpenApprovals(r.Context(), m, q, v.Get("step"), v.Get("id"), moment(0).Std())
+			if err != nil {
+				t.Error(err)
 			}
-			orders, next, _ := m.List(r.Context(), q)
-			return view.Page{Orders: orders, Next: next}
-		}),
-	})
+			return page
+		}
+		orders, next, _ := m.List(r.Context(), q)
+		return view.Page{Orders: orders, Next: next}
+	}))
 }
 
 var (
@@ -505,10 +474,8 @@ func TestAnswersGoOnPages(t *testing.T) {
 		seen := map[string]int{}
 		for path, pages := c.path, 0; path != ""; pages++ {
 			m.requests = 0
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
-			require.Equal(t, http.StatusOK, w.Code, c.path)
+			body := shown(t, h, path, http.StatusOK)
+			found := asked.FindAllStringSubmatch(body, -1)
 			require.LessOrEqual(t, len(found), 100, c.path)
 			require.LessOrEqual(t, m.requests, 130, c.path)
 			require.LessOrEqual(t, pages, n, c.path)
@@ -516,8 +483,8 @@ func TestAnswersGoOnPages(t *testing.T) {
 				seen[m[1]]++
 			}
 			path = ""
-			if nextPage.MatchString(w.Body.String()) {
-				path = html.UnescapeString(nextPage.FindStringSubmatch(w.Body.String())[1])
+			if nextPage.MatchString(body) {
+				path = html.UnescapeString(nextPage.FindStringSubmatch(body)[1])
 			}
 		}
 		for i := range n {
@@ -539,10 +506,7 @@ func TestOldestOfManyOrders(t *testing.T) {
 			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) +
 				"\""
 		}
-		w := httptest.NewRecorder()
-		(&many{n: n}).console(t).ServeHTTP(w,
-			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
+		_, tile, _ := strings.Cut(shown(t, (&many{n: n}).console(t), "/", http.StatusOK), `<li id="oldest">`)
 		require.True(t, strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want), tile)
 	}
 }
@@ -559,8 +523,7 @@ func TestChildOrdersAreCounted(t *testing.T) {
 		"/orders?state=Processing":             {"Processing <strong>1</strong>", "1 of 1 orders"},
 		"/orders?children=on&state=Processing": {"Processing <strong>2</strong>", "2 of 2 orders"},
 	} {
-		w := newRecorder()
-		h.ServeHTTP(w, request(t, path))
-		wants(t, w.Body.String(), texts...)
+		body := shown(t, h, path, http.StatusOK)
+		wants(t, body, texts...)
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -64,10 +63,7 @@ func openStream(t testing.TB, via http.RoundTripper, address string) (next func(
 // livePages opens streams of a console whose server is in this process.
 func livePages(t *testing.T, server http.Handler) func(path string) (next func() event, stop func()) {
 	t.Helper()
-	via := stacktest.Transport(t, console.New(console.Options{
-		Client: clientOf(t, server), Name: "shop",
-		Program: "stepkeeper", Log: quiet,
-	}))
+	via := stacktest.Transport(t, pagesOf(clientOf(t, server)))
 	return func(path string) (next func() event, stop func()) {
 		t.Helper()
 		next, stop = openStream(t, via, "http://127.0.0.1/live"+path)

@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
-
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
 
 // redacted is the recorded order as the pages show it.
@@ -165,10 +162,7 @@ func TestRacesAndLoopsOfAnOrder(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(order))
 	})
-	h := console.New(console.Options{
-		Client: clientOf(t, server), Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler),
-	})
-	p := visit(t, h, "/orders/o")
+	p := visit(t, pagesOf(clientOf(t, server)), "/orders/o")
 	require.Len(t, elements(p.one(graph), with("class", "frame")), 1)
 	require.Len(t, elements(p.one(graph), with("class", "node processed won")), 1)
 	require.Len(t, elements(p.one(graph), with("class", "node undowait lost")), 1)

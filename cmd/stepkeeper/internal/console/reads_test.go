@@ -13,7 +13,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -49,10 +48,8 @@ func (l *listedStack) List(ctx context.Context, q port.Query) (port.Page, error)
 // watched opens the overview of a deployment, and reads its stream for a time.
 func watched(t *testing.T, c *client.Client, open time.Duration) {
 	t.Helper()
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet})
-	w := newRecorder()
-	h.ServeHTTP(w, request(t, "/"))
-	require.Equal(t, http.StatusOK, w.Code)
+	h := pagesOf(c)
+	shown(t, h, "/", http.StatusOK)
 	ctx, stop := context.WithTimeout(t.Context(), open)
 	defer stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/live/", nil)

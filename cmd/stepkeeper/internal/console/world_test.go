@@ -44,6 +44,19 @@ steps:
   charge: {agent: shop, operation: charge, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: refund, grade: fenced}
   print: {agent: shop, operation: print, after: [charge], input: {number: "${ steps.charge.output.invoice }"}, timeout: 30s, onFailure: stop, undo: none, grade: fenced}
 `,
+	"one": `workflow: one
+steps:
+  charge: {agent: shop, operation: charge, input: {n: 1}, timeout: 1s, onFailure: stop, undo: refund, grade: fenced}
+`,
+	"many": `workflow: many
+steps:
+  all: {each: "${ order.items }", workflow: one, input: {n: "${ item }"}}
+  ship: {agent: shop, operation: ship, input: {n: 1}, timeout: 1s, grade: fenced, undo: none, after: [all], onFailure: undo}
+`,
+	"nested": `workflow: nested
+steps:
+  inner: {each: "${ order.items }", workflow: many, input: {items: [1]}}
+`,
 	"expense": `workflow: expense
 steps:
   decide: {approval: {question: '${ "Pay 120 " + "<euros>?" }', show: {amount: "${ order.amount }", card: "${ order.card }"}, answers: [approve, reject], who: [ada, bob], timeout: 30d, onTimeout: undo}}
@@ -219,7 +232,7 @@ func (w *world) submit(workflow string, ids ...string) {
 	for _, id := range ids {
 		order := map[string]any{
 			"amount": 120, "card": "4111111111111111",
-			"customer": map[string]any{"name": "Ada"},
+			"customer": map[string]any{"name": "Ada"}, "items": []int{7},
 		}
 		_, err := w.client.Submit(context.Background(),
 			client.Order{ID: id, Workflow: workflow, Content: order})
@@ -317,10 +330,16 @@ func ids(prefix string, n int) []string {
 	return all
 }
 
-func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+// pagesOf returns the console of a client's deployment.
+func pagesOf(c *client.Client) http.Handler {
+	return console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet})
+}
 
-func request(t *testing.T, path string) *http.Request {
+// shown returns a page of a console, which has this status.
+func shown(t *testing.T, h http.Handler, path string, status int) string {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-	return r.WithContext(t.Context())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	require.Equal(t, status, w.Code, path)
+	return w.Body.String()
 }

@@ -64,26 +64,20 @@ func NewBackup(a *app.App) *cobra.Command {
 			return failure.Wrap(err, failure.General,
 				"check the free space, and the server with `stepkeeper doctor`", "no backup was written")
 		}
-		return printBackup(a, data, backupReport{File: args[0], Bytes: n})
+		r := backupReport{File: args[0], Bytes: n}
+		info, err := os.Stat(filepath.Join(data, token.FileName))
+		if err == nil && info.Mode().IsRegular() {
+			r.Keys = filepath.Join(data, token.FileName)
+		}
+		if a.JSON() {
+			a.PrintLine(r)
+			return nil
+		}
+		fmt.Fprintf(a.Streams.Out, "%s: %d bytes, complete and checked\n", r.File, r.Bytes)
+		if r.Keys != "" {
+			fmt.Fprintf(a.Streams.Out,
+				"keep %s too: it has the keys of the links that answer a step, and the backup does not\n", r.Keys)
+		}
+		return nil
 	})
-}
-
-func printBackup(a *app.App, data string, r backupReport) error {
-	if keys := filepath.Join(data, token.FileName); isFile(keys) {
-		r.Keys = keys
-	}
-	if a.JSON() {
-		return a.PrintLine(r)
-	}
-	_, err := fmt.Fprintf(a.Streams.Out, "%s: %d bytes, complete and checked\n", r.File, r.Bytes)
-	if err == nil && r.Keys != "" {
-		_, err = fmt.Fprintf(a.Streams.Out,
-			"keep %s too: it has the keys of the links that answer a step, and the backup does not\n", r.Keys)
-	}
-	return app.Written(err)
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }

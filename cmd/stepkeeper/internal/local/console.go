@@ -95,12 +95,8 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now,
 	})
 	address := "http://" + listener.Addr().String()
-	if o.app.JSON() {
-		err = o.app.PrintLine(consoleReady{Ready: true, URL: address})
-	} else {
-		_, err = fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
-	}
-	warnUnprinted(o.app, address, err)
+	o.app.PrintReady(address, consoleReady{Ready: true, URL: address},
+		fmt.Sprintf("stepkeeper console of %s ready on %s\n", name, address))
 	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
 	}

@@ -58,12 +58,15 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		return failure.Wrap(err, failure.General, "",
 			"the demo cannot find this program's file, which it starts as a second process")
 	}
-	shipped, remove, err := shippedWorkflows()
+	shipped, err := os.MkdirTemp("", "stepkeeper-workflows-")
+	defer func() { _ = os.RemoveAll(shipped) }()
+	if err == nil {
+		err = writeShipped(shipped)
+	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 			"the workflows cannot be written")
 	}
-	defer remove()
 	options := runner.Options{
 		Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
@@ -89,9 +92,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		fmt.Fprintf(options.Out, "kept in %s\n", options.Dir)
 	}
 	if o.app.JSON() && (err == nil || errors.Is(err, runner.ErrNotProven)) {
-		if err := o.app.PrintJSON(report); err != nil {
-			return err
-		}
+		o.app.PrintJSON(report)
 	}
 	switch {
 	case err == nil:
@@ -106,20 +107,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 // shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.
 const shippedWorkflow = "order.yaml"
 
-// shippedWorkflows writes the built-in workflow to a temporary folder. The function remove deletes the folder.
-func shippedWorkflows() (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp("", "stepkeeper-workflows-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	if err := writeShipped(dir); err != nil {
-		remove()
-		return "", nil, err
-	}
-	return dir, remove, nil
-}
-
+// writeShipped writes the built-in workflow to a folder.
 func writeShipped(dir string) error {
 	text, err := examples.Files.ReadFile(path.Join(exampleOrder, shippedWorkflow))
 	if err != nil {

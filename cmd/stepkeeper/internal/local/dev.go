@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -414,26 +413,8 @@ func (o *devOptions) clock() (port.Timer, error) {
 	return c, nil
 }
 
-// ready prints the line that scripts wait for. If the write fails, the server continues, because the server
-// does not need the output.
+// ready prints the line that scripts wait for.
 func (o *devOptions) ready(s embedded.Started) {
-	warnUnprinted(o.app, s.Address, o.printReady(s))
-}
-
-func warnUnprinted(a *app.App, address string, err error) {
-	if err != nil {
-		a.Warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,
-			err))
-	}
-}
-
-func (o *devOptions) printReady(s embedded.Started) error {
-	if o.app.JSON() {
-		return o.app.PrintLine(devReady{
-			Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
-			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders,
-		})
-	}
 	checked := "checked"
 	if !s.Checked {
 		checked = "its check goes on"
@@ -450,8 +431,10 @@ func (o *devOptions) printReady(s embedded.Started) error {
 		}
 		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))
 	}
-	_, err := io.WriteString(o.app.Streams.Out, text)
-	return err
+	o.app.PrintReady(s.Address, devReady{
+		Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+		Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders,
+	}, text)
 }
 
 func (o *devOptions) logger() *slog.Logger {

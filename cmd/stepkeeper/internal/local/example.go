@@ -49,45 +49,44 @@ func exampleNames() []string {
 	return append([]string{exampleOrder}, others...)
 }
 
-func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
+func startExample(ctx context.Context, name, listen string) (*example, error) {
 	e := &example{name: name, listen: listen}
+	var err error
 	e.dir, err = os.MkdirTemp("", "stepkeeper-example-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.remove())
-		}
-	}()
-	if name != exampleOrder {
-		return e, e.startOne()
+	err = os.Mkdir(e.workflows(), 0o755)
+	switch {
+	case err != nil:
+	case name == exampleOrder:
+		err = e.startOrder(ctx)
+	default:
+		err = e.startOne()
 	}
+	if err != nil {
+		return nil, errors.Join(err, e.remove())
+	}
+	return e, nil
+}
+
+// startOrder writes the files of exampleOrder and starts its services. The services outlive ctx, because the server
+// may call them while it shuts down.
+func (e *example) startOrder(ctx context.Context) (err error) {
 	books := filepath.Join(e.dir, "services")
-	for _, dir := range []string{books, e.workflows()} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return nil, err
-		}
+	if err := os.Mkdir(books, 0o755); err != nil {
+		return err
 	}
-	if err := writeShipped(e.workflows()); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(e.orders(), someOrders(), 0o600); err != nil {
-		return nil, err
-	}
-	// The services outlive ctx, because the server may call the services while the server shuts down.
 	e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
+	return errors.Join(writeShipped(e.workflows()), os.WriteFile(e.orders(), someOrders(), 0o600),
+		os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600))
 }
 
 // writeWorkflows writes the workflows of an example. It returns the names of the agents in the workflows.
 func (e *example) writeWorkflows() (agents []string, err error) {
-	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
-		return nil, err
-	}
 	flows, err := fs.Glob(examples.Files, e.name+"/*.yaml")
 	if err != nil {
 		return nil, err
@@ -97,9 +96,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 		if !strings.HasSuffix(e.listen, ":0") { // If the port is 0, the real port is not known yet.
 			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
 		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600)
-		}
+		err = errors.Join(err, os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600))
 		if err != nil {
 			return nil, err
 		}
