@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
@@ -151,8 +150,6 @@ type exploring struct {
 	seen   map[uint64]*place
 	spoilt map[uint64]struct{} // noted violations, by state
 	ends   map[uint64]struct{}
-	kept   []*place // places with a snapshot
-	turn   int      // the oldest of them
 	steps  int
 	edges  []edge   // edges without a fault: an end has to be reached without more faults
 	open   []branch // branches of this level
@@ -173,9 +170,6 @@ type place struct {
 	before *place
 	by     Action
 	state  uint64
-	world  atomic.Pointer[world.Simulation] // snapshot; nil if there is none, or not any more
-	// place at which the last stopped handler came to stand still; nil if none did
-	frozen *place
 }
 
 // branch is something that can happen in a state, and was not looked at.
@@ -207,11 +201,6 @@ func (x *exploring) level(extend bool, until time.Duration) {
 		all.Go(x.work)
 	}
 	all.Wait()
-	for _, p := range x.kept { // others need the memory
-		p.world.Store(nil)
-	}
-	x.kept = nil
-	x.turn = 0
 	if x.cut || len(x.found) > 0 {
 		return
 	}
@@ -262,74 +251,18 @@ func (x *exploring) run(b branch) {
 		if !ok {
 			return
 		}
-		x.keep(next, d)
 		at = next
 		by = more
 	}
 }
 
-// reach makes the world of a place anew, from the last snapshot before it.
+// reach makes the world of a place anew, from the beginning: a handler is a coroutine, and Go copies none.
 func (x *exploring) reach(at *place) *Driver {
-	var way []*place
-	var from *world.Simulation
-	for ; ; at = at.before {
-		from = at.world.Load()
-		if from != nil || at.before == nil {
-			break
-		}
-		way = append(way, at)
-	}
-	var d *Driver
-	switch {
-	case from == nil:
-		d = newDriver(deployment.NewSimulation(x.scope.Scenario, world.Plain{}), x.scope)
-	case len(driverOf(from).Held) == 0:
-		d = driverOf(snapshot(from))
-	default:
-		d = x.reach(at.frozen)
-		become(d.W, from)
-	}
-	for i := len(way) - 1; i >= 0; i-- {
-		do(d, way[i].by)
-		x.keep(way[i], d)
+	d := newDriver(deployment.NewSimulation(x.scope.Scenario, world.Plain{}), x.scope)
+	for _, a := range at.path() {
+		do(d, a)
 	}
 	return d
-}
-
-// lastFrozen returns the place at which a handler last came to stand still.
-func (p *place) lastFrozen() *place {
-	for p.by.Kind != Freezes {
-		p = p.before
-	}
-	return p
-}
-
-// maxKept is the most snapshots of one scope that are kept at a time. Each takes some kilobytes; a place
-// whose snapshot is gone is reached from an earlier one, or from the beginning.
-const maxKept = 20_000
-
-// keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
-func (x *exploring) keep(at *place, d *Driver) {
-	all, any := standing(d.W)
-	if !all || d.W.Violation != nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if any && at.frozen == nil {
-		at.frozen = at.lastFrozen()
-	}
-	if at.frozen == at || at.world.Load() != nil {
-		return
-	}
-	at.world.Store(snapshot(d.W))
-	if len(x.kept) < maxKept {
-		x.kept = append(x.kept, at)
-		return
-	}
-	x.kept[x.turn].world.Store(nil)
-	x.kept[x.turn] = at
-	x.turn = (x.turn + 1) % maxKept
 }
 
 func (p *place) path() []Action {
