@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 var build = sync.OnceValues(func() (string, error) {
@@ -77,17 +76,6 @@ func TestCommandLine(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	submit := []string{"submit", "--wait", "-"}
-	failing := func(t *testing.T, attempts int) *order {
-		o := s.newOrder(t, "stopping")
-		s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
-			if n <= attempts {
-				return refused()
-			}
-			return done()
-		})
-		s.cli(t, o.line(), notProcessed, submit, o.id+": accepted, Error")
-		return o
-	}
 	for name, test := range map[string]func(t *testing.T){
 		"submit": func(t *testing.T) {
 			// Its services know keys: a call to a plain one that this machine is slow to answer stays in doubt.
@@ -101,7 +89,14 @@ func TestCommandLine(t *testing.T) {
 			s.cli(t, "", refusedByIt, []string{"cancel", o.id}, "cancel refused")
 		},
 		"resubmit": func(t *testing.T) {
-			o := failing(t, 1)
+			o := s.newOrder(t, "stopping")
+			s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
+				if n == 1 {
+					return refused()
+				}
+				return done()
+			})
+			s.cli(t, o.line(), notProcessed, submit, o.id+": accepted, Error")
 			// it is listed once its end has been reported
 			waitFor(t, "order in the list of those in Error", func() bool {
 				_, out := s.program(t, "", []string{"list", "--where", "state=Error"})
@@ -109,42 +104,6 @@ func TestCommandLine(t *testing.T) {
 			})
 			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
 			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
-		},
-		"undo": func(t *testing.T) {
-			o := failing(t, 9)
-			s.cli(t, "", ok, []string{"undo", o.id, "--yes"}, "undo accepted")
-			s.cli(t, "", notProcessed, []string{"watch", o.id}, "Compensated")
-		},
-		"resolve": func(t *testing.T) {
-			o := failing(t, 9)
-			// the facts are the operator's only when no call can be on its way any more
-			time.Sleep(5 * time.Second)
-			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "happened"}, "resolve accepted")
-			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
-			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
-		},
-		// P51: the same key, so only once the operator has said that nothing happened under it
-		"another input": func(t *testing.T) {
-			o := failing(t, 1)
-			file := filepath.Join(t.TempDir(), "input.json")
-			if err := os.WriteFile(file, []byte(`{"amount": 7}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			with := []string{
-				"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason",
-				"the amount was wrong",
-			}
-			time.Sleep(5 * time.Second) // see resolve
-			s.cli(t, "", refusedByIt, with, "resolve the step as not-happened first")
-			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "not-happened"}, "resolve accepted")
-			s.cli(t, "", ok, with, "resubmit accepted")
-			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
-			s.cli(t, "", ok, []string{"show", o.id}, "input given by ann", "the amount was wrong")
-			calls := s.remote.of(o.id, "settle")
-			if last := calls[len(calls)-1]; strings.ReplaceAll(last.input, " ", "") != `{"amount":7}` ||
-				last.key != calls[0].key || calls[0].input == last.input {
-				t.Errorf("%+v", calls)
-			}
 		},
 		"cancel": func(t *testing.T) {
 			o := s.newOrder(t, "stopping")

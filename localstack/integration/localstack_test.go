@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 func TestOrderIsProcessed(t *testing.T) {
@@ -50,61 +48,6 @@ func TestOrderIsProcessed(t *testing.T) {
 		if st.Kind != "received" && st.Seq == 0 {
 			t.Errorf("no number: %+v", st)
 		}
-	}
-}
-
-func TestFailedCallIsRetried(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "order")
-	s.remote.on(o.id, "charge-payment", "do", func(n int, _ call) (int, string) {
-		if n <= 2 {
-			return down()
-		}
-		return done()
-	})
-	o.submit()
-	if end := o.notified("completed", soon); end.attempts("charge-payment") < 3 {
-		t.Errorf("%+v", end)
-	}
-	if k := o.task(); k.Step("charge-payment").Failures.Do < 2 {
-		t.Errorf("the failures are not counted: %+v", k)
-	}
-	o.oneKeyPerStep()
-}
-
-// While a step runs, the item says which instance has claimed the step, its time limit, and the number of its
-// failures.
-func TestItemShowsTheClaimOfARunningStep(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "calm")
-	seen := make(chan struct{})
-	release := sync.OnceFunc(func() { close(seen) })
-	defer release()
-	s.remote.on(o.id, "link-1", "do", func(n int, _ call) (int, string) {
-		if n == 1 {
-			return down()
-		}
-		<-seen
-		return done()
-	})
-	o.submit()
-	var st protocol.Step
-	o.until(soon, "second claim", func() bool {
-		st = o.step("link-1")
-		return st.Attempt >= 2 && st.Claim.By != ""
-	})
-	release()
-	if by := st.CompleteBy.Std(); st.CompleteBy == 0 || time.Until(by) > time.Minute {
-		t.Errorf("the step is to be complete by %s", by)
-	}
-	if st.State != core.Processing || st.Failures.Do < 1 {
-		t.Errorf("it is claimed as %+v", st)
-	}
-	o.notified("completed", soon)
-	if st := o.step("link-1"); st.Claim.By != "" || st.CompleteBy != 0 || st.Failures.Do < 1 {
-		t.Errorf("at its end it is %+v", st)
 	}
 }
 
@@ -199,90 +142,6 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 			a.Command))
 	o.notified("completed", soon)
 	o.oneKeyPerStep()
-}
-
-// A step that waits ends at its time, and asks no service.
-func TestWaitStepEndsAtItsTime(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "pausing").submit()
-	o.notified("completed", soon)
-	finished := map[string]time.Time{}
-	o.until(soon, "status of each step", func() bool {
-		for _, st := range o.statuses() {
-			if st.Kind == "step-finished" {
-				finished[st.Step] = st.At
-			}
-		}
-		return len(finished) == 3
-	})
-	if waited := finished["pause"].Sub(finished["one"]); waited < 3*time.Second {
-		t.Errorf("it waited for %s", waited)
-	}
-	if got := len(s.remote.of(o.id, "pause")); got != 0 {
-		t.Errorf("%d calls of the wait", got)
-	}
-	o.oneKeyPerStep()
-}
-
-// A step that fails at one of its agents is tried at the other one. If that fails too, only the step is
-// undone, and the order continues without it.
-func TestOrderContinuesWithoutAFailedStep(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "going")
-	s.remote.on(o.id, "try", "do", func(int, call) (int, string) { return down() })
-	o.submit()
-	o.notified("completed", soon)
-	var asked []string
-	undone := false
-	for _, c := range s.remote.of(o.id, "try") {
-		if c.operation == "do" {
-			asked = append(asked, c.agent)
-		}
-		undone = undone || c.operation == "undo"
-	}
-	slices.Sort(asked) // the first is the one that is expected to take less long
-	if !slices.Equal(asked, []string{"payment", "shipping"}) || !undone ||
-		len(s.remote.of(o.id, "other")) != 1 {
-		t.Errorf("asked %q, undone %t, and then %d times in the other way", asked, undone,
-			len(s.remote.of(o.id, "other")))
-	}
-	if k := o.task(); k.Step("try").State != "Compensated" || k.ProcessState != "Processed" {
-		t.Errorf("%+v", k)
-	}
-	o.oneKeyPerStep()
-}
-
-// The progress that an agent reports is stored and shown. The step has one attempt.
-func TestProgressOfLongWorkIsShown(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "filming")
-	inside := make(chan struct{}, 10)
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	s.remote.on(o.id, "film", "do", func(int, call) (int, string) {
-		inside <- struct{}{}
-		select {
-		case <-release:
-		case <-time.After(6 * time.Second): // the test has failed
-		}
-		return done()
-	})
-	o.submit()
-	<-inside
-	s.send(t, "Replies",
-		fmt.Sprintf(
-			`{"schema":1,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`,
-			o.id))
-	waitFor(t, "progress", func() bool { return strings.Contains(o.item(), "frames") })
-	s.cli(t, "", ok, []string{"show", o.id}, "at 40 % (frames)")
-	release <- struct{}{}
-	o.notified("completed", soon)
-	if n := len(s.remote.of(o.id, "film")); n != 1 {
-		t.Errorf("it was called %d times", n)
-	}
 }
 
 // P46: while a flood waits for an agent that is busy, an order of high priority goes through.
@@ -394,45 +253,6 @@ func TestScheduleStartsOrders(t *testing.T) {
 	}
 }
 
-// People and a webhook answer through the control queue; the webhook comes before its step.
-func TestControlQueueAnswersSteps(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := s.newOrder(t, "asking").submit()
-	o.until(soon, "question", func() bool {
-		order, err := c.Get(t.Context(), o.id)
-		if err != nil && !errors.Is(err, client.ErrNotFound) {
-			t.Fatal(err)
-		}
-		return err == nil && order.Steps[0].State == "Waiting"
-	})
-	for _, a := range []client.Reply{
-		{Event: "payment", Value: map[string]int{"invoice": 4711}, By: "webhook", Run: -1},
-		{Step: "approve", Value: "go", By: "ann", Run: -1},
-		{Step: "approve", Value: "go", By: "bob", Run: -1},
-	} {
-		if v, err := c.Answer(t.Context(), o.id, a); err != nil || !v.Accepted {
-			t.Errorf("%+v: %+v %v", a, v, err)
-		}
-	}
-	o.notified("completed", soon)
-	end, err := c.Get(t.Context(), o.id)
-	if err != nil || !strings.Contains(string(end.Steps[0].Output), `"by":"ann, bob"`) ||
-		!strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
-		t.Errorf("%+v %v", end, err)
-	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{
-		Step: "approve", Value: "halt", By: "ann",
-		Run: -1,
-	}); err != nil || v.Accepted || v.Reason == "" {
-		t.Errorf("after the end: %+v %v", v, err)
-	}
-}
-
 // A token that was sent answers its step, and nothing else does.
 func TestTokenAnswersOnlyItsStep(t *testing.T) {
 	s := on(t, localstack)
@@ -466,17 +286,6 @@ func TestTokenAnswersOnlyItsStep(t *testing.T) {
 		!strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
 		t.Errorf("%+v %v", end, err)
 	}
-}
-
-// The same ID with another content is refused, and the order that is there goes on.
-func TestSameIDWithOtherContentIsRefused(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "order").submit()
-	o.notified("received", soon)
-	s.send(t, "Intake", strings.Replace(o.body, "MUG-01", "MUG-02", 1))
-	o.notified("refused", soon)
-	o.notified("completed", soon)
 }
 
 // found waits for a message with a text in a queue.
@@ -572,58 +381,4 @@ func (s *site) depth(t *testing.T, queue string) int {
 		total += n
 	}
 	return total
-}
-
-// Rule 1: a chain of 30 steps with retries on the way is not cut. LocalStack takes the setting and
-// does not act on it, so the template is asked.
-func TestThirtyStepsAreNotCutAsARecursion(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	loops := map[string]any{}
-	s.assembly.Template.Each("AWS::Lambda::Function",
-		func(id string, p map[string]any) { loops[id] = p["RecursiveLoop"] })
-	if len(loops) != 3+len(agentNames) { // with Scheduler, Supervisor, and agent stock
-		t.Errorf("functions: %v", loops)
-	}
-	for id, setting := range loops {
-		if supervisor := strings.Contains(id, "Supervisor"); supervisor && setting != nil || !supervisor &&
-			setting != "Allow" {
-			t.Errorf("%s: RecursiveLoop is %v", id, setting)
-		}
-	}
-	o := s.newOrder(t, "thirty")
-	for n := 5; n <= links; n += 5 {
-		s.remote.on(o.id, fmt.Sprintf("link-%d", n), "do", func(n int, _ call) (int, string) {
-			if n == 1 {
-				return down()
-			}
-			return done()
-		})
-	}
-	o.submit()
-	end := o.notified("completed", rescued)
-	attempts := 0
-	for _, st := range end.Steps {
-		attempts += st.Attempts
-	}
-	hops := o.task().Hops
-	// Not one more for each failure: a copy of the first request may have brought the success.
-	if attempts <= links || hops != attempts {
-		t.Errorf("%d attempts, %s", attempts, o.item())
-	}
-}
-
-// Rule 1: what stands in the place of Lambda's guard is our own. Past the hop budget (P23) an order
-// stops, and the operator is alerted.
-func TestOrderStopsAtTheHopLimit(t *testing.T) {
-	s := on(t, localstack)
-	t.Parallel()
-	o := s.newOrder(t, "tight").submit()
-	o.notified("failed", soon)
-	if a := o.alerted(); a.Code != "hops" || a.Step != fmt.Sprintf("link-%d", tightBudget+1) {
-		t.Errorf("%+v", a)
-	}
-	if n := len(s.remote.of(o.id, "")); n != tightBudget {
-		t.Errorf("%d calls", n)
-	}
 }

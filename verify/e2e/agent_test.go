@@ -119,8 +119,7 @@ func TestAgentProcess(t *testing.T) {
 	submit := func(id, to string) {
 		t.Helper()
 		if res, text := p.post(fmt.Appendf(nil,
-			`{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to),
-			nil); res.StatusCode/100 != 2 {
+			`{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to)); res.StatusCode/100 != 2 {
 			t.Fatalf("%s %s", res.Status, text)
 		}
 	}

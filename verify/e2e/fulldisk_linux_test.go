@@ -68,7 +68,7 @@ func TestFullDisk(t *testing.T) {
 	padding := strings.Repeat("x", 8<<10)
 	submit := func(id string) *http.Response {
 		res, _ := p.post(fmt.Appendf(nil,
-			`{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1,"padding":%q}}`, id, padding), nil)
+			`{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1,"padding":%q}}`, id, padding))
 		return res
 	}
 	refused := 0
@@ -158,7 +158,7 @@ func TestStopOnAFullDisk(t *testing.T) {
 		eventually(t, "the disk is full", func() bool {
 			id := fmt.Sprintf("full-%d-%d", round, len(ids))
 			res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1}}`,
-				id), nil)
+				id))
 			if res.StatusCode/100 == 2 {
 				ids = append(ids, id)
 			}
@@ -194,7 +194,7 @@ func TestKilledWithFullDisk(t *testing.T) {
 	ids := p.submit("pair", "before", 100)
 	p.limitFiles(s.largest())
 	eventually(t, "the disk is full", func() bool {
-		res, _ := p.post([]byte(`{"schema":1,"orderId":"probe","workflow":"pair","order":{"n":1}}`), nil)
+		res, _ := p.post([]byte(`{"schema":1,"orderId":"probe","workflow":"pair","order":{"n":1}}`))
 		return res.StatusCode == http.StatusServiceUnavailable
 	})
 	p.kill()

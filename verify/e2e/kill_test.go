@@ -353,35 +353,3 @@ func TestTermWithHangingCalls(t *testing.T) {
 		p.end(id, "Processed")
 	}
 }
-
-// The data folder belongs to one process.
-func TestSecondProcessIsRefused(t *testing.T) {
-	t.Parallel()
-	shop := newService(t)
-	s := newSite(t, shop.agents(), pairOnly)
-	p := s.start()
-	second := s.command()
-	var out, errs bytes.Buffer
-	second.Stdout = &out
-	second.Stderr = &errs
-	if err := second.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- second.Wait() }()
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		_ = second.Process.Kill()
-		t.Fatal("a second process runs on the same folder")
-	}
-	if code := second.ProcessState.ExitCode(); code != 1 || out.Len() != 0 {
-		t.Errorf("exit code %d, output %q; want 1 and none", code, &out)
-	}
-	for _, want := range []string{"another process", s.path("data"), "choose another folder"} {
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("it says %q and not %q", &errs, want)
-		}
-	}
-	p.end(p.submit("pair", "first", 1)[0], "Processed") // the first one is not harmed
-}

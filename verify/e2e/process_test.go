@@ -204,7 +204,7 @@ func (p *process) end(id string, want client.State) *client.Task {
 }
 
 // post sends a submission as it is, without the client's repetitions.
-func (p *process) post(body []byte, headers map[string]string) (*http.Response, string) {
+func (p *process) post(body []byte) (*http.Response, string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/v1/orders",
 		bytes.NewReader(body))
@@ -212,13 +212,6 @@ func (p *process) post(body []byte, headers map[string]string) (*http.Response, 
 		p.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	for name, value := range headers {
-		if name == "Host" {
-			req.Host = value
-			continue
-		}
-		req.Header.Set(name, value)
-	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		p.t.Fatal(err)
@@ -240,23 +233,9 @@ type said struct {
 // run runs a command of the program to its end, against this process.
 func (p *process) run(stdin string, args ...string) said {
 	p.t.Helper()
-	return run(p.t, stdin, append(args, "--server", p.url)...)
-}
-
-func run(t *testing.T, stdin string, args ...string) said {
-	t.Helper()
-	answer, err := try(t.Context(), stdin, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer
-}
-
-// try is run for other goroutines than the test's.
-func try(ctx context.Context, stdin string, args ...string) (said, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := exec.CommandContext(ctx, binary, append(args, "--server", p.url)...)
 	var out, errs bytes.Buffer
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Stdout = &out
@@ -264,9 +243,17 @@ func try(ctx context.Context, stdin string, args ...string) (said, error) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		return said{}, fmt.Errorf("stepkeeper %v: %w\n%s%s", args, errors.Join(err, ctx.Err()), &out, &errs)
+		p.t.Fatalf("stepkeeper %v: %v\n%s%s", args, errors.Join(err, ctx.Err()), &out, &errs)
 	}
-	return said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}, nil
+	return said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// wants holds an answer to its exit code.
+func (s said) wants(t *testing.T, what string, code int) {
+	t.Helper()
+	if s.code != code {
+		t.Errorf("%s: exit code %d, want %d\n%s%s", what, s.code, code, s.out, s.err)
+	}
 }
 
 // eventually waits until the condition holds.

@@ -18,13 +18,12 @@ type service struct {
 	effects map[string]int // by key: 1 after a do, 0 after its undo, which is a fence too
 	calls   map[string]int // by operation
 	gate    chan struct{}  // calls wait until it is closed; nil: open
-	refuse  map[string]bool
-	never   string // inputs that hold it are refused by the operation pack
+	never   string         // inputs that hold it are refused by the operation pack
 	delay   time.Duration
 }
 
 func newService(t *testing.T) *service {
-	s := &service{effects: map[string]int{}, calls: map[string]int{}, refuse: map[string]bool{}}
+	s := &service{effects: map[string]int{}, calls: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() { s.open(); s.Close() })
 	return s
@@ -57,8 +56,7 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse[operation] || operation == "pack" && s.never != "" &&
-		strings.Contains(string(input), s.never) {
+	if operation == "pack" && s.never != "" && strings.Contains(string(input), s.never) {
 		http.Error(w, "it is refused: no", http.StatusUnprocessableEntity)
 		return
 	}
@@ -97,12 +95,6 @@ func (s *service) slow(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delay = d
-}
-
-func (s *service) refuses(operation string, no bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse[operation] = no
 }
 
 // called is how often an operation was called.

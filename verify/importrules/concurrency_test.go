@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,44 +32,12 @@ func TestNoGoroutines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, place := range goroutines(t, file, text) {
+			for place := range started(t, file, text) {
 				t.Errorf("%s starts a goroutine: handlers must be a sequence that a simulator can replay",
 					place)
 			}
 		}
 	}
-}
-
-func TestGoroutinesAreFound(t *testing.T) {
-	const text = "package p\nfunc f(g interface{ Go(func()) }) {\n\tgo f(nil)\n\tg.Go(func() " +
-		"{})\n\tgoing()\n}\nfunc going() {}\n"
-	if got := goroutines(t, "p.go", []byte(text)); len(got) != 2 || got[0] != "p.go:3:2" ||
-		got[1] != "p.go:4:2" {
-		t.Errorf("%q", got)
-	}
-}
-
-// goroutines lists the places of go statements, and of calls of a method Go.
-func goroutines(t *testing.T, name string, text []byte) []string {
-	t.Helper()
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var places []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.GoStmt:
-			places = append(places, set.Position(x.Pos()).String())
-		case *ast.CallExpr:
-			if s, ok := x.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" {
-				places = append(places, set.Position(x.Pos()).String())
-			}
-		}
-		return true
-	})
-	return places
 }
 
 // products are the folders whose goroutines run in `stepkeeper dev`, in an agent or on Lambda.
@@ -108,14 +75,17 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				for place, function := range bare(t, path, text) {
-					if key := name + " " + function; unguarded[key] != "" {
+				for place, by := range started(t, path, text) {
+					if by.guarded {
+						continue
+					}
+					if key := name + " " + by.function; unguarded[key] != "" {
 						excused[key] = true
 						continue
 					}
 					t.Errorf(
 						"%s, in %s: a panic in this goroutine ends the process; call it with port.Guard "+
-							"or port.Always", place, function)
+							"or port.Always", place, by.function)
 				}
 				return nil
 			})
@@ -130,44 +100,34 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 	}
 }
 
-func TestBareGoroutinesAreFound(t *testing.T) {
-	const text = `package p
-func f(g interface{ Go(func()) }) {
-	go f(nil)
-	g.Go(func() { _ = port.Guard(nil, "f", nil) })
-	go func() { port.Always(ctx, nil, "f", nil) }()
-	g.Go(func() { port.Sleep() })
-}
-`
-	got := bare(t, "p.go", []byte(text))
-	if want := (map[string]string{"p.go:3:2": "f", "p.go:6:2": "f"}); !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+// goroutine is one that a function starts.
+type goroutine struct {
+	function string
+	guarded  bool // by port.Guard or port.Always
 }
 
-// bare returns the places of goroutines without port.Guard and port.Always, with the functions that start
-// them.
-func bare(t *testing.T, name string, text []byte) map[string]string {
+// started returns the go statements, and the calls of a method Go, by their places.
+func started(t *testing.T, name string, text []byte) map[string]goroutine {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]string{}
+	found := map[string]goroutine{}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			call, started := n.(*ast.CallExpr)
-			if started {
+			call, starts := n.(*ast.CallExpr)
+			if starts {
 				s, ok := call.Fun.(*ast.SelectorExpr)
-				started = ok && s.Sel.Name == "Go"
+				starts = ok && s.Sel.Name == "Go"
 			}
-			if _, ok := n.(*ast.GoStmt); (ok || started) && !guards(n) {
-				found[set.Position(n.Pos()).String()] = f.Name.Name
+			if _, ok := n.(*ast.GoStmt); ok || starts {
+				found[set.Position(n.Pos()).String()] = goroutine{f.Name.Name, guards(n)}
 			}
 			return true
 		})

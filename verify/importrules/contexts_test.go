@@ -22,19 +22,6 @@ func TestContextsArePassedOn(t *testing.T) {
 	}
 }
 
-func TestNewContextsAreFound(t *testing.T) {
-	const text = "package p\n\nfunc f(c context.Context) {\n\tg(context.Background())\n\tfunc() { " +
-		"g(context.TODO()) }()\n}\n" +
-		"func h() {\n\tctx, stop := " +
-		"signal.NotifyContext(context.Background())\n\tg(context.Background())\n}\n" +
-		"func i() {\n\tfunc(ctx context.Context) {}(context.Background())\n\tctx := " +
-		"r.Context()\n\tg(context.Background())\n}\n"
-	if got := newContexts(t, "p.go", text); !slices.Equal(got,
-		[]string{"p.go:4:4", "p.go:5:13", "p.go:9:4", "p.go:14:4"}) {
-		t.Errorf("%q", got)
-	}
-}
-
 // newContexts lists the calls of context.Background and context.TODO within a function that takes a context,
 // or that has made one before.
 func newContexts(t *testing.T, name string, text any) (places []string) {

@@ -92,7 +92,6 @@ type proxy struct {
 	name        string
 	seed        uint64
 	faultShares []share
-	longest     time.Duration // longest delay
 	faultsOff   atomic.Bool
 	ctx         context.Context
 	behind      sync.WaitGroup // waits for calls whose callers have given up
@@ -109,7 +108,7 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 		return nil, err
 	}
 	p := &proxy{
-		service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx,
+		service: u.Host, name: name, seed: seed, faultShares: w, ctx: ctx,
 		calls: map[string]int{}, counts: map[string]int{},
 	}
 	p.cutListener, err = newCutListener(ctx)
@@ -192,7 +191,7 @@ func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone 
 		sever(c)
 		return false
 	case delayed:
-		if !p.wait(time.Duration(much*float64(p.longest)), gone) {
+		if !p.wait(time.Duration(much*float64(longestDelay)), gone) {
 			return false
 		}
 	case lateCall:

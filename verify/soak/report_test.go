@@ -1,9 +1,9 @@
 package soak_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -44,10 +44,8 @@ type Report struct {
 	Restarts      []stage.Restart   `json:"restarts"`
 	Before        Size              `json:"engine_before"`
 	Rest          Size              `json:"engine_at_rest"`
-	Lives         []Life            `json:"engine_lives"`
 	Effects       int               `json:"effects"`
 	Reversals     int               `json:"reversals"`
-	Forgeries     int               `json:"forgeries_noticed"`
 	Violations    []audit.Violation `json:"violations"`
 }
 
@@ -82,63 +80,21 @@ func (r *Report) missing() []string {
 	return none
 }
 
-const mega = 1 << 20
-
+// print writes the report, with the first violations, and the verdict.
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out,
-		"\norders %d (%d of them raced, with %d iterations): %d processed, %d undone (%d of them cancelled), "+
-			"%d refused, %d in Error, %d without an end\n",
-		r.Orders, r.Raced, r.Children, r.Processed, r.Undone, r.Cancelled, r.Refused, r.Error, r.Unfinished)
-	fmt.Fprintf(out,
-		"operator: %d facts stated, %d orders went on, %d undone, %d began again after an undo, %d "+
-			"commands with a wrong number refused\n",
-		r.Resolved, r.GoneOn, r.UndoneByOperator, r.Resubmitted, r.Outdated)
-	fmt.Fprintln(out, "faults:")
-	for _, what := range slices.Sorted(maps.Keys(r.Faults)) {
-		fmt.Fprintf(out, "  %6d  %s\n", r.Faults[what], what)
-	}
-	for _, what := range slices.Sorted(maps.Keys(r.Services)) {
-		fmt.Fprintf(out, "  %6d  service: %s\n", r.Services[what], what)
-	}
-	for i, x := range r.Restarts {
-		at := "nothing was left to do"
-		if x.AtWork != nil {
-			at = fmt.Sprintf("a service called %d ms after that", *x.AtWork)
-		}
-		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.Ready, at)
-	}
-	for i, l := range r.Lives {
-		fmt.Fprintf(out,
-			"engine %d, %.0f s: goroutines %d to %d (most %d), heap %.1f to %.1f MiB (most %.1f), "+
-				"resident %.1f to %.1f MiB (most %.1f), files %d to %d (most %d), data %.1f to %.1f MiB\n",
-			i+1, l.Last.At-l.First.At, l.First.Goroutines, l.Last.Goroutines, l.Most.Goroutines,
-			mib(l.First.HeapBytes), mib(l.Last.HeapBytes), mib(l.Most.HeapBytes),
-			mib(l.First.RSS), mib(l.Last.RSS), mib(l.Most.RSS), l.First.Files, l.Last.Files, l.Most.Files,
-			mib(l.First.DataBytes), mib(l.Last.DataBytes))
-	}
-	fmt.Fprintf(out,
-		"engine at rest: %d goroutines (before the first order %d), %d files (%d), heap %.1f MiB (%.1f)\n",
-		r.Rest.Goroutines, r.Before.Goroutines, r.Rest.Files, r.Before.Files, mib(r.Rest.HeapBytes),
-		mib(r.Before.HeapBytes))
-	fmt.Fprintf(out, "audit: %d effects, %d reversals, %d violations; %d of %d forgeries tried and noticed\n",
-		r.Effects, r.Reversals, len(r.Violations), r.Forgeries, len(forgeries))
-	for i, v := range r.Violations {
-		if i == 20 {
-			fmt.Fprintf(out, "  and %d more\n", len(r.Violations)-i)
-			break
-		}
-		fmt.Fprintln(out, "  VIOLATION", v)
+	shown := *r
+	shown.Violations = r.Violations[:min(len(r.Violations), 20)]
+	text, err := json.MarshalIndent(shown, "", "  ")
+	if err != nil { // a report holds numbers and texts
+		panic(err)
 	}
 	verdict := "PASSED"
 	if !r.Passed {
 		verdict = "FAILED: " + r.Why
 	}
-	fmt.Fprintf(out,
-		"soak of seed %d, %.1f minutes: %s; every order at its end %.1f s after the last fault\n", r.Seed,
-		r.Minutes, verdict, r.SettleSeconds)
+	fmt.Fprintf(out, "%s\nsoak of seed %d, %.1f minutes: %s; %d violations; every order at its end %.1f s after the last "+
+		"fault\n", text, r.Seed, r.Minutes, verdict, len(r.Violations), r.SettleSeconds)
 }
-
-func mib(n int64) float64 { return float64(n) / mega }
 
 // tenths returns a time in seconds, rounded to a tenth.
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }

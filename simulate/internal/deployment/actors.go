@@ -230,48 +230,33 @@ func Boot(p *world.Process) {
 	if w.Embedded && p.Role != world.AClient && p.Scheduler == nil && w.Now > 0 {
 		w.Trace(p.Name, "", "is there again")
 	}
-	p.Scheduler = nil
-	p.Supervisor = nil
-	p.Worker = nil
 	p.Known = nil
-	Equip(p)
 	switch p.Role {
 	case world.AScheduler:
+		p.Waits = &scheduler.Waits{}
+		p.Scheduler = scheduler.New(scheduler.Config{
+			Parts: parts(p), Waits: p.Waits,
+			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
+		})
 		if w.Embedded {
 			Invoke(w, p, "restart", func(*world.Invocation) {
 				_, _ = p.Scheduler.Restart(Ctx)
 			})
 		}
 	case world.ASupervisor:
-		planSweep(w)
-	}
-	for _, name := range w.Names {
-		if q := w.Queues[name]; slices.Contains(q.Consumers, p) {
-			replan(q)
-		}
-	}
-}
-
-// Equip creates the actor of a process that has none. Such a process has just started, or a test in
-// simulate/internal/explore has copied it. A copy keeps its recorded queue waits.
-func Equip(p *world.Process) {
-	w := p.W
-	switch {
-	case p.Role == world.AScheduler && p.Scheduler == nil:
-		p.Waits = &scheduler.Waits{}
-		p.Waits.Set(p.Known)
-		p.Scheduler = scheduler.New(scheduler.Config{
-			Parts: parts(p), Waits: p.Waits,
-			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
-		})
-	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
 			Interval: 2 * time.Minute, // half of this time is the length of a lease
 			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
 		})
-	case p.Role == world.AnAgent && p.Worker == nil:
+		planSweep(w)
+	case world.AnAgent:
 		p.Worker = newWorker(w, p)
+	}
+	for _, name := range w.Names {
+		if q := w.Queues[name]; slices.Contains(q.Consumers, p) {
+			replan(q)
+		}
 	}
 }
 
@@ -291,7 +276,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: storePort{p},
+		Store: storePort{p}, Definitions: w.Store.Defs,
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {

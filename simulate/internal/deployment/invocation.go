@@ -200,7 +200,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	// A child order never gets ItemTooLarge. The size of its first document is the same at every attempt to
 	// create it, but the fault would hit only some attempts.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
-	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
+	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
 		return world.Act{}
 	}

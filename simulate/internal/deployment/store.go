@@ -204,16 +204,6 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
-// Definition reads from the store of the present world. The tests in simulate/internal/explore copy the
-// world, and a suspended handler may be older than the copy.
-func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
-	return s.p.W.Store.Defs.Definition(ctx, hash)
-}
-
-func (s storePort) PutDefinition(ctx context.Context, hash string, data []byte) error {
-	return s.p.W.Store.Defs.PutDefinition(ctx, hash, data)
-}
-
 func (s storePort) Erase(_ context.Context, id, hash string) error {
 	return portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
 		if r := s.p.W.Store.Rows[id]; r != nil {

@@ -91,7 +91,6 @@ func do(d *Driver, a Action) {
 		deployment.Boot(w.Procs[a.Nth])
 	case Sweeps:
 		d.Looked = looking(d)
-		deployment.Equip(w.Procs[a.Nth])
 		deployment.Invoke(w, w.Procs[a.Nth], "sweep",
 			func(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(deployment.Ctx) })
 	case Submits:
@@ -222,7 +221,6 @@ func deliver(d *Driver, q *world.Queue, letters []*world.Letter) {
 		content(d, &h, l, 1)
 		h.Number(int64(l.Received))
 	}
-	deployment.Equip(p)
 	d.Input = uint64(h)
 	d.Mine = letters
 	deployment.Deliver(d.W, p, q, letters)

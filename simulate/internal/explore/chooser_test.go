@@ -14,27 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestEveryInvariantIsChecked checks that runs look at every listed invariant.
-func TestEveryInvariantIsChecked(t *testing.T) {
-	seen := map[string]int{}
-	for seed := range uint64(300) {
-		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(seed)}, simulate.NewSeeded(seed),
-			simulate.Options{})
-		for name, n := range r.Checks {
-			seen[name] += n
-		}
-	}
-	for _, i := range simulate.Invariants() {
-		if seen[i.Name] == 0 {
-			t.Errorf("invariant %s is never checked: %s", i.Name, i.Text)
-		}
-		delete(seen, i.Name)
-	}
-	for name := range seen {
-		t.Errorf("%s is checked and not listed", name)
-	}
-}
-
 // TestATapeGivesTheSameRun checks that a tape holds all choices of a seed, also after it was written to a
 // file and read.
 func TestATapeGivesTheSameRun(t *testing.T) {

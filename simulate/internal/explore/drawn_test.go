@@ -737,38 +737,6 @@ func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
 	})
 }
 
-// TestDrawnWorkflows runs many small workflows, each with some seeds.
-func TestDrawnWorkflows(t *testing.T) {
-	n := uint64(600)
-	if testing.Short() {
-		n = 240
-	}
-	var total simulate.Stats
-	bad := 0
-	for seed := range n {
-		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
-		sc.Prepare()
-		for k := range uint64(4) {
-			r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
-			total.Orders += r.Orders
-			for f, h := range r.Hits {
-				total.Hits[f] += h
-			}
-			if r.Violation != nil {
-				if bad++; bad < 10 {
-					t.Errorf("workflow %d, seed %d: %v", seed, seed<<8|k, r.Violation)
-				}
-			}
-		}
-	}
-	for _, f := range simulate.Faults() {
-		if total.Hits[f] == 0 {
-			t.Errorf("fault %s never happened", f)
-		}
-	}
-	t.Logf("%d orders, %d violations", total.Orders, bad)
-}
-
 // An order whose question is open for up to 16 minutes sends hundreds of reminders (P59), which is no work without an
 // end.
 func TestManyReminders(t *testing.T) {

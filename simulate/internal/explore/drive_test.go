@@ -233,7 +233,7 @@ func steps(d *Driver, n int, p *world.Process, iv *world.Invocation) {
 	}
 	t := on(iv).Turn
 	for i, a := range world.ActsAt[t.Call] {
-		if !slices.Contains(world.Compute, a) && d.W.Impossible(p.Role, t.Call, a) == "" {
+		if !slices.Contains(world.Compute, a) && !d.W.Impossible(p.Role, t.Call, a) {
 			can(d, Wrong, i, iv.Id)
 		}
 	}

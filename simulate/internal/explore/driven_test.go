@@ -2,7 +2,6 @@ package explore
 
 import (
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -87,7 +86,6 @@ func (d *Driver) Answered(iv *world.Invocation, c world.Call, subject string, wr
 	case world.CallCommit:
 		on(iv).Wrote = true
 		if err == nil && on(iv).Versions != nil {
-			on(iv).Versions = maps.Clone(on(iv).Versions) // A snapshot may share the map.
 			on(iv).Versions[subject] = w.Store.Version(subject)
 		}
 	case world.CallSend:

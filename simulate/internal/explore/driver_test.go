@@ -23,8 +23,6 @@ type Driver struct {
 	Thawed   int        // the handler that was frozen until the last action
 	Marks    []int      // last message of each queue before that action
 
-	Held map[int][]*world.Letter // letters of the stopped handlers of a snapshot, by number
-
 	Input uint64          // input of the handler that begins
 	Mine  []*world.Letter // letters of that handler
 }

@@ -1,12 +1,10 @@
-// Package explore goes through all that can happen in a small world, and keeps what broke as a tape.
+// Package explore goes through all that can happen in a small world, and runs the gate of the simulator.
 package explore
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
+	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,38 +13,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Exploration is the result of an exhaustive search.
-type Exploration struct {
-	States int // distinct
-	Steps  int // steps from one state to another
-	Runs   int // a state cannot be copied: each branch is run again from its beginning
-	Ends   int // states in which every order rests
-	Faults int // bound: most things that go wrong on one path
-	Whole  bool
-	Left   int // branches that were left out because the time was over
-	Scopes []Explored
-	Found  []Found
-}
-
 // Explored is the result for one scope.
 type Explored struct {
-	Name   string `json:"name"`
-	States int    `json:"states"`
-	Ends   int    `json:"ends"`
-	Left   int    `json:"left"`   // branches with one fault more that were left out
-	Whole  int    `json:"faults"` // most faults on a path that were covered in full; -1 if not even none
+	Name         string
+	States, Ends int
+	Left         int // branches that were left out because the time was over
+	Whole        int // most faults on a path that were covered in full; -1 if not even none
 }
 
 func (e Explored) String() string {
-	whole := "not even whole without faults"
-	if e.Whole >= 0 {
-		whole = fmt.Sprintf("whole with %d faults on a path", e.Whole)
-	}
-	cut := ""
-	if e.Left > 0 {
-		cut = fmt.Sprintf(", cut at %d (%d branches left)", e.Whole+1, e.Left)
-	}
-	return fmt.Sprintf("%-45s %8d states, %6d ends, %s%s", e.Name, e.States, e.Ends, whole, cut)
+	return fmt.Sprintf("%-45s %8d states, %6d ends, whole with %d faults on a path, %d branches left", e.Name, e.States,
+		e.Ends, e.Whole, e.Left)
 }
 
 // Found is a path that breaks an invariant, as short in faults as there is one.
@@ -54,7 +31,6 @@ type Found struct {
 	Scope     string
 	Path      []string
 	Violation *world.Violation
-	path      []Action
 }
 
 // explore goes through all that can happen in the scopes: every order of calls and messages, at every place,
@@ -62,108 +38,68 @@ type Found struct {
 // stands still for any time, a message comes twice or never, a call goes wrong in any way that it can. A
 // state that was seen is not gone through twice. A state in which nothing can happen and orders have no end
 // is a violation, and so is one from which no end can be reached. What happens without faults is gone through
-// in any case; for the rest it stops when the time is over, or something was found. Time is counted as by a
-// stopwatch: a busy machine takes up to twice as long. progress may be nil.
-func explore(scopes []Scope, faults, workers int, most time.Duration,
-	progress func(*Exploration),
-) *Exploration {
-	e := &Exploration{Faults: faults, Whole: true}
-	watch := newStopwatch(workers)
-	all := make([]*exploring, len(scopes))
+// in any case; for the rest it stops when the time is over, or something was found.
+func explore(scopes []Scope, faults int, most time.Duration) (all []Explored, found []Found) {
+	searches := make([]*exploring, len(scopes))
 	for i := range scopes {
-		all[i] = newExploring(&scopes[i], workers)
-		all[i].watch = watch
+		searches[i] = newExploring(&scopes[i])
 	}
-	reported := func() {
-		if progress != nil {
-			progress(summed(e, all))
+	end := time.Now().Add(most)
+	for goes := true; goes; {
+		goes = false
+		for n := 0; n <= faults; n++ {
+			goes = pass(searches, n, faults, end) || goes
 		}
 	}
-	found := func() bool {
-		return slices.ContainsFunc(all, func(x *exploring) bool { return len(x.found) > 0 })
-	}
-	for n := 0; n <= faults && !found(); n++ {
-		pass(all, n, faults, most, reported)
-	}
-	for again := true; again && watch.passed() < most; { // unfinished passes
-		again = false
-		for n := 0; n <= faults && !found(); n++ {
-			again = pass(all, n, faults, most, reported) || again
-		}
-	}
-	for _, x := range all {
+	for _, x := range searches {
 		x.unending()
+		all = append(all, Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
+		found = append(found, x.found...)
 	}
-	return summed(e, all)
+	return all, found
 }
 
 // pass takes every scope that has come so far one fault further, small ones first: each may take twice
 // its share of the time that is left, so that what the small ones leave is for the large ones.
-func pass(all []*exploring, n, faults int, most time.Duration, reported func()) (any bool) {
+func pass(all []*exploring, n, faults int, end time.Time) (goes bool) {
 	var ready []*exploring
 	for _, x := range all {
-		if x.whole == n-1 && len(x.found) == 0 {
+		if len(x.found) > 0 {
+			return false
+		}
+		if x.whole == n-1 {
 			ready = append(ready, x)
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
-	for i, x := range ready {
-		passed := x.watch.passed()
-		if n > 0 && passed >= most {
-			break
+	var next atomic.Int64
+	onAllCores(func() {
+		for i := int(next.Add(1)) - 1; i < len(ready); i = int(next.Add(1)) - 1 {
+			share := time.Until(end) * time.Duration(2*runtime.GOMAXPROCS(0)) / time.Duration(len(ready)-i+1)
+			until := time.Now().Add(share)
+			if n == 0 {
+				until = time.Time{}
+			} else if end.Before(until) {
+				until = end
+			}
+			ready[i].level(n < faults, until)
 		}
-		until := passed + (most-passed)*2/time.Duration(len(ready)-i+1)
-		if n == 0 {
-			until = 0
-		}
-		x.level(n < faults, until)
-		if reported(); len(x.found) > 0 {
-			return false
-		}
-	}
-	return len(ready) > 0
-}
-
-func summed(e *Exploration, all []*exploring) *Exploration {
-	sum := &Exploration{Faults: e.Faults, Whole: true}
-	for _, x := range all {
-		sum.States += len(x.seen)
-		sum.Steps += x.steps
-		sum.Runs += x.runs
-		sum.Ends += len(x.ends)
-		sum.Left += len(x.open) + len(x.wrong)
-		sum.Whole = sum.Whole && x.whole >= e.Faults
-		sum.Scopes = append(sum.Scopes,
-			Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
-		sum.Found = append(sum.Found, x.found...)
-	}
-	return sum
+	})
+	return len(ready) > 0 && time.Now().Before(end)
 }
 
 // exploring is the search through one scope.
 type exploring struct {
-	scope   *Scope
-	workers int
-
-	mu     sync.Mutex
-	wait   *sync.Cond
-	busy   int
+	scope  *Scope
 	seen   map[uint64]*place
 	spoilt map[uint64]struct{} // noted violations, by state
 	ends   map[uint64]struct{}
-	kept   []*place // places with a snapshot
-	turn   int      // the oldest of them
-	steps  int
 	edges  []edge   // edges without a fault: an end has to be reached without more faults
 	open   []branch // branches of this level
 	wrong  []branch // branches of the next level, with one fault more
-	runs   int
-	whole  int // levels that were covered, less one
-	cut    bool
+	whole  int      // levels that were covered, less one
 	found  []Found
 	extend bool
-	watch  *stopwatch
-	until  time.Duration // end of the search; 0 means no end
 }
 
 type edge struct{ from, to uint64 }
@@ -173,9 +109,6 @@ type place struct {
 	before *place
 	by     Action
 	state  uint64
-	world  atomic.Pointer[world.Simulation] // snapshot; nil if there is none, or not any more
-	// place at which the last stopped handler came to stand still; nil if none did
-	frozen *place
 }
 
 // branch is something that can happen in a state, and was not looked at.
@@ -184,68 +117,35 @@ type branch struct {
 	by Action
 }
 
-func newExploring(s *Scope, workers int) *exploring {
+func newExploring(s *Scope) *exploring {
 	s.Prepare()
 	x := &exploring{
-		scope: s, workers: max(1, workers), seen: map[uint64]*place{},
-		spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1,
+		scope: s, seen: map[uint64]*place{}, spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1,
 	}
-	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(deployment.NewSimulation(s.Scenario, world.Plain{}), s)
-	first := &place{state: stateHash(d)}
-	x.visit(d, first)
+	defer end(d)
+	x.visit(d, &place{state: stateHash(d)})
 	return x
 }
 
-// level goes through everything with one number of faults.
-func (x *exploring) level(extend bool, until time.Duration) {
+// level goes through everything with one number of faults, or stops at a time, unless that is zero.
+func (x *exploring) level(extend bool, until time.Time) {
 	x.extend = extend
-	x.until = until
-	x.cut = false
-	var all sync.WaitGroup
-	for range x.workers {
-		all.Go(x.work)
-	}
-	all.Wait()
-	for _, p := range x.kept { // others need the memory
-		p.world.Store(nil)
-	}
-	x.kept = nil
-	x.turn = 0
-	if x.cut || len(x.found) > 0 {
-		return
+	for runs := 0; len(x.open) > 0; runs++ {
+		if runs%64 == 0 && !until.IsZero() && time.Now().After(until) {
+			return
+		}
+		b := x.open[len(x.open)-1]
+		x.open = x.open[:len(x.open)-1]
+		x.run(b)
+		if len(x.found) > 0 {
+			return
+		}
 	}
 	x.whole++
 	if extend {
 		x.open = x.wrong
 		x.wrong = nil
-	}
-}
-
-func (x *exploring) work() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for {
-		for len(x.open) == 0 && x.busy > 0 {
-			x.wait.Wait()
-		}
-		if len(x.open) == 0 || x.cut || len(x.found) > 0 {
-			x.wait.Broadcast()
-			return
-		}
-		if x.runs%64 == 0 && x.until > 0 && x.watch.passed() > x.until {
-			x.cut = true
-			continue
-		}
-		b := x.open[len(x.open)-1]
-		x.open = x.open[:len(x.open)-1]
-		x.busy++
-		x.runs++
-		x.mu.Unlock()
-		x.run(b)
-		x.mu.Lock()
-		x.busy--
-		x.wait.Broadcast()
 	}
 }
 
@@ -262,74 +162,18 @@ func (x *exploring) run(b branch) {
 		if !ok {
 			return
 		}
-		x.keep(next, d)
 		at = next
 		by = more
 	}
 }
 
-// reach makes the world of a place anew, from the last snapshot before it.
+// reach makes the world of a place anew, from the beginning: a handler is a coroutine, and Go copies none.
 func (x *exploring) reach(at *place) *Driver {
-	var way []*place
-	var from *world.Simulation
-	for ; ; at = at.before {
-		from = at.world.Load()
-		if from != nil || at.before == nil {
-			break
-		}
-		way = append(way, at)
-	}
-	var d *Driver
-	switch {
-	case from == nil:
-		d = newDriver(deployment.NewSimulation(x.scope.Scenario, world.Plain{}), x.scope)
-	case len(driverOf(from).Held) == 0:
-		d = driverOf(snapshot(from))
-	default:
-		d = x.reach(at.frozen)
-		become(d.W, from)
-	}
-	for i := len(way) - 1; i >= 0; i-- {
-		do(d, way[i].by)
-		x.keep(way[i], d)
+	d := newDriver(deployment.NewSimulation(x.scope.Scenario, world.Plain{}), x.scope)
+	for _, a := range at.path() {
+		do(d, a)
 	}
 	return d
-}
-
-// lastFrozen returns the place at which a handler last came to stand still.
-func (p *place) lastFrozen() *place {
-	for p.by.Kind != Freezes {
-		p = p.before
-	}
-	return p
-}
-
-// maxKept is the most snapshots of one scope that are kept at a time. Each takes some kilobytes; a place
-// whose snapshot is gone is reached from an earlier one, or from the beginning.
-const maxKept = 20_000
-
-// keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
-func (x *exploring) keep(at *place, d *Driver) {
-	all, any := standing(d.W)
-	if !all || d.W.Violation != nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if any && at.frozen == nil {
-		at.frozen = at.lastFrozen()
-	}
-	if at.frozen == at || at.world.Load() != nil {
-		return
-	}
-	at.world.Store(snapshot(d.W))
-	if len(x.kept) < maxKept {
-		x.kept = append(x.kept, at)
-		return
-	}
-	x.kept[x.turn].world.Store(nil)
-	x.kept[x.turn] = at
-	x.turn = (x.turn + 1) % maxKept
 }
 
 func (p *place) path() []Action {
@@ -347,9 +191,7 @@ func (p *place) path() []Action {
 func (x *exploring) visit(d *Driver, at *place) (first Action, ok bool) {
 	acts := enabled(d)
 	labels := x.labels(d, at)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.steps++; at.before != nil && !at.by.Costs() {
+	if at.before != nil && !at.by.Costs() {
 		x.edges = append(x.edges, edge{at.before.state, at.state})
 	}
 	if d.W.Violation != nil {
@@ -391,9 +233,6 @@ func (x *exploring) visit(d *Driver, at *place) (first Action, ok bool) {
 			x.broken(at, d.W.Violation)
 		}
 	}
-	if len(x.open) > 0 {
-		x.wait.Broadcast()
-	}
 	return first, ok
 }
 
@@ -413,11 +252,11 @@ func (x *exploring) labels(d *Driver, at *place) []uint64 {
 }
 
 func (x *exploring) broken(at *place, v *world.Violation) {
-	x.found = append(x.found, Found{Scope: x.scope.Name, Violation: v, path: at.path()})
-	f := &x.found[len(x.found)-1]
-	for _, l := range story(x.scope, f.path) {
+	f := Found{Scope: x.scope.Name, Violation: v}
+	for _, l := range story(x.scope, at.path()) {
 		f.Path = append(f.Path, l.String())
 	}
+	x.found = append(x.found, f)
 }
 
 // unending looks for states from which no end can be reached.
@@ -457,51 +296,6 @@ func (x *exploring) unending() {
 			})
 		}
 	}
-}
-
-// write keeps the path in a file, for -replay.
-func (f *Found) write(file string) error {
-	data, err := json.Marshal(tape{f.Scope, f.path})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600)
-}
-
-// tape is a path through a small world.
-type tape struct {
-	Scope string
-	Path  []Action
-}
-
-// replay goes the path of a file through its small world. It ends early where the path cannot go on because
-// the program has changed.
-func replay(file string) (story []world.Line, v *world.Violation, err error) {
-	var t tape
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, &t)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	all := smallScopes()
-	i := slices.IndexFunc(all, func(s Scope) bool { return s.Name == t.Scope })
-	if i < 0 {
-		return nil, nil, fmt.Errorf("there is no small world %q; another version recorded the tape", t.Scope)
-	}
-	all[i].Prepare()
-	w := deployment.NewSimulation(all[i].Scenario, world.Plain{})
-	w.Tracing = true
-	d := newDriver(w, &all[i])
-	defer end(d)
-	for _, a := range t.Path {
-		if w.Violation != nil || !slices.Contains(enabled(d), a) {
-			break
-		}
-		do(d, a)
-	}
-	return w.Story, w.Violation, nil
 }
 
 // story runs a path again and traces what happens.

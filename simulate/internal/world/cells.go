@@ -19,25 +19,13 @@ var Calls = [RoleCount][]Call{
 	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
 }
 
-// Absent returns the reason why an act cannot happen at a call in any simulation, or "" if the act can
-// happen.
-func Absent(r Role, c Call, a Act) string {
-	if !slices.Contains(Calls[r], c) {
-		return "the " + RoleNames[r] + " makes no such call"
-	}
-	return unfit(r, c, a)
-}
-
-// unfit returns the reason why an act cannot happen at a call that the role makes, or "" if the act can
-// happen.
-func unfit(r Role, c Call, a Act) string {
-	switch {
-	case r == AClient && slices.Contains(Compute, a):
-		return "the application is its owner's, and no part of the protocol"
-	case a.Fault == ItemTooLarge && c == CallSend && r != AScheduler:
-		return "what the " + RoleNames[r] + " sends is small, or was cut before"
-	}
-	return ""
+// Absent reports whether an act cannot happen at a call in any simulation:
+//   - the role makes no such call
+//   - the application is its owner's, and no part of the protocol
+//   - what the Supervisor and the agents send is small, or was cut before
+func Absent(r Role, c Call, a Act) bool {
+	return !slices.Contains(Calls[r], c) || r == AClient && slices.Contains(Compute, a) ||
+		a.Fault == ItemTooLarge && c == CallSend && r != AScheduler
 }
 
 // CellCount returns the number of cells for the given kinds of faults. A cell is one act at one call of one
@@ -46,7 +34,7 @@ func CellCount(only []Fault) (n int) {
 	for r := range RoleCount {
 		for c := range CallCount {
 			for _, a := range ActsAt[c] {
-				if (only == nil || slices.Contains(only, a.Fault)) && Absent(r, c, a) == "" {
+				if (only == nil || slices.Contains(only, a.Fault)) && !Absent(r, c, a) {
 					n++
 				}
 			}
@@ -55,16 +43,12 @@ func CellCount(only []Fault) (n int) {
 	return n
 }
 
-// Impossible returns the reason why an act cannot happen at a call in this simulation, or "" if the act can
-// happen.
-func (w *Simulation) Impossible(r Role, c Call, a Act) string {
-	switch {
-	case a.Fault == KeyForgotten && !w.Forgets():
-		return "no service of this scenario may forget a key: none declares a keyRetention"
-	case w.Embedded && (a.Fault == Redriven || a.Fault == Retention) && c == CallMessage && r != AClient:
-		return "the queues of one process die with it: nothing is redriven, and nothing expires, days later"
-	}
-	return unfit(r, c, a)
+// Impossible reports whether an act cannot happen at a call in this simulation:
+//   - no service of the scenario may forget a key, because none declares a keyRetention
+//   - the queues of one process end with it, so nothing is redriven and nothing expires days later
+func (w *Simulation) Impossible(r Role, c Call, a Act) bool {
+	return Absent(r, c, a) || a.Fault == KeyForgotten && !w.Forgets() ||
+		w.Embedded && (a.Fault == Redriven || a.Fault == Retention) && c == CallMessage && r != AClient
 }
 
 // Forgets reports whether the service of any agent may forget keys.
