@@ -18,6 +18,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -29,6 +30,9 @@ import (
 func answering(t *testing.T, status int, body string) *dynamo.Store {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if status == 0 {
+			panic(http.ErrAbortHandler)
+		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(status)
 		fmt.Fprint(w, body)
@@ -75,6 +79,7 @@ func TestWhatAnswersMean(t *testing.T) {
 		{"no such table", 400, coded("ResourceNotFoundException", "no table"), never, never},
 		{"nonsense", 400, coded("ValidationException", "no such attribute"), never, never},
 		{"half an answer", 200, `{"Item":`, never, passes},
+		{"no answer", 0, "", never, passes},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := answering(t, tt.status, tt.body)
@@ -199,14 +204,35 @@ func standing(version int, own bool) func(request) (int, string) {
 	}
 }
 
-// What a replace of version 1 by version 2 answers after each course of its tries (rules 8, 9, 23).
+func stored(request) (int, string) { return 200, "{}" }
+
+// conflicting refuses a write beside a transaction of another program.
+func conflicting(request) (int, string) {
+	return 400, coded("TransactionConflictException", "ongoing")
+}
+
+// What a write answers after each course of its tries: a replace of version 1 by version 2, and a create (rules 8 to
+// 10, 23).
 func TestWhatTriesMean(t *testing.T) {
 	doubt := errors.New("in doubt")
-	for _, tt := range []struct {
+	type course struct {
 		name    string
 		answers []func(request) (int, string)
 		want    error
-	}{
+	}
+	creates := []course{
+		{"its own write stands there", []func(request) (int, string){lost, lost, lost, standing(1, true)}, nil},
+		{"it arrives twice", []func(request) (int, string){standing(1, true)}, nil},
+		{"conflicts that pass", []func(request) (int, string){conflicting, lost, conflicting, stored}, nil},
+		{"conflicts without end", []func(request) (int, string){conflicting}, port.ErrUnavailable},
+		{"throttles that pass", []func(request) (int, string){throttled, throttled, throttled, stored}, nil},
+		{"throttles without end", []func(request) (int, string){throttled}, port.ErrUnavailable},
+		{"an answer lost, and another's stands there", []func(request) (int, string){lost, standing(1, false)}, port.ErrExists},
+		{"a newer one stands there", []func(request) (int, string){standing(3, false)}, port.ErrExists},
+		{"an answer lost, and a newer one stands there", []func(request) (int, string){lost, standing(3, false)}, doubt},
+		{"all answers lost", []func(request) (int, string){lost}, doubt},
+	}
+	replaces := []course{
 		{"its own write stands there", []func(request) (int, string){lost, standing(2, true)}, nil},
 		{"another's stands there", []func(request) (int, string){standing(2, false)}, port.ErrConflict},
 		{
@@ -233,26 +259,27 @@ func TestWhatTriesMean(t *testing.T) {
 			doubt,
 		},
 		{"all answers lost", []func(request) (int, string){lost}, doubt},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := scripted(t, tt.answers...).Commit(t.Context(), []port.Write{write("a", 2)})[0]
-				if tt.want != doubt { //nolint:errorlint // it stands for no sentinel at all
-					if !errors.Is(err, tt.want) {
-						t.Errorf("%v, want %v", err, tt.want)
+		{"it arrives twice", []func(request) (int, string){standing(2, true)}, nil},
+		{"conflicts that pass", []func(request) (int, string){conflicting, conflicting, conflicting, stored}, nil},
+	}
+	for version, courses := range map[int64][]course{1: creates, 2: replaces} {
+		for _, tt := range courses {
+			t.Run(fmt.Sprintf("version %d: %s", version, tt.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					err := scripted(t, tt.answers...).Commit(t.Context(), []port.Write{write("a", version)})[0]
+					if tt.want != doubt { //nolint:errorlint // it stands for no sentinel at all
+						require.ErrorIs(t, err, tt.want)
+						return
 					}
-					return
-				}
-				for _, sentinel := range []error{
-					nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
-					port.ErrUnavailable,
-				} {
-					if errors.Is(err, sentinel) {
-						t.Errorf("%v says %v, which is unknown", err, sentinel)
+					require.Error(t, err)
+					for _, sentinel := range []error{
+						port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrUnavailable,
+					} {
+						require.NotErrorIs(t, err, sentinel)
 					}
-				}
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // now is a little after the tests' tasks were created.
@@ -35,5 +37,16 @@ func TestLeaseUntil(t *testing.T) {
 	}
 	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.Equal(now.Add(time.Minute)) {
 		t.Errorf("%v %v", until, err)
+	}
+}
+
+// Finished orders that are in no index are refused, not passed over.
+func TestFinishedOrdersAreNotListed(t *testing.T) {
+	s := newStore(t, dynamo.Options{})
+	for _, state := range []string{"Processed", "Compensated", "Cancelled"} {
+		if _, err := s.List(t.Context(), port.Query{State: state, Limit: 10}); !errors.Is(err,
+			dynamo.ErrNotListed) {
+			t.Errorf("%s: %v", state, err)
+		}
 	}
 }

@@ -58,12 +58,6 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 // Emulated returns false if the variable's target is a real account, and true otherwise.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
-// Check returns an error if the target is not a valid value of the variable.
-func Check(variable, target string) error {
-	_, _, err := parse(variable, target)
-	return err
-}
-
 func parse(variable, target string) (endpoint, account string, err error) {
 	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
 		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {

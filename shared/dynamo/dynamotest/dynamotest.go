@@ -39,9 +39,6 @@ func Config(t testing.TB, o awsclient.Options) aws.Config {
 // unlike the index on AWS.
 func Emulated() bool { return awstest.Emulated(Variable) }
 
-// Check returns an error if target is not a valid value of Variable.
-func Check(target string) error { return awstest.Check(Variable, target) }
-
 // Names holds the names of the tables and of the ledger that Tables creates.
 type Names struct {
 	dynamo.Tables
