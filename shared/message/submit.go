@@ -110,11 +110,12 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > MaxSubmission {
 		return senderOf(data), tooLarge(len(data))
 	}
-	fields, length, err := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
+	data, err := rawjson.Shortest(data, rawjson.MaxLevels+1)
 	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	if fields == nil {
+	fields, err := rawjson.Members(data)
+	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "",
 			`the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
@@ -125,7 +126,7 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, cmp.Or(o.Check(), o.checkSize(length))
+	return o, cmp.Or(o.Check(), o.checkSize(len(data)))
 }
 
 // longestTime is the number of bytes by which the message of an order can be longer than its shortest text: a
@@ -150,7 +151,8 @@ func tooLarge(size int) *core.Refusal {
 }
 
 func senderOf(data []byte) SubmitOrder {
-	fields, _, _ := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
+	data, _ = rawjson.Shortest(data, rawjson.MaxLevels+1) // nothing is known of a sender that cannot be read
+	fields, _ := rawjson.Members(data)
 	o, _ := submitOf(fields)
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
