@@ -89,7 +89,7 @@ func Shortest(data []byte, levels int) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case length == len(data) && bytes.IndexByte(data, '\\') < 0:
-		return forQueues(data), nil
+		return ForQueues(data), nil
 	}
 	return Compact(data)
 }
